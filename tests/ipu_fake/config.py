@@ -51,7 +51,7 @@ _OF_OPTIMIZATIONS = {
     "math.fast": False,
     "math.dot_strength": True,
 }
-# Of each attribute its default, whose type is the one that it takes.
+# The default of each attribute, which determines its type.
 DEFAULTS: Dict[str, Any] = {
     "auto_select_ipus": [],
     "select_ipus": [],

@@ -13,7 +13,7 @@ PREFETCHED = 3  # elements that wait for the device unless prefetch_depth says o
 
 
 def check_settings(ordinal: Any, depth: Any, optimise_latency: Any) -> None:
-    """Of a queue of either kind. Raises ValueError, TypeError."""
+    """Check the arguments of a queue of either kind; raise ValueError or TypeError."""
     for name, value, least in (("device_ordinal", ordinal, 0), ("depth", depth, 1)):
         if value is not None and (type(value) is not int or value < least):
             raise ValueError(f"{name} must be a whole number from {least} on; got {value!r}")

@@ -1,4 +1,4 @@
-"""`ipu.ipu_strategy`: IPUStrategy, whose programs run on the host but for custom ops."""
+"""`ipu.ipu_strategy`: IPUStrategy; its programs run on the host, except custom ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the process has done with its IPUs: which calls may come next follows from it."""
+"""The state of the process's IPUs, which determines the calls that are allowed next."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ STATE = State()
 
 
 def reset() -> None:
-    """As a new process has it."""
+    """Reset the state to that of a new process."""
     STATE.__init__()  # type: ignore[misc] # everything at its default

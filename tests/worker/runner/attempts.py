@@ -19,7 +19,7 @@ MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
 
 
 class Told(NamedTuple):
-    """What an attempt said."""
+    """The events and the directory of an attempt."""
 
     events: List[Dict[str, Any]]
     directory: Path

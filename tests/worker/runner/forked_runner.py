@@ -21,7 +21,7 @@ IMPORTED = ["pytest", "ipulse_worker.runner.session", "sklearn.datasets", "nir"]
 
 
 def start_server() -> None:
-    """Of forks, once in a run of the tests, with which it ends; what it imports, runners get."""
+    """Start the server of forks once per test run; runners inherit its imports."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(SOURCE))
         patch.setenv(
@@ -33,7 +33,7 @@ def start_server() -> None:
 
 
 class Descriptor:
-    """Of an open file, which goes along to a forked process."""
+    """A descriptor of an open file, which is sent to a forked process."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -47,7 +47,7 @@ def _received(duplicate: Any) -> Descriptor:
 
 
 class ForkedRunner:
-    """As much of a subprocess.Popen as tests of runners use."""
+    """The part of subprocess.Popen that tests of runners use."""
 
     def __init__(self, output: int, events: int) -> None:
         reader, writer = os.pipe()

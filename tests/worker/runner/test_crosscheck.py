@@ -1,4 +1,4 @@
-"""The ways to run a network agree, and what does not is noticed."""
+"""The back ends agree, and differences are detected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def reference_and_result(problem: Problem) -> Tuple[Trace, Result]:
 
 class TestWays:
     def said(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
-        """What the program says of a spec in the end."""
+        """Return the program's result for a spec."""
         monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
         line = json.dumps(resolve("ExperimentSpec", document))
         given, said = io.TextIOWrapper(io.BytesIO(line.encode())), io.StringIO()

@@ -186,7 +186,7 @@ class TestALoss:
     def test_while_reporting_costs_no_training(
         self, start_runner: Start, finished_dir: Path, tmp_path: Path
     ) -> None:
-        """From the checkpoint of the last step there is nothing left but to write results."""
+        """An attempt that resumes from the last step only writes the results."""
         runner = start_runner()
         runner.assign(tmp_path, SPEC, finished_dir / "checkpoint.npz")
         assert runner.finish() == 0, runner.printed()

@@ -13,7 +13,9 @@ class TestWorkDir:
         work_dir.write("a.json", b"old")
         with (tmp_path / "a.json").open("rb") as reader:
             assert work_dir.write("a.json", b"new!").read_bytes() == b"new!"
-            assert reader.read() == b"old"  # whoever opened it before keeps a whole file
+            assert (
+                reader.read() == b"old"
+            )  # a reader that opened it before still has the whole file
         assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
     def test_leaves_the_old_file_where_writing_fails(self, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
 
 @contextmanager
 def told(training: Training) -> Iterator[Tuple[TrainingProgress, List[str]]]:
-    """A progress that tells into a file; the list has the lines when the block has ended."""
+    """Yield a progress that writes to a file, and a list of the lines after the block."""
     lines: List[str] = []
     with tempfile.TemporaryFile("w+") as file:  # a pipe that nobody reads is full at 64 KiB
         reporter = EventWriter(file.fileno())

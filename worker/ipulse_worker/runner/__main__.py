@@ -1,5 +1,4 @@
-"""`python -m ipulse_worker.runner --events-fd N`: one attempt at one job, then the end of the
-process."""
+"""Run one attempt at one job, then end the process."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from typing import List, NoReturn, Optional
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
+    """Read an assignment from standard input and run it."""
     parser = argparse.ArgumentParser(prog="python -m ipulse_worker.runner", description=__doc__)
     parser.add_argument(
         "--events-fd",
@@ -21,8 +21,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     )
     descriptor = parser.parse_args(arguments).events_fd
 
-    # Read when TensorFlow is imported, so set before: no banner in every job's log, and no
-    # oneDNN kernels, which choose their order of summation by themselves.
+    # TensorFlow reads these variables on import. They remove its banner from every job's log and
+    # switch off oneDNN kernels, whose order of summation varies.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
@@ -40,8 +40,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 def end(exit_code: int) -> NoReturn:
-    """Ends the process with all that was printed, also by C++, and without taking Python and
-    TensorFlow apart: somebody waits for the end, and the kernel does it in a tenth of the time."""
+    """Flush all output, also that of C++, and end the process at once.
+
+    The regular shutdown of Python and TensorFlow takes more than ten times as long, and the agent
+    waits for it.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     ctypes.CDLL(None).fflush(None)

@@ -10,7 +10,7 @@ from ipulse_worker.runner.data import Dataset
 
 
 def digest(dataset: Dataset) -> str:
-    """Of every spike, label and split: of integers alone.
+    """Return a digest of all spikes, labels and the split, which are integers.
 
     What they come from is float arithmetic, whose last bit differs from NumPy to NumPy; a spike
     would have to lie within that of the border between two steps to be moved by it.

@@ -13,7 +13,7 @@ Train = Tuple[Sequence[float], Sequence[int]]  # times and units of one sample
 
 
 def write_hdf5(path: Path, trains: Sequence[Train], labels: Sequence[int]) -> None:
-    """As the Heidelberg data sets: times are float16 seconds."""
+    """Write a file in the format of the Heidelberg data sets, with float16 seconds."""
     with h5py.File(str(path), "w") as file:
         for column, (name, kind) in enumerate((("times", np.float16), ("units", np.uint16))):
             place = file.create_dataset(

@@ -25,7 +25,7 @@ def _data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads_are
 
 
 def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
-    """Its data have no images and lose events: the report shows neither a picture nor silence."""
+    """The report shows no image for these data, and warns of dropped events."""
     random = np.random.RandomState(4)
     labels = np.arange(90) % 3
     at = labels.repeat(5) * 4 + random.randint(4, size=450)  # a group of channels per class
@@ -66,7 +66,7 @@ def test_tells_how_much_of_the_data_is_there(
     ]
 
 
-def test_a_file_that_is_not_there_fails_with_its_place_and_cure(
+def test_a_file_that_is_not_there_fails_with_its_place_and_a_hint(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     done = attempt(tmp_path / "work", SPEC).done

@@ -95,13 +95,13 @@ class TestCounts:
         assert filled.sum() == counts.kept
         assert ids.shape[2] == 12
 
-    def test_tells_all_of_it_in_words(self) -> None:
+    def test_text_has_all_counts(self) -> None:
         binning = Binning(steps=2, channels=3, capacity=1)
         zeros = np.zeros(5, dtype=np.int64)
         binning.add(zeros, np.array([0, 0, 0, 1, 9]), np.array([0, 0, 1, 2, 2]), samples=1)
         assert str(binning.counts) == (
-            "2 input spikes from 5 events, 1 of the same step and channel as another, 1 outside "
-            "of the steps, 1 over the input's capacity"
+            "2 input spikes from 5 events, 1 repeated in a step and channel, 1 outside the time "
+            "steps, 1 over the input's capacity"
         )
 
 

@@ -41,9 +41,7 @@ class TestLoad:
         assert len(dataset.labels) == 50
         assert len(dataset.test) == 2
 
-    def test_says_the_cure_where_scikit_learn_is_missing(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_gives_a_hint_if_scikit_learn_is_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         real_import = builtins.__import__
 
         def without_sklearn(name: str, *rest: Any, **more: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from ipulse_worker.runner.data import DataUnavailable
 from ipulse_worker.runner.data.directory import DataDirectory
 
-CURE = "put it there"
+HINT = "put it there"
 
 
 @pytest.fixture
@@ -21,21 +21,21 @@ def directory(tmp_path: Path) -> DataDirectory:
 
 
 def test_finds_what_is_there(directory: DataDirectory) -> None:
-    assert directory.file("set", "file.h5", cure=CURE).read_bytes() == b"x"
-    assert directory.folder("set", cure=CURE).is_dir()
+    assert directory.file("set", "file.h5", hint=HINT).read_bytes() == b"x"
+    assert directory.folder("set", hint=HINT).is_dir()
 
 
 def test_says_which_file_is_missing_where_and_how_to_get_it(directory: DataDirectory) -> None:
     with pytest.raises(DataUnavailable) as caught:
-        directory.file("set", "other.h5", cure=CURE)
+        directory.file("set", "other.h5", hint=HINT)
     assert f"{directory.path}/set/other.h5" in caught.value.message
-    assert CURE in caught.value.message
+    assert HINT in caught.value.message
 
 
 def test_says_how_to_set_a_directory_where_there_is_none() -> None:
     with pytest.raises(DataUnavailable) as caught:
-        DataDirectory.from_environment({}).file("set", "file.h5", cure=CURE)
-    for words in ("IPULSE_DATA", "ipulse up --data DIR", "set/file.h5", CURE):
+        DataDirectory.from_environment({}).file("set", "file.h5", hint=HINT)
+    for words in ("IPULSE_DATA", "ipulse up --data DIR", "set/file.h5", HINT):
         assert words in caught.value.message
 
 
@@ -43,7 +43,7 @@ def test_says_how_to_set_a_directory_where_there_is_none() -> None:
 def test_a_name_that_is_not_plain_is_refused(directory: DataDirectory, name: str) -> None:
     """Even where another layer has let it through."""
     with pytest.raises(DataUnavailable, match="plain name"):
-        directory.file("set", name, cure=CURE)
+        directory.file("set", name, hint=HINT)
 
 
 def test_a_link_out_of_the_directory_is_refused(directory: DataDirectory, tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_a_link_out_of_the_directory_is_refused(directory: DataDirectory, tmp_pa
     (directory.path / "out").symlink_to(tmp_path / "secret")
     (directory.path / "set" / "out.h5").symlink_to(tmp_path / "secret" / "file.h5")
     for names in (("out",), ("out", "file.h5"), ("set", "out.h5")):
-        with pytest.raises(DataUnavailable, match="leads out of the worker's data directory"):
-            directory.file(*names, cure=CURE)
+        with pytest.raises(DataUnavailable, match="to a place outside the worker's data directory"):
+            directory.file(*names, hint=HINT)
 
 
 def test_a_directory_with_a_longer_name_is_outside(
@@ -62,21 +62,21 @@ def test_a_directory_with_a_longer_name_is_outside(
     (tmp_path / "data2").mkdir()
     (tmp_path / "data2" / "file.h5").write_bytes(b"x")
     (directory.path / "file.h5").symlink_to(tmp_path / "data2" / "file.h5")
-    with pytest.raises(DataUnavailable, match="leads out"):
-        directory.file("file.h5", cure=CURE)
+    with pytest.raises(DataUnavailable, match="a place outside"):
+        directory.file("file.h5", hint=HINT)
 
 
 def test_a_link_within_the_directory_is_followed(directory: DataDirectory) -> None:
     assert directory.path is not None
     (directory.path / "again").symlink_to(directory.path / "set")
-    assert directory.file("again", "file.h5", cure=CURE).read_bytes() == b"x"
+    assert directory.file("again", "file.h5", hint=HINT).read_bytes() == b"x"
 
 
 def test_what_is_no_file_is_not_opened(directory: DataDirectory) -> None:
     with pytest.raises(DataUnavailable, match="there is no file"):
-        directory.file("set", cure=CURE)
+        directory.file("set", hint=HINT)
     with pytest.raises(DataUnavailable, match="there is no folder"):
-        directory.folder("set", "file.h5", cure=CURE)
+        directory.folder("set", "file.h5", hint=HINT)
 
 
 def test_lists_a_folder_by_name_and_follows_links_only_within(
@@ -86,14 +86,14 @@ def test_lists_a_folder_by_name_and_follows_links_only_within(
     folder = directory.path / "set"
     (folder / "b.bin").write_bytes(b"b")
     (folder / "a.bin").symlink_to(folder / "b.bin")
-    assert directory.files("set", suffix=".bin", cure=CURE) == [folder / "a.bin", folder / "b.bin"]
+    assert directory.files("set", suffix=".bin", hint=HINT) == [folder / "a.bin", folder / "b.bin"]
     (folder / "c.bin").symlink_to(tmp_path / "secret" / "file.h5")
-    with pytest.raises(DataUnavailable, match="leads out of the worker's data directory"):
-        directory.files("set", suffix=".bin", cure=CURE)
+    with pytest.raises(DataUnavailable, match="to a place outside the worker's data directory"):
+        directory.files("set", suffix=".bin", hint=HINT)
     (folder / "c.bin").unlink()
     (folder / "c.bin").mkdir()
     with pytest.raises(DataUnavailable, match="there is no file"):
-        directory.files("set", suffix=".bin", cure=CURE)
+        directory.files("set", suffix=".bin", hint=HINT)
     (folder / "-x.bin").write_bytes(b"")
     with pytest.raises(DataUnavailable, match="not the plain name"):
-        directory.files("set", suffix=".bin", cure=CURE)
+        directory.files("set", suffix=".bin", hint=HINT)

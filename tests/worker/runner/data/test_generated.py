@@ -174,7 +174,7 @@ class TestYinYang:
         assert yin_yang.class_of(x, y) == wanted
 
     def test_draws_in_the_order_that_defines_it(self) -> None:
-        """By another route: every draw of seed 42 up to the third sample, taken one by one."""
+        """Compares with all draws of seed 42 up to the third sample, made one by one."""
         random = np.random.RandomState(42)
         features, classes = yin_yang.points(3, 42)
         for sample in range(3):

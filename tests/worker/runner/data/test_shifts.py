@@ -41,7 +41,7 @@ class TestShiftedCopies:
         assert not (other == five).all(axis=(1, 2)).any()
 
     def test_no_shift_is_farther_than_asked(self) -> None:
-        """By the centre of a point far from the edges, which bilinear shifts move exactly."""
+        """Measures the centre of a point, which bilinear shifts move exactly."""
         image = np.zeros((1, 11, 11))
         image[0, 5, 5] = 1.0
         copies = shifted_copies(image, np.array([0]), Shifts(copies=64, pixels=2.0))

@@ -84,7 +84,7 @@ class TestEveryConnection:
         assert roles[-1] == "manifest"
         assert ("weights" in roles) == executes
         if executes:
-            assert "right" in told.done["message"]
+            assert "Test accuracy" in told.done["message"]
             return
         found = json.loads((told.directory / "executable.json").read_text())
         assert connection in told.done["message"]
@@ -145,7 +145,7 @@ class TestTheExecutableCache:
 def test_what_poplar_refuses_while_it_compiles_fails_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the worker's own environment: what a spec may ask for was checked before."""
+    """The worker's environment causes the error: options of a spec are validated before."""
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"debug.retainDebugInformation": "perhaps"}')
     told = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
     assert told.done["reason"] == "graph_refused", told.done

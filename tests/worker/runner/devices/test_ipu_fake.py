@@ -27,7 +27,7 @@ def ipu(state: State) -> Any:
 
 @pytest.fixture
 def strategy(ipu: Any) -> Any:
-    """Of one IPU."""
+    """Return a configuration for one IPU."""
     config = ipu.config.IPUConfig()
     config.auto_select_ipus = 1
     config.configure_ipu_system()

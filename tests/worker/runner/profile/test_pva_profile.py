@@ -19,7 +19,7 @@ TILES = 3
 
 
 class Type(Enum):
-    """Of programs, as pva's enumeration."""
+    """The types of programs in pva's enumeration."""
 
     Sequence = 0
     Repeat = 1

@@ -28,7 +28,7 @@ class TestSchedule:
         assert order(make(seed=1), 0) != order(make(seed=2), 0)
 
     def test_can_begin_anywhere(self) -> None:
-        """What a resumed training relies on: no batch depends on those before it."""
+        """A resumed training relies on batches that do not depend on earlier ones."""
         whole = make()
         expected = [whole.batch(step) for step in range(6)]
         np.testing.assert_array_equal(make().batch(4), expected[4])

@@ -1,4 +1,4 @@
-"""What a network learns from: one file per data set, and what they share."""
+"""Data sets as spike trains: one module per data set, and their common parts."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ipulse_worker.runner.data.dataset import DataInvalid
 
 VERSION = b"#!AER-DAT3.1"
 HEADER = struct.Struct("<HHIIIIII")  # type, source, event size, time offset, overflow, 3 counts
-POLARITY = 1  # the type of packets that hold pixels' events
+POLARITY = 1  # the type of packets with events of pixels
 COMPRESSED = 0x8000  # added to the type
 EVENT_BYTES = 8
 MAX_LINE = 4096  # bytes of a header line
@@ -76,7 +76,9 @@ def _packets(path: Path) -> Iterator[PixelEvents]:
                     "'#Format: RAW' can be read"
                 )
             if kind != POLARITY:
-                file.seek(event_bytes * capacity, 1)  # where the file ends before, so do we
+                file.seek(
+                    event_bytes * capacity, 1
+                )  # an incomplete packet at the end of the file is ignored
                 continue
             if event_bytes != EVENT_BYTES:
                 raise DataInvalid(
@@ -93,7 +95,7 @@ def _decoded(
 ) -> PixelEvents:
     words = np.frombuffer(content, dtype="<u4").reshape(-1, 2)[:number]
     offset = begin + EVENT_BYTES * np.arange(len(words))
-    if not all_valid:  # a filter of the camera's software took some back
+    if not all_valid:  # the camera's software has invalidated some events
         kept = words[:, 0] & 1 == 1
         words, offset = words[kept], offset[kept]
     address, stamp = words.T

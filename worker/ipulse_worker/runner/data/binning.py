@@ -1,4 +1,4 @@
-"""Events to spike trains: binned, without repetitions, within the input's capacity."""
+"""Bins events to spike trains, removes repetitions and limits spikes to the capacity."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
-MAX_KEY = 2**62  # of sample, step and channel in one integer
+MAX_KEY = 2**62  # greatest integer that combines sample, step and channel
 PRIORITY_BITS = 53  # of a random number in [0, 1)
 PLACES_AT_ONCE = 2 ** (63 - PRIORITY_BITS)
 
 
 class Binning:
-    """Takes samples chunk by chunk and keeps a few bytes per spike.
+    """Bins samples chunk by chunk and stores a few bytes per spike.
 
-    capacity: most spikes of a sample in one step, None for as many as there are. Which are kept
-    of more is random, and fixed by the seed and the sample's number.
+    `capacity` is the greatest number of spikes of a sample in one step; None means no limit. If
+    there are more, a random choice by the seed and the sample's number is kept.
     """
 
     def __init__(
@@ -37,21 +37,27 @@ class Binning:
     def add(
         self, sample: np.ndarray, step: np.ndarray, channel: np.ndarray, *, samples: int
     ) -> None:
-        """Appends `samples` more samples; integer arrays `[events]`, in any order.
+        """Append samples. Events are integer arrays `[events]`, in any order.
 
-        sample: 0 to samples - 1 within this chunk. A step outside of the steps is counted and
-        dropped. Raises ValueError for a sample or a channel that cannot be.
+        Args:
+            sample: of each event, 0 to samples - 1 within this chunk.
+            step: of each event; steps out of range are counted and dropped.
+            channel: of each event.
+            samples: number of samples in this chunk.
+
+        Raises:
+            ValueError: a sample or a channel is out of range.
         """
         _check("sample", sample, samples)
         _check("channel", channel, self.channels)
         if samples * self.steps * self.channels > MAX_KEY:
             raise ValueError("too many samples at once")
         on_time = (step >= 0) & (step < self.steps)
-        # In four bytes, where they suffice, a key is sorted and divided faster.
+        # Four-byte keys are sorted and divided faster.
         kind = np.int32 if samples * self.steps * self.channels <= 2**31 else np.int64
         place = sample[on_time].astype(kind) * self.steps + step[on_time].astype(kind)
         keys = place * self.channels + channel[on_time].astype(kind)
-        # Not by NumPy's `unique`, which hashes in some versions and takes many times as long.
+        # `numpy.unique` is much slower in some versions.
         keys.sort()
         keys = keys[_runs(keys)[0]]
         kept = self._within_capacity(keys)
@@ -71,7 +77,7 @@ class Binning:
         )
 
     def trains(self) -> SpikeTrains:
-        """All that was added."""
+        """Return the spike trains of all samples."""
         none = np.zeros((0, self.steps), index_type(self.channels + 1))
         return SpikeTrains(
             channels=self.channels,
@@ -82,7 +88,7 @@ class Binning:
         )
 
     def _within_capacity(self, keys: np.ndarray) -> np.ndarray:
-        """Of sorted keys, those that find a slot."""
+        """Return the sorted keys that are within the capacity."""
         if self.capacity is None:
             return keys
         place = keys // self.channels
@@ -91,30 +97,30 @@ class Binning:
         if not len(crowded):
             return keys
         priority = np.zeros(len(keys))
-        # By the sample's own stream, so that the choice does not depend on the chunks.
-        of_samples = place // self.steps
-        in_question = of_samples[first[crowded]]
-        for number in in_question[_runs(in_question)[0]]:
-            begin, end = np.searchsorted(of_samples, [number, number + 1])
+        # Each sample has a stream of its own, so that the choice does not depend on the chunks.
+        sample_of = place // self.steps
+        crowded_samples = sample_of[first[crowded]]
+        for number in crowded_samples[_runs(crowded_samples)[0]]:
+            begin, end = np.searchsorted(sample_of, [number, number + 1])
             random = stream(Purpose.INPUT_CAPACITY, self.seed, self.samples + int(number))
             priority[begin:end] = random.random_sample(end - begin)
-        finds_slot = np.ones(len(keys), dtype=bool)
+        fits = np.ones(len(keys), dtype=bool)
         for at in range(0, len(crowded), PLACES_AT_ONCE):
-            some = crowded[at : at + PLACES_AT_ONCE]
-            begins = np.cumsum(sizes[some]) - sizes[some]
-            group = np.repeat(np.arange(len(some)), sizes[some])
-            spikes = np.arange(len(group)) + (first[some] - begins)[group]
-            # Integers that sort by place, then by all bits of the priority: values are sorted
-            # faster than indices.
+            batch = crowded[at : at + PLACES_AT_ONCE]
+            begins = np.cumsum(sizes[batch]) - sizes[batch]
+            group = np.repeat(np.arange(len(batch)), sizes[batch])
+            spikes = np.arange(len(group)) + (first[batch] - begins)[group]
+            # Integers that sort by place and then by priority: sorting values is faster than
+            # sorting indices.
             draws = (priority[spikes] * 2.0**PRIORITY_BITS).astype(np.int64)
             ranked = group << PRIORITY_BITS | draws
             last = np.sort(ranked)[begins + self.capacity - 1]
-            finds_slot[spikes] = ranked <= last[group]
-        return keys[finds_slot]
+            fits[spikes] = ranked <= last[group]
+        return keys[fits]
 
 
 def step_of(time: np.ndarray, dt: float) -> np.ndarray:
-    """floor(time / dt), int64; what no step can have becomes -1 or 2^31."""
+    """Return floor(time / dt) as int64; values out of range become -1 or 2^31."""
     # Clipped before the cast, as a quotient may be larger than any integer.
     with np.errstate(over="ignore"):
         quotient = np.floor(np.divide(time, dt, dtype=np.float64))
@@ -128,7 +134,7 @@ def _check(name: str, values: np.ndarray, end: int) -> None:
 
 
 def _runs(keys: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Of sorted keys, where each run of equals begins and how long it is."""
+    """Return the start and the length of each run of equal values in sorted keys."""
     begins = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=begins[1:])
     first = np.flatnonzero(begins)

@@ -1,4 +1,4 @@
-"""What a network is trained and judged on."""
+"""A data set: spike trains, labels and the split into training and held-out samples."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
-# Told now and then how many of how many samples are there. It may raise, to stop.
-Progress = Callable[[int, int], None]
+# Called regularly with the loaded samples and their total. It may raise to stop.
+LoadProgress = Callable[[int, int], None]
 
 
 class DataUnavailable(Unavailable):
@@ -24,20 +24,20 @@ class DataUnavailable(Unavailable):
 
 
 class DataInvalid(DataUnavailable):
-    """A file of the data set is not what its format says."""
+    """A file of the data set does not have the required format."""
 
     code = "data_invalid"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Spike trains with labels, and which samples are held out."""
+    """Spike trains with labels and a split."""
 
     trains: SpikeTrains
     labels: np.ndarray  # int32 [samples]
-    training: np.ndarray  # int64: the samples to learn from, ascending
-    test: np.ndarray  # int64: the samples held out, ascending
-    events: EventCounts  # what the spikes come from, and what was lost
+    training: np.ndarray  # int64: training samples, ascending
+    test: np.ndarray  # int64: held-out samples, ascending
+    events: EventCounts  # counts of the events behind the spikes
     images: Optional[np.ndarray] = None  # [samples, rows, columns] in [0, 1], if encoded
 
 
@@ -47,7 +47,7 @@ def divided(
     held_out: np.ndarray,
     images: Optional[np.ndarray] = None,
 ) -> Dataset:
-    """The samples of a binning; `held_out` is bool `[samples]`."""
+    """Split the samples of a binning; `held_out` is bool `[samples]`."""
     return Dataset(
         trains=binning.trains(),
         labels=labels.astype(np.int32),
@@ -59,10 +59,10 @@ def divided(
 
 
 def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Which samples to hold out: bool `[samples]`, the same for the same labels and seed.
+    """Choose the held-out samples, bool `[samples]`, by labels and seed.
 
-    round(fraction * samples) of them, at least one, and of every class its share as nearly as
-    whole samples allow (largest remainders; the lower class where two are equal).
+    Their number is round(fraction * samples), at least one. Classes are represented in proportion
+    (largest remainders; the lower class first in a tie).
     """
     classes, sizes = np.unique(labels, return_counts=True)
     total = max(1, round(fraction * len(labels)))
@@ -80,7 +80,7 @@ def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
 
 def subset(samples: int, most: Optional[int], seed: int) -> np.ndarray:
-    """The numbers, ascending, of the samples to use: all, or `most` drawn by the seed."""
+    """Return the numbers of the samples to use, ascending: all, or `most` chosen by the seed."""
     if most is None or most >= samples:
         return np.arange(samples)
     return np.sort(stream(Purpose.SUBSET, seed).permutation(samples)[:most])

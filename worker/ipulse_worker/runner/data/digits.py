@@ -1,6 +1,6 @@
 """The scanned digits of scikit-learn as spikes.
 
-scikit-learn carries the images inside its package, so that nothing is downloaded.
+The package of scikit-learn contains the images, so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     Dataset,
     DataUnavailable,
-    Progress,
+    LoadProgress,
     divided,
     hold_out,
     subset,
@@ -26,15 +26,15 @@ from ipulse_worker.runner.data.shifts import shifted_copies
 if TYPE_CHECKING:
     from ipulse.spec import DigitsData
 
-BRIGHTEST = 16.0  # of a pixel as scikit-learn has them
+BRIGHTEST = 16.0  # greatest value of a pixel in scikit-learn
 SAMPLES_AT_ONCE = 256
 
 
-def load(data: DigitsData, progress: Progress) -> Dataset:
-    """The same arrays on every machine.
+def load(data: DigitsData, progress: LoadProgress) -> Dataset:
+    """Return the data set, which is equal on every machine.
 
-    Raises DataUnavailable, with the cure, where scikit-learn is missing or does not load, and
-    whatever `progress` raises.
+    Raises:
+        DataUnavailable: scikit-learn cannot be imported. Exceptions of `progress` are not caught.
     """
     images, labels = scans()
     chosen = subset(len(labels), data.samples, data.split_seed)
@@ -58,9 +58,10 @@ def load(data: DigitsData, progress: Progress) -> Dataset:
 
 @lru_cache(maxsize=None)
 def scans() -> Tuple[np.ndarray, np.ndarray]:
-    """Images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`, read once.
+    """Return images float64 `[1797, 8, 8]` in [0, 1] and labels int32 `[1797]`.
 
-    Raises DataUnavailable.
+    Raises:
+        DataUnavailable: scikit-learn cannot be imported.
     """
     try:
         from sklearn.datasets import load_digits
@@ -68,7 +69,7 @@ def scans() -> Tuple[np.ndarray, np.ndarray]:
         scans = load_digits()
     except (ImportError, OSError) as error:
         raise DataUnavailable(
-            f"the digits come with scikit-learn, which does not load here ({error}): install the "
+            f"the digits come with scikit-learn, which cannot be imported ({error}): install the "
             "worker's requirements, or `pip install scikit-learn`, into the runner's environment"
         ) from error
     return scans.images / BRIGHTEST, scans.target.astype(np.int32)

@@ -1,4 +1,4 @@
-"""Where users' files lie: one directory of the worker, and nothing outside of it."""
+"""Access to users' files in the worker's data directory, and nowhere else."""
 
 from __future__ import annotations
 
@@ -17,73 +17,71 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class DataDirectory:
-    """The worker's data directory; None where its owner has set none."""
+    """The worker's data directory; `path` is None if it is not configured."""
 
     path: Optional[Path]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> DataDirectory:
+        """Read the directory from the environment."""
         value = environment.get(VARIABLE)
         return cls(Path(value) if value else None)
 
-    def file(self, *names: str, cure: str) -> Path:
-        """The regular file at these plain names, one below the other.
+    def file(self, *names: str, hint: str) -> Path:
+        """Return the regular file at the path of these plain names.
 
-        Raises DataUnavailable where it is not, with `cure`: what has to be there.
+        Raises:
+            DataUnavailable: it does not exist; the message contains `hint`.
         """
-        path = self._inside(names, cure)
+        path = self._inside(names, hint)
         if not _is(path, stat.S_ISREG):
-            raise DataUnavailable(f"there is no file {path} on this worker: {cure}")
+            raise DataUnavailable(f"there is no file {path} on this worker: {hint}")
         return path
 
-    def folder(self, *names: str, cure: str) -> Path:
-        """As `file`, a directory."""
-        path = self._inside(names, cure)
+    def folder(self, *names: str, hint: str) -> Path:
+        """Return the folder at the path of these plain names, see `file`."""
+        path = self._inside(names, hint)
         if not _is(path, stat.S_ISDIR):
-            raise DataUnavailable(f"there is no folder {path} on this worker: {cure}")
+            raise DataUnavailable(f"there is no folder {path} on this worker: {hint}")
         return path
 
-    def files(self, *names: str, suffix: str, cure: str) -> List[Path]:
-        """The regular files of that suffix in the folder at these names, by name.
-
-        Raises as `file` does where one of them is none.
-        """
-        folder = self.folder(*names, cure=cure)
+    def files(self, *names: str, suffix: str, hint: str) -> List[Path]:
+        """Return the regular files with the suffix in a folder, sorted by name, see `file`."""
+        folder = self.folder(*names, hint=hint)
         with os.scandir(str(folder)) as entries:
-            found = sorted(
+            names_found = sorted(
                 (entry.name, entry.is_file(follow_symlinks=False))
                 for entry in entries
                 if entry.name.endswith(suffix)
             )
-        # What is no link lies where its folder lies, and needs no look at each part of its path.
+        # Only links need a check of each part of their path.
         return [
-            folder / _plain(name) if is_no_link else self.file(*names, name, cure=cure)
-            for name, is_no_link in found
+            folder / _plain(name) if is_regular else self.file(*names, name, hint=hint)
+            for name, is_regular in names_found
         ]
 
     def has(self, *names: str) -> bool:
-        """Whether there is anything at these names, without leaving the directory."""
+        """Return whether the path of these names exists; links are not followed."""
         return self.path is not None and os.path.lexists(str(self.path.joinpath(*names)))
 
-    def _inside(self, names: Tuple[str, ...], cure: str) -> Path:
+    def _inside(self, names: Tuple[str, ...], hint: str) -> Path:
         if self.path is None:
             raise DataUnavailable(
-                f"this worker has no data directory, in which {'/'.join(names)} should lie: its "
-                f"owner sets one with `ipulse up --data DIR`, or with {VARIABLE} for an agent; "
-                f"{cure}"
+                f"this worker has no data directory for {'/'.join(names)}: set one with `ipulse up "
+                f"--data DIR`, or with {VARIABLE} for an agent; {hint}"
             )
         path = self.path.joinpath(*map(_plain, names))
         root, real = os.path.realpath(str(self.path)), os.path.realpath(str(path))
         if not real.startswith(os.path.join(root, "")):
             raise DataUnavailable(
-                f"{path} is a link that leads out of the worker's data directory: put the data "
-                "themselves there"
+                f"{path} is a link to a place outside the worker's data directory: put the data "
+                "themselves into the directory"
             )
         return path
 
 
 def _plain(name: str) -> str:
-    """The name. A spec's have this form already; some come from files and folders."""
+    """Check a name: those of specs are valid, others come from files and folders."""
     if not PLAIN_NAME.fullmatch(name):
         raise DataUnavailable(f"{name[:100]!a} is not the plain name of a file")
     return name

@@ -16,7 +16,7 @@ from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
     DataUnavailable,
-    Progress,
+    LoadProgress,
     divided,
     subset,
 )
@@ -37,7 +37,7 @@ CURE = (
 
 
 class Gesture(NamedTuple):
-    """One sample to be."""
+    """The place of one sample in its file."""
 
     path: Path
     label: int
@@ -45,18 +45,18 @@ class Gesture(NamedTuple):
     end_us: int
 
 
-def load(data: DVSGestureData, directory: DataDirectory, progress: Progress) -> Dataset:
+def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress) -> Dataset:
     """The gestures to learn from, then those to test, in the order of the lists or names.
 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
-    directory.folder(data.name, cure=CURE)
+    directory.folder(data.name, hint=CURE)
     if directory.has(data.name, LISTS[0]):
         parts = [_recorded(data, directory, name) for name in LISTS]
     elif directory.has(data.name, CUT[0]):
         parts = [_cut(data, directory, name) for name in CUT]
     else:
-        folder = directory.folder(data.name, cure=CURE)
+        folder = directory.folder(data.name, hint=CURE)
         raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {CURE}")
     for gestures, name in zip(parts, ("to learn from", "to test")):
         if not gestures:
@@ -77,19 +77,19 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: Progress) -> 
 
 
 def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> List[Gesture]:
-    """The gestures of the recordings that a list names."""
+    """Return the gestures of the recordings in a list."""
     gestures = []
-    for name in _text(directory.file(data.name, listed, cure=CURE)).split():
-        path = directory.file(data.name, name, cure=CURE)
+    for name in _text(directory.file(data.name, listed, hint=CURE)).split():
+        path = directory.file(data.name, name, hint=CURE)
         if path.suffix != ".aedat":
             raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
-        table = directory.file(data.name, f"{path.stem}_labels.csv", cure=CURE)
+        table = directory.file(data.name, f"{path.stem}_labels.csv", hint=CURE)
         gestures += [Gesture(path, *row) for row in _labels(table, class_count(data))]
     return gestures
 
 
 def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
-    """(label, begin, end) of every gesture of a recording, in the order of time."""
+    """Return (label, begin, end) of every gesture of a recording, in order of time."""
     rows = []
     for number, row in enumerate(csv.reader(_text(table).splitlines()), start=1):
         if not row or (number == 1 and not row[0].strip().isdigit()):
@@ -114,14 +114,14 @@ def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
 
 
 def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gesture]:
-    """The cut samples of one folder, by recording and class."""
+    """Return the cut samples of one folder, by recording and class."""
     gestures = []
-    for folder in sorted(directory.folder(data.name, part, cure=CURE).iterdir()):
+    for folder in sorted(directory.folder(data.name, part, hint=CURE).iterdir()):
         if not folder.is_dir():
             continue
         for label in range(class_count(data)):
             if directory.has(data.name, part, folder.name, f"{label}.npy"):
-                path = directory.file(data.name, part, folder.name, f"{label}.npy", cure=CURE)
+                path = directory.file(data.name, part, folder.name, f"{label}.npy", hint=CURE)
                 gestures.append(Gesture(path, label, 0, 0))
         for path in folder.iterdir():
             if path.suffix == ".npy" and not re.fullmatch(r"10|[0-9]", path.stem):
@@ -132,7 +132,7 @@ def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gest
 
 
 def _by_file(gestures: Sequence[Gesture]) -> List[Tuple[Path, List[Gesture]]]:
-    """Runs of gestures of the same file."""
+    """Group gestures of the same file."""
     runs: List[Tuple[Path, List[Gesture]]] = []
     for gesture in gestures:
         if not runs or runs[-1][0] != gesture.path:
@@ -144,7 +144,7 @@ def _by_file(gestures: Sequence[Gesture]) -> List[Tuple[Path, List[Gesture]]]:
 def _add_recording(
     path: Path, gestures: Sequence[Gesture], data: DVSGestureData, binning: Binning
 ) -> None:
-    """The gestures are in the order of time and do not overlap."""
+    """Read gestures that are in order of time and do not overlap."""
     begins = np.array([gesture.begin_us for gesture in gestures])
     ends = np.array([gesture.end_us for gesture in gestures])
     found: List[Tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -154,7 +154,7 @@ def _add_recording(
         inside = (sample >= 0) & (events.time_us < ends[sample])
         sample = sample[inside]
         time_us = events.time_us[inside] - begins[sample]
-        # Lean while the recording is read; the binning wants whole samples.
+        # Small types while the recording is read; the binning needs whole samples.
         step = step_of(time_us, 1000.0 * data.step_ms).astype(np.int32)
         found.append((sample.astype(np.int32), step, channel[inside].astype(np.uint16)))
     empty = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint16)
@@ -170,7 +170,7 @@ def _add_recording(
 
 
 def _add_cut(path: Path, data: DVSGestureData, binning: Binning) -> None:
-    """A sample from an array `[events, 4]` of x, y, polarity and time in milliseconds."""
+    """Read a sample from an array `[events, 4]` of x, y, polarity and time in milliseconds."""
     try:
         rows = np.load(str(path), mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

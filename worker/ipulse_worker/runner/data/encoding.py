@@ -1,4 +1,4 @@
-"""Values in [0, 1] to spikes; the codes are described in ipulse.spec's encodings."""
+"""Encodes values in [0, 1] as spikes; ipulse.spec describes the codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Events(NamedTuple):
-    """One entry per event, integer arrays `[events]`. A step may lie outside of the steps."""
+    """One entry per event, integer arrays `[events]`. Steps may be out of range."""
 
     sample: np.ndarray
     step: np.ndarray
@@ -24,8 +24,11 @@ class Events(NamedTuple):
 def encode(
     values: np.ndarray, encoding: Encoding, steps: int, step_ms: float, first: int = 0
 ) -> Events:
-    """Of values float64 `[samples, values]` in [0, 1]; value v has the channels from
-    v * channels_per_value on. `first` is the number of the first sample in its data set."""
+    """Encode values, float64 `[samples, values]` in [0, 1].
+
+    The channels of value v begin at v * channels_per_value. `first` is the number of the first
+    sample in its data set.
+    """
     if encoding.kind == "rate":
         return _bernoulli(values, encoding, steps, first)
     if encoding.kind == "log_latency":
@@ -39,7 +42,7 @@ def encode(
 
 
 def log_latency_ms(values: np.ndarray, encoding: LogLatency) -> np.ndarray:
-    """When each value's spike comes, float64 like `values`; not a number where none comes."""
+    """Return the time of each value's spike, float64 like `values`; NaN for no spike."""
     charged = values > encoding.threshold
     x = np.where(charged, values, 1.0)  # the 1 is masked below; it keeps the log finite
     latency: np.ndarray = encoding.tau_eff_ms * np.log(x / (x - encoding.threshold))
@@ -47,7 +50,7 @@ def log_latency_ms(values: np.ndarray, encoding: LogLatency) -> np.ndarray:
 
 
 def receptive_fields(values: np.ndarray, encoding: PopulationCode) -> np.ndarray:
-    """Activations float64 `[samples, values, fields]` in [0, 1]."""
+    """Return activations, float64 `[samples, values, fields]` in [0, 1]."""
     centres = np.arange(encoding.fields) / (encoding.fields - 1)
     sigma = encoding.width / (encoding.fields - 1)
     activation: np.ndarray = np.exp(-((values[:, :, None] - centres) ** 2) / (2.0 * sigma**2))
@@ -55,7 +58,7 @@ def receptive_fields(values: np.ndarray, encoding: PopulationCode) -> np.ndarray
 
 
 def _at(time_ms: np.ndarray, step_ms: float) -> Events:
-    """One event per `[samples, channels]` time that is a number."""
+    """Return one event per time that is not NaN; times are `[samples, channels]`."""
     sample, channel = np.nonzero(~np.isnan(time_ms))
     return Events(sample, step_of(time_ms[sample, channel], step_ms), channel)
 
@@ -63,7 +66,7 @@ def _at(time_ms: np.ndarray, step_ms: float) -> Events:
 def _bernoulli(values: np.ndarray, encoding: RateCode, steps: int, first: int) -> Events:
     found = []
     for sample, row in enumerate(values):
-        # By the sample's own stream, so that its spikes do not depend on the others.
+        # Each sample has a stream of its own, so that its spikes do not depend on the others.
         random = stream(Purpose.RATE_CODE, encoding.seed, first + sample)
         step, channel = np.nonzero(
             random.random_sample((steps, len(row))) < row * encoding.max_rate

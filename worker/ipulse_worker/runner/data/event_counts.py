@@ -1,4 +1,4 @@
-"""What became of a data set's events on their way to spikes: nothing is lost without a number."""
+"""Counts of a data set's events: converted to spikes, repeated or dropped."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class EventCounts:
         )
 
     def to_json(self) -> Dict[str, int]:
+        """Return the counts by name."""
         return asdict(self)
 
     def __str__(self) -> str:
         lost = {
-            "of the same step and channel as another": self.repeated,
-            "outside of the steps": self.outside,
+            "repeated in a step and channel": self.repeated,
+            "outside the time steps": self.outside,
             "over the input's capacity": self.over_capacity,
         }
-        told = "".join(f", {number:,} {what}" for what, number in lost.items() if number)
-        return f"{self.kept:,} input spikes from {self.read:,} events{told}"
+        dropped = "".join(f", {number:,} {what}" for what, number in lost.items() if number)
+        return f"{self.kept:,} input spikes from {self.read:,} events{dropped}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.derived_values import input_channels, spike_probability
 from ipulse_worker.runner.data.binning import Binning, step_of
-from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 SPIKES_AT_ONCE = 2**20  # of whole samples; a longer sample is added alone
 
 
-def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
-    """Samples in the order of their classes; sample s of a class repeats template s modulo
-    their number."""
+def generate(data: FrozenNoiseData, progress: LoadProgress) -> Dataset:
+    """Generate samples in the order of their classes.
+
+    Sample s of a class repeats template s modulo the number of templates.
+    """
     binning = Binning(data.steps, input_channels(data))
     samples = data.classes * data.samples_per_class
     for label in range(data.classes):
-        # A stream of their own for the times: as many are drawn as there are spikes.
+        # Times have a stream of their own, because the number of draws depends on the spikes.
         jitter = stream(Purpose.DATA, data.seed, label, 0)
         frozen = [
             template(data, label, number)
@@ -36,7 +38,7 @@ def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
             chosen = [frozen[at % len(frozen)] for at in range(first, first + size)]
             step, channel = (np.concatenate(parts) for parts in zip(*chosen))
             sample = np.repeat(np.arange(size), [len(steps) for steps, _ in chosen])
-            # A template's spike stands in the middle of its step.
+            # A template's spike is in the middle of its step.
             shift_ms = data.jitter_ms * jitter.standard_normal(len(step))
             moved = step_of((step + 0.5) * data.step_ms + shift_ms, data.step_ms)
             binning.add(sample, moved, channel, samples=size)
@@ -47,7 +49,7 @@ def generate(data: FrozenNoiseData, progress: Progress) -> Dataset:
 
 
 def template(data: FrozenNoiseData, label: int, number: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Steps and channels, int64 `[spikes]`, of one frozen pattern."""
+    """Return steps and channels, int64 `[spikes]`, of one frozen pattern."""
     random = stream(Purpose.DATA, data.seed, label, 1 + number)
     drawn = random.random_sample((data.steps, data.channels)) < spike_probability(data)
     step, channel = np.nonzero(drawn)

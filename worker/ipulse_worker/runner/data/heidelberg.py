@@ -18,7 +18,7 @@ from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
     DataUnavailable,
-    Progress,
+    LoadProgress,
     divided,
     subset,
 )
@@ -34,19 +34,21 @@ CURE = (
 )
 
 
-def load(data: Union[SHDData, SSCData], directory: DataDirectory, progress: Progress) -> Dataset:
+def load(
+    data: Union[SHDData, SSCData], directory: DataDirectory, progress: LoadProgress
+) -> Dataset:
     """The training file's samples, then the held-out file's.
 
     Raises DataUnavailable where a file is missing, DataInvalid where it is not as it should be.
     """
     held_out = "valid" if data.kind == "ssc" and data.judged_on == "validation" else "test"
     paths = [
-        directory.file(data.name, f"{data.kind}_{part}.h5", cure=CURE)
+        directory.file(data.name, f"{data.kind}_{part}.h5", hint=CURE)
         for part in ("train", held_out)
     ]
     binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
     samples = 0
-    for path in paths:  # before minutes are spent on the first, the second is looked at
+    for path in paths:  # check both files before minutes are spent on reading the first
         with _opened(path) as file:
             samples += len(_part(file, path, data).chosen)
     labels = []
@@ -62,10 +64,10 @@ def load(data: Union[SHDData, SSCData], directory: DataDirectory, progress: Prog
 
 
 class _Part(NamedTuple):
-    """What an open file has."""
+    """The contents of an open file."""
 
-    times: Any  # per sample a list of seconds
-    units: Any  # per sample a list of channels
+    times: Any  # a list of seconds per sample
+    units: Any  # a list of channels per sample
     labels: np.ndarray  # integers [samples]
     chosen: np.ndarray  # the numbers of the samples to use, ascending
 
@@ -91,7 +93,7 @@ def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
 def _add(
     path: Path, data: Union[SHDData, SSCData], binning: Binning, part: _Part, first: int
 ) -> None:
-    """Adds the chosen samples among the SAMPLES_AT_ONCE that begin with number `first`."""
+    """Add the chosen samples among the SAMPLES_AT_ONCE that begin with number `first`."""
     chosen = part.chosen[(part.chosen >= first) & (part.chosen < first + SAMPLES_AT_ONCE)]
     if not len(chosen):
         return
@@ -118,7 +120,7 @@ def _add(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The open file. What h5py cannot read becomes DataInvalid."""
+    """Open a file; raise DataInvalid if h5py cannot read it."""
     try:
         import h5py
     except ImportError as error:
@@ -129,13 +131,13 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with h5py.File(str(path), "r") as file:
             yield file
-    # h5py's own, of a file that is cut or damaged
+    # h5py's errors for an incomplete or damaged file
     except (OSError, RuntimeError, KeyError) as error:
         raise DataInvalid(f"{path} cannot be read as HDF5; is it whole? {error}") from error
 
 
 def _dataset(file: Any, path: Path, name: str) -> Any:
-    """A dataset of the file itself: a link into another file is not followed."""
+    """Return a dataset of the file itself; links to other files are not followed."""
     import h5py
 
     place: Any = file

@@ -1,4 +1,4 @@
-"""From what a spec says about its data to the data."""
+"""Loads the data set of a spec."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from ipulse_worker.runner.data import (
     randman,
     yin_yang,
 )
-from ipulse_worker.runner.data.dataset import Dataset, Progress
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress
 from ipulse_worker.runner.data.directory import DataDirectory
 
 if TYPE_CHECKING:
     from ipulse.spec import Data
 
 
-def load(data: Data, directory: DataDirectory, progress: Progress) -> Dataset:
-    """The same arrays for the same spec and files, on every machine.
+def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Dataset:
+    """Return the data set, which depends only on the spec and its files.
 
-    Raises DataUnavailable, with the cure, and whatever `progress` raises.
+    Raises:
+        DataUnavailable: with a hint. Exceptions of `progress` are not caught.
     """
     if data.kind == "digits":
         return digits.load(data, progress)

@@ -13,7 +13,7 @@ from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
     DataUnavailable,
-    Progress,
+    LoadProgress,
     divided,
     subset,
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SIDE = 34  # pixels
 EVENT_BYTES = 5
 MAX_BYTES = 2**26  # of one sample's file; the published ones have some ten thousand
-OVERFLOW_Y = 240  # marks an overflow of the time stamps, and is no event
+OVERFLOW_Y = 240  # marks an overflow of the time stamps instead of an event
 OVERFLOW_US = 2**13
 FILES_AT_ONCE = 256
 CURE = (
@@ -33,7 +33,7 @@ CURE = (
 )
 
 
-def load(data: NMNISTData, directory: DataDirectory, progress: Progress) -> Dataset:
+def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> Dataset:
     """The samples of Train, then those of Test, each by class and then by the file's name.
 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
@@ -87,14 +87,14 @@ def events(path: Path) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def _listed(data: NMNISTData, directory: DataDirectory, part: str) -> List[Tuple[Path, int]]:
-    """Files with their labels: those of one part that are to be used."""
+    """Return the files of one part that are used, with their labels."""
     files = [
         (path, label)
         for label in range(class_count(data))
-        for path in directory.files(data.name, part, str(label), suffix=".bin", cure=CURE)
+        for path in directory.files(data.name, part, str(label), suffix=".bin", hint=CURE)
     ]
     if not files:
         raise DataUnavailable(
-            f"there are no .bin files in {directory.folder(data.name, part, cure=CURE)}: {CURE}"
+            f"there are no .bin files in {directory.folder(data.name, part, hint=CURE)}: {CURE}"
         )
     return [files[at] for at in subset(len(files), data.samples, data.subset_seed)]

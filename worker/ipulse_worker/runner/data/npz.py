@@ -1,4 +1,4 @@
-"""Data of the user's own in one npz file; docs/reference/data.md describes its arrays.
+"""User data in one npz file; docs/reference/data.md describes its arrays.
 
 Nothing is unpickled, and no array is allocated before its size was found to be possible.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning, step_of
-from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.spike_trains import index_type
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ipulse.spec import NpzData
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
-# The forms that a sample's data may have, by their arrays and the axes of each.
+# The formats of samples: names of the arrays and their numbers of axes.
 FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
     ("values",): (2, 3),  # [samples, values] or [samples, rows, columns]
     ("spikes",): (3,),  # [samples, steps, channels]
@@ -35,7 +35,7 @@ FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
 KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
 SAMPLES_AT_ONCE = 256
 EVENTS_AT_ONCE = 2**21  # of whole samples; a longer sample is added alone
-# What zipfile raises for a file that is cut, damaged, encrypted or no zip file at all.
+# zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,14 +47,14 @@ _UNREADABLE = (
 )
 
 
-def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset:
+def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dataset:
     """The samples in the order of the file.
 
     Raises DataUnavailable where there is no file, DataInvalid where it is not as described, and
     whatever `progress` raises.
     """
     path = directory.file(
-        f"{data.name}.npz", cure="docs/reference/data.md has the arrays that it must hold"
+        f"{data.name}.npz", hint="docs/reference/data.md has the arrays that it must hold"
     )
     arrays = read(path)
     labels = _labels(path, arrays, data)
@@ -71,7 +71,7 @@ def load(data: NpzData, directory: DataDirectory, progress: Progress) -> Dataset
 
 
 def read(path: Path) -> Dict[str, np.ndarray]:
-    """The known arrays of a file."""
+    """Read the known arrays of a file."""
     try:
         with zipfile.ZipFile(str(path)) as archive:
             members = {member.filename: member for member in archive.infolist()}
@@ -94,7 +94,7 @@ def read(path: Path) -> Dict[str, np.ndarray]:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """One member, whose header must be true to its size."""
+    """Read one member; its header must match its size."""
     try:
         with archive.open(member) as file:
             if np.lib.format.read_magic(file) != (1, 0):
@@ -133,9 +133,9 @@ def _add(
     data: NpzData,
     binning: Binning,
     samples: int,
-    progress: Progress,
+    progress: LoadProgress,
 ) -> Optional[np.ndarray]:
-    """Adds every sample's spikes; returns the images, if the values are some."""
+    """Add every sample's spikes; return the values if they are images."""
     given = set(arrays) - {"labels", "test"}
     form = next((names for names in FORMS if given == set(names)), None)
     if form is None:
@@ -169,7 +169,7 @@ def _add(
 
 
 def _add_values(
-    path: Path, values: np.ndarray, data: NpzData, binning: Binning, progress: Progress
+    path: Path, values: np.ndarray, data: NpzData, binning: Binning, progress: LoadProgress
 ) -> Optional[np.ndarray]:
     flat = values.reshape(len(values), -1)
     _check_channels(path, "values", flat.shape[1], data)
@@ -186,7 +186,7 @@ def _add_values(
 
 
 def _add_spikes(
-    path: Path, spikes: np.ndarray, data: NpzData, binning: Binning, progress: Progress
+    path: Path, spikes: np.ndarray, data: NpzData, binning: Binning, progress: LoadProgress
 ) -> None:
     _check_channels(path, "spikes", spikes.shape[2], data)
     for first in range(0, len(spikes), SAMPLES_AT_ONCE):
@@ -203,7 +203,7 @@ def _add_ids(
     counts: np.ndarray,
     data: NpzData,
     binning: Binning,
-    progress: Progress,
+    progress: LoadProgress,
 ) -> None:
     if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
         raise DataInvalid(f"{path}: ids and counts must be integers")
@@ -230,7 +230,7 @@ def _add_events(
     data: NpzData,
     binning: Binning,
     samples: int,
-    progress: Progress,
+    progress: LoadProgress,
 ) -> None:
     sample, channel = arrays["event_samples"], arrays["event_channels"]
     time_ms = arrays["event_times_ms"]
@@ -246,7 +246,7 @@ def _add_events(
     _check_ids(path, "event_channels", channel, sample, data)
     sample = sample.astype(index_type(samples))
     if (sample[1:] < sample[:-1]).any():
-        order = np.argsort(sample, kind="stable")  # of two bytes a sort by radix
+        order = np.argsort(sample, kind="stable")  # two-byte integers are sorted by radix
         sample, time_ms, channel = sample[order], time_ms[order], channel[order]
     begins = np.searchsorted(sample, np.arange(samples, dtype=sample.dtype))
     begins = np.append(begins, len(sample))

@@ -1,4 +1,4 @@
-"""Poisson patterns: which group of channels is busy tells the class."""
+"""Poisson patterns: the class determines the group of channels with a high rate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DRAWS_AT_ONCE = 2**22  # 32 MiB of float64
 
 
-def generate(data: PoissonData, progress: Progress) -> Dataset:
-    """Samples in the order of their classes."""
+def generate(data: PoissonData, progress: LoadProgress) -> Dataset:
+    """Generate samples in the order of their classes."""
     binning = Binning(data.steps, input_channels(data))
     samples = data.classes * data.samples_per_class
     at_once = max(1, DRAWS_AT_ONCE // (data.steps * data.channels))
@@ -36,6 +36,6 @@ def generate(data: PoissonData, progress: Progress) -> Dataset:
 
 
 def rates(data: PoissonData, label: int) -> np.ndarray:
-    """The prototype of a class: the probability of a spike per step, float64 `[channels]`."""
+    """Return the spike probability per step for a class, float64 `[channels]`."""
     group = np.arange(data.channels) * data.classes // data.channels
     return np.where(group == label, data.high_rate, data.low_rate)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.derived_values import frequencies, input_channels
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, Progress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SINES_AT_ONCE = 2**22  # 32 MiB of float64
 
 
-def generate(data: RandmanData, progress: Progress) -> Dataset:
-    """Samples in the order of their classes."""
+def generate(data: RandmanData, progress: LoadProgress) -> Dataset:
+    """Generate samples in the order of their classes."""
     binning = Binning(data.steps, input_channels(data))
     size = data.samples_per_class
     channel = np.tile(np.arange(data.units), size)
@@ -29,8 +29,8 @@ def generate(data: RandmanData, progress: Progress) -> Dataset:
             spike_steps(manifold(points, data, (data.seed, label, 1 + spike)), data).ravel()
             for spike in range(data.spikes)
         ]
-        everyone = np.tile(sample, data.spikes), np.concatenate(steps)
-        binning.add(*everyone, np.tile(channel, data.spikes), samples=size)
+        events = np.tile(sample, data.spikes), np.concatenate(steps)
+        binning.add(*events, np.tile(channel, data.spikes), samples=size)
         progress((1 + label) * size, data.classes * size)
     labels = np.repeat(np.arange(data.classes, dtype=np.int32), size)
     held_out = hold_out(labels, data.test_fraction, data.seed)
@@ -38,7 +38,9 @@ def generate(data: RandmanData, progress: Progress) -> Dataset:
 
 
 def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.ndarray:
-    """Float64 `[samples, units]`: a manifold's coordinates at points `[samples, dimensions]`.
+    """Return a manifold's coordinates, float64 `[samples, units]`, at points.
+
+    Points are `[samples, dimensions]`.
 
     A unit's coordinate is the product over the dimensions of
     sum over i of A_i (i + 1)^-smoothness sin(2 pi (i x f_i + p_i)), i = 0 ... frequencies - 1,
@@ -61,9 +63,9 @@ def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.
 
 
 def spike_steps(coordinates: np.ndarray, data: RandmanData) -> np.ndarray:
-    """Int64 `[samples, units]`: each unit's times fill [0, 1), cut into the used steps."""
+    """Scale each unit's times to [0, 1) and divide them into the used steps, int64."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    # A unit whose function is constant spikes in the first step.
+    # A unit with a constant function spikes in the first step.
     times = (coordinates - low) / np.where(high > low, high - low, 1.0)
     steps = np.floor(times * (data.used_steps * data.steps)).astype(np.int64)
     last = max(0, int(np.ceil(data.used_steps * data.steps)) - 1)

@@ -1,4 +1,4 @@
-"""Copies of images shifted by parts of a pixel; ipulse.spec's Shifts says which."""
+"""Copies of images shifted by fractions of a pixel; see ipulse.spec.Shifts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def shifted_copies(images: np.ndarray, numbers: np.ndarray, shifts: Shifts) -> np.ndarray:
-    """Of images `[samples, rows, columns]`: all first copies, then all second ones, and so on.
+    """Return all first copies of images `[samples, rows, columns]`, then all second ones, etc.
 
-    numbers: int `[samples]`, the images' numbers in their data set. With the seed they alone
-    decide an image's shifts: more copies, or other images beside it, change none.
+    `numbers`, int `[samples]`, are the images' numbers in their data set. An image's shifts depend
+    only on its number and the seed, not on the number of copies or on other images.
     """
     drawn = [
         stream(Purpose.SHIFTS, shifts.seed, int(number)).random_sample((shifts.copies, 2))
@@ -27,7 +27,7 @@ def shifted_copies(images: np.ndarray, numbers: np.ndarray, shifts: Shifts) -> n
 
 
 def shifted(images: np.ndarray, down: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Each of images `[samples, rows, columns]` moved by `[samples]` pixels, bilinear, 0 beyond."""
+    """Move images `[samples, rows, columns]` by `[samples]` pixels; bilinear, 0 outside."""
     return _along_rows(_along_rows(images, down).swapaxes(1, 2), right).swapaxes(1, 2)
 
 
@@ -37,7 +37,7 @@ def _along_rows(images: np.ndarray, by: np.ndarray) -> np.ndarray:
     part = (by - whole)[:, None, None]
     margin = int(np.abs(whole).max(initial=0)) + 1
     padded = np.pad(images, ((0, 0), (margin, margin), (0, 0)), mode="constant")
-    # Row r comes from r - by, which lies between r - whole - 1 and r - whole.
+    # Row r comes from r - by, which is between r - whole - 1 and r - whole.
     near = margin + np.arange(rows) - whole[:, None]
     samples = np.arange(len(images))[:, None]
     moved: np.ndarray = (1.0 - part) * padded[samples, near] + part * padded[samples, near - 1]

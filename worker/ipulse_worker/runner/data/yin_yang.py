@@ -1,4 +1,4 @@
-"""Yin-Yang: points of a yin-yang sign, found by rejection, as spike latencies."""
+"""Yin-Yang: points of a yin-yang sign, sampled by rejection, as spike latencies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 RADIUS = 0.5  # of the sign, around (0.5, 0.5)
 DOT = 0.1  # radius of the two dots
-EYES = (0.75, 0.25)  # x of the dots, whose y is 0.5
+EYES = (0.75, 0.25)  # x of the dots; their y is 0.5
 YANG, YIN, DOTS = range(3)
 TRAINING = (5000, 42)  # size and seed
 HELD_OUT = {"validation": (1000, 41), "test": (1000, 40)}
 
 
 def generate(data: YinYangData) -> Dataset:
-    """The training points, then those held out."""
+    """Generate the training points, then the held-out points."""
     sets = [points(*TRAINING), points(*HELD_OUT[data.judged_on])]
     features = np.concatenate([values for values, _ in sets])
     labels = np.concatenate([classes for _, classes in sets])
@@ -38,10 +38,10 @@ def generate(data: YinYangData) -> Dataset:
 
 
 def points(size: int, seed: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Features (x, y, 1 - x, 1 - y) float64 `[size, 4]` and classes int32 `[size]`.
+    """Return features (x, y, 1 - x, 1 - y) float64 `[size, 4]` and classes int32 `[size]`.
 
-    The order in which numbers are drawn is part of the data set: per sample its class, then
-    pairs of coordinates until one lies in the sign and in that class.
+    The order of the random draws is part of the data set: for each sample its class, then pairs of
+    coordinates until a point of this class is found.
     """
     random = np.random.RandomState(seed)
     features = np.empty((size, 4))
@@ -58,7 +58,7 @@ def points(size: int, seed: int) -> Tuple[np.ndarray, np.ndarray]:
 
 
 def class_of(x: float, y: float) -> int:
-    """Of a point in the sign."""
+    """Return the class of a point in the sign."""
     right, left = (hypot(x - eye, y - 0.5) for eye in EYES)
     if right < DOT or left < DOT:
         return DOTS

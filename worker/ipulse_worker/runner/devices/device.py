@@ -22,7 +22,8 @@ BUILD_SECONDS = 0.25  # between two progress events of a build
 class Log(Protocol):
     """A function that logs one line."""
 
-    def __call__(self, message: str, level: Level = "info") -> None: ...
+    def __call__(self, message: str, level: Level = "info") -> None:
+        """Log a line."""
 
 
 class OnProgress(Protocol):
@@ -30,7 +31,8 @@ class OnProgress(Protocol):
 
     def __call__(
         self, fraction: float, message: str, build: Optional[BuildProgress] = None
-    ) -> None: ...
+    ) -> None:
+        """Report progress."""
 
 
 def ignore_progress(fraction: float, message: str, build: Optional[BuildProgress] = None) -> None:

@@ -1,4 +1,4 @@
-"""A model whose device is never attached, and what an attempt with it leaves."""
+"""Training steps without a device, for connection types that only compile."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ipulse_worker.runner.training.batches import BatchEvaluation, StepResult
 
 
 class CompilationOnly(Conflict):
-    """The device is configured for compilation only (connection_type NEVER): nothing executes."""
+    """The device is configured for compilation only (connection_type NEVER)."""
 
     code = "compilation_only"
 
 
 class CompileOnlyModel:
-    """Executes as a device does that is not there: zeros for PRE_COMPILE, a refusal for NEVER."""
+    """Imitates a device that is not attached: zeros for PRE_COMPILE, an error for NEVER."""
 
     def __init__(self, model: Model, connection: str) -> None:
         self._model = model
         self._connection = connection
 
     def compute_gradients(self) -> StepResult:
-        """A training step. Raises CompilationOnly."""
+        """Return zeros for a training step, or raise CompilationOnly."""
         self._check()
         spiking = len(spiking_layers(self._model.spec.network))
         gradients = [tf.zeros(weight.shape, tf.float32) for weight in self._model.trained]
         return StepResult(gradients, np.zeros(4 + 3 * spiking), np.zeros(spiking, np.float32))
 
     def evaluate(self, samples: int) -> BatchEvaluation:
-        """A look at so many samples. Raises CompilationOnly."""
+        """Return zeros for an evaluation of `samples` samples, or raise CompilationOnly."""
         self._check()
         by_step = np.zeros(
             (len(spiking_layers(self._model.spec.network)), self._model.spec.data.steps)
@@ -48,7 +48,7 @@ class CompileOnlyModel:
 
 
 def execution_outcome(model: Model, connection: str) -> Dict[str, Any]:
-    """What executing one step came to, for executable.json."""
+    """Return the result of one step for executable.json."""
     try:
         result = CompileOnlyModel(model, connection).compute_gradients()
     except CompilationOnly as error:

@@ -1,4 +1,4 @@
-"""Optimizers of TensorFlow's own ops, which XLA compiles for a device with the rest of a step."""
+"""Optimizers from TensorFlow's own ops, which XLA can compile for a device."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 
 class DeviceAdam(Adam):
-    """The equations of ops/ipulse_ops/lif/cpu/bindings/adam.h. The correction of the bias is the
-    host's, in double."""
+    """Adam with the equations of the CPU kernel; the host computes the bias correction."""
 
     def rates(self, step: int, rate: float) -> np.ndarray:
-        """float32 `[2]`: the rate, by which weights decay, and that of the update, corrected."""
+        """Return the rate of the weight decay and of the corrected update, float32 `[2]`."""
         settings = self._settings
         correction = math.sqrt(1 - settings.beta_2**step) / (1 - settings.beta_1**step)
         return np.array([rate, rate * correction], np.float32)
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
-        """rate: of `rates`, which has seen the step."""
+        """Update the weights; `rate` is the result of `rates`."""
         settings = self._settings
         slots = zip(self.weights, self.slots["means"], self.slots["squares"], gradients)
         for weight, mean, square, gradient in slots:
@@ -46,13 +45,14 @@ class DeviceAdam(Adam):
 
 
 class DeviceSGD(SGD):
-    """SGD, by the ops that every device has."""
+    """SGD from ops that every device supports."""
 
     def rates(self, step: int, rate: float) -> np.ndarray:
-        """float32 `[2]`: the rate, twice."""
+        """Return the rate twice, float32 `[2]`."""
         return np.array([rate, rate], np.float32)
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        """Update the weights; `rate` is the result of `rates`."""
         super().apply(gradients, step, rate[0])
 
 
@@ -62,7 +62,7 @@ DeviceOptimizer = Union[DeviceAdam, DeviceSGD]
 def device_optimizer_of(
     settings: spec.Optimizer, weights: Sequence[tf.Variable]
 ) -> DeviceOptimizer:
-    """The optimizer that a spec describes."""
+    """Return the optimizer of a spec."""
     if settings.kind == "sgd":
         return DeviceSGD(settings, weights)
     return DeviceAdam(settings, weights)

@@ -1,4 +1,4 @@
-"""The weights that a training starts from: active in every layer, by measurement."""
+"""Initial weights, scaled by measurement so that every layer is active."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from ipulse_worker.runner.training.randomness import Purpose, stream
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-MEASURED_SAMPLES = 64  # ipulse_ops.training.initialisation: a few dozen are enough
-MEASURED_BYTES = 2**28  # that measuring may take ...
-BYTES_PER_SITE = 100  # ... at so many per step, sample and neuron of the widest layer
+MEASURED_SAMPLES = 64  # a few dozen are enough
+MEASURED_BYTES = 2**28  # memory limit of the measurement
+BYTES_PER_SITE = 100  # per step, sample and neuron of the widest layer
 
 
 class NoActivity(IPUlseError):
-    """The network cannot be made active."""
+    """No weights make the network active."""
 
     code = "no_activity"
 
 
 def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
-    """Float32 `[N_in, N_out]` of each layer and the readout; fixed by the spec.
+    """Return float32 `[N_in, N_out]` of each layer and the readout; they depend on the spec only.
 
-    Raises NoActivity if no spike gets through the layers.
+    Raises:
+        NoActivity: no spike passes through the layers.
     """
     network = network_of(spec)
     widest = max(network.sizes)

@@ -1,7 +1,7 @@
-"""A spec's network as programs for IPUs: several training steps in one, fed by queues.
+"""The network of a spec as programs for IPUs, which run several training steps and use queues.
 
-An IPU has no doubles: what a program gives is float32 or int32, and sums that need more are made
-on the host.
+An IPU does not support float64. Programs return float32 or int32, and the host computes sums that
+need float64.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from ipulse_worker.runner.training.step_metrics import sums_of
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-NEVER_EXECUTES = "configured for compilation only"  # TensorFlow's words with connection type NEVER
+NEVER_EXECUTES = (
+    "configured for compilation only"  # TensorFlow's message with connection type NEVER
+)
 
 
 class LostBatches(IPUlseError):
-    """A program did not do the training steps that were due."""
+    """A program ran other training steps than expected."""
 
     code = "lost_batches"
 
 
 class IPUModel(Model):
-    """A Model whose variables live on IPUs. Its batches have one size."""
+    """A Model with variables on IPUs and a fixed batch size."""
 
     optimizer: DeviceOptimizer
     _infeed: Optional[Infeed] = None
@@ -43,31 +45,35 @@ class IPUModel(Model):
     def __init__(
         self, spec: ExperimentSpec, slots: int, ipu: Any, strategy: Any, executes: bool
     ) -> None:
-        """ipu: the module `tensorflow.python.ipu`; strategy: its IPUStrategy.
+        """Build the network on the IPUs.
 
-        executes: whether the connection gives more than zeros or a refusal.
+        Args:
+            spec: of the training.
+            slots: last dimension of the input ids.
+            ipu: the module `tensorflow.python.ipu`.
+            strategy: its IPUStrategy.
+            executes: whether the connection type attaches a device.
         """
         self._ipu, self._strategy, self._executes = ipu, strategy, executes
         self._size = spec.training.batch_size
         super().__init__(spec, slots, threads=0, batch=self._size)
 
     def trace(self) -> None:
-        """Compiles every program but with ON_DEMAND, for then it would wait for a device, too."""
+        """Compile all programs, except with ON_DEMAND, which would also wait for the device."""
         if self.spec.device.connection_type != "ON_DEMAND":
             self.warm_up()
 
     def warm_up(self) -> None:
-        """Runs every program on blank batches, for TensorFlow compiles it then, and puts back what
-        that has changed."""
+        """Run every program on blank batches, so that TensorFlow compiles it; restore the state."""
         state = self.state()
         step = self._next_step
         self._infeed = Infeed(self._ipu, self._fed, step, blanks=self.steps_per_execution)
         blank = self._fed(step).blank()
-        shown = [blank.ids, blank.counts]
+        inputs = [blank.ids, blank.counts]
         programs = [
             (self._training_program, [self._infeed.iterator]),
-            (self._evaluation_program, [*shown, blank.labels, blank.mask]),
-            (self._forward_program, shown),
+            (self._evaluation_program, [*inputs, blank.labels, blank.mask]),
+            (self._forward_program, inputs),
         ]
         for program, arguments in programs:
             try:
@@ -80,11 +86,12 @@ class IPUModel(Model):
             self.restore(state)
 
     def feed(self, batch_of: BatchOf, step: int) -> None:
+        """Set the source of the training batches; `step` is the next training step."""
         super().feed(batch_of, step)
         self._next_step = step
 
     def execute(self, step: int, now: Callable[[], float]) -> Execution:
-        """One program of `steps_per_execution` training steps. Raises LostBatches."""
+        """Run one program of `steps_per_execution` training steps; may raise LostBatches."""
         if self._infeed is None:
             self._infeed = Infeed(self._ipu, self._fed, step)
         self._run(self._training_program, [self._infeed.iterator])
@@ -92,19 +99,20 @@ class IPUModel(Model):
         *sums, max_spikes, steps = [np.asarray(tensor) for tensor in rows]
         self._next_step = step + self.steps_per_execution
         if steps.tolist() != list(range(step, self._next_step)):
-            due = f"{self.steps_per_execution:,} from {step:,} on"
+            due = f"{self.steps_per_execution:,} steps from {step:,}"
             raise LostBatches(
-                f"the program did the training steps {steps.tolist()}; due were {due}"
+                f"the program ran the training steps {steps.tolist()}; expected were {due}"
             )
-        learned = [
+        results = [
             StepResult([], sums_of(*(array[at] for array in sums)), max_spikes[at])
             for at in range(len(steps))
         ]
-        return Execution(learned, batching_seconds=0.0, optimizer_seconds=0.0)
+        return Execution(results, batching_seconds=0.0, optimizer_seconds=0.0)
 
     def evaluate(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> BatchEvaluation:
-        found = self._run(self._evaluation_program, self._filled(ids, counts, labels))
-        predicted, *sums = [np.asarray(tensor) for tensor in found]
+        """Return metrics and predictions for a batch, without training."""
+        outputs = self._run(self._evaluation_program, self._filled(ids, counts, labels))
+        predicted, *sums = [np.asarray(tensor) for tensor in outputs]
         _, spikes, _, dropped = (array.astype(np.float64) for array in sums)
         return BatchEvaluation(sums_of(*sums), predicted[: len(labels)], spikes, dropped)
 
@@ -120,7 +128,7 @@ class IPUModel(Model):
         return device_optimizer_of(self.spec.training.optimizer, self._variables)
 
     def _make_functions(self) -> None:
-        # Of these programs alone: a queue belongs to the program that was compiled with it.
+        # A queue belongs to the program that was compiled with it.
         self._infeed = None
         self._outfeed = self._ipu.ipu_outfeed_queue.IPUOutfeedQueue()
         self._training_program = on_device(self._steps)
@@ -128,7 +136,7 @@ class IPUModel(Model):
         self._forward_program = on_device(self._forward_on_device)
 
     def _fed(self, step: int) -> FedBatch:
-        """Of any training step from 1 on: the device may read beyond the last one."""
+        """Return the inputs of a training step, also after the last one: the device reads ahead."""
         batch = self._batch_of(step)
         ids, counts, labels, mask = self._filled(batch.ids, batch.counts, batch.labels)
         seed = np.array(key_of(step_seed(self.spec.seed, step)), np.uint32).view(np.int32)
@@ -136,7 +144,7 @@ class IPUModel(Model):
         return FedBatch(ids, counts, labels, mask, seed, rates, np.int32(step))
 
     def _steps(self, iterator: Any) -> None:
-        """Training steps, one after the other, as a loop on the device."""
+        """Run training steps in a loop on the device."""
         for _ in tf.range(self.steps_per_execution):
             self._step(next(iterator))
 
@@ -164,7 +172,9 @@ class IPUModel(Model):
 
 
 def on_device(function: Callable[..., Any]) -> Any:
-    """A function that XLA compiles as a whole, as a program on a device must be."""
+    """Return a function that XLA compiles as a whole, which devices require."""
     known = inspect.signature(tf.function).parameters
-    compiled = "jit_compile" if "jit_compile" in known else "experimental_compile"  # up to 2.4
+    compiled = (
+        "jit_compile" if "jit_compile" in known else "experimental_compile"
+    )  # TensorFlow up to 2.4
     return tf.function(function, **{compiled: True})

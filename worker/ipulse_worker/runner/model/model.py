@@ -1,4 +1,4 @@
-"""A spec's network as traced TensorFlow functions: learn from a batch, judge a batch."""
+"""The network of a spec as traced TensorFlow functions for training and evaluation."""
 
 from __future__ import annotations
 
@@ -32,14 +32,21 @@ class Model:
     """The network with its weights and its optimizer.
 
     A batch is ids `[time, batch, slots]` of index_type(inputs), counts int32 `[time, batch]`,
-    labels int32 `[batch]`. `threads`: that the kernels use. `batch`: None for batches of any size;
-    else its graphs are for that one alone, and a smaller batch is filled up with samples that do
-    not count.
+    labels int32 `[batch]`.
     """
 
     def __init__(
         self, spec: ExperimentSpec, slots: int, threads: int, batch: Optional[int] = None
     ) -> None:
+        """Build the network.
+
+        Args:
+            spec: of the training.
+            slots: last dimension of the input ids.
+            threads: of the kernels.
+            batch: None for batches of any size. Otherwise the graphs have this batch size, and
+                smaller batches are padded.
+        """
         self.spec = spec
         self._slots = slots
         self._batch = batch
@@ -49,7 +56,7 @@ class Model:
 
     @property
     def steps_per_execution(self) -> int:
-        """Training steps between which the host decides nothing."""
+        """Training steps of one execution, between which the host does not intervene."""
         device = self.spec.device
         return 1 if device.kind == "cpu" else device.steps_per_execution
 
@@ -87,20 +94,15 @@ class Model:
         self._apply = _traced(self._applied, [shapes, *step_and_rate])
 
     def trace(self) -> None:
-        """Builds graphs now instead of at the first call.
-
-        On a CPU that which judges can wait until an epoch has ended: somebody waits for the first
-        step. On a device building a graph compiles its program.
-        """
-        judge = [] if self._batch is None else [self._evaluation_function]
-        for function in (self._gradient_function, *judge, self._apply):
+        """Build all graphs now; on a device this compiles their programs."""
+        for function in (self._gradient_function, self._evaluation_function, self._apply):
             function.trace()
 
     def adapt(self, limits: LayerLimits) -> None:
-        """The same weights and optimizer in a network with these limits.
+        """Apply new limits and keep the weights and the optimizer's state.
 
-        Second thresholds are variables; the number of slots is a part of the graph, which is built
-        again for others.
+        Second thresholds are variables. Capacities are part of the graph, which is built again when
+        they change.
         """
         if limits.capacities != self.limits.capacities:
             state = self.state()
@@ -112,28 +114,28 @@ class Model:
                 variable.assign(np.broadcast_to(np.asarray(second, np.float32), variable.shape))
 
     def feed(self, batch_of: BatchOf, step: int) -> None:
-        """Where training steps find their batches, the next of which is that of step `step`."""
+        """Set the source of the training batches; `step` is the next training step."""
         self._batch_of = batch_of
 
     def execute(self, step: int, now: Callable[[], float]) -> Execution:
-        """`steps_per_execution` training steps, the first of which is `step`, from 1."""
-        learned, batching, applying = [], 0.0, 0.0
+        """Run `steps_per_execution` training steps; the first one is `step`, from 1."""
+        results, batching, updating = [], 0.0, 0.0
         for number in range(step, step + self.steps_per_execution):
             begun = now()
             batch = self._batch_of(number)
             batched = now()
-            learned.append(self.compute_gradients(batch.ids, batch.counts, batch.labels, number))
+            results.append(self.compute_gradients(batch.ids, batch.counts, batch.labels, number))
             derived = now()
-            self.apply(learned[-1].gradients, number, batch.learning_rate)
+            self.apply(results[-1].gradients, number, batch.learning_rate)
             batching += batched - begun
-            applying += now() - derived
-        return Execution(learned, batching, applying)
+            updating += now() - derived
+        return Execution(results, batching, updating)
 
     def compute_gradients(
         self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, step: int
     ) -> StepResult:
-        """What training step `step`, from 1, is to learn from a batch."""
-        # No Python numbers here and below: TensorFlow keeps each that it has made a tensor of.
+        """Return gradients and metrics of training step `step`, from 1."""
+        # Arrays instead of Python numbers, which TensorFlow would cache as constants forever.
         seed = np.array(step_seed(self.spec.seed, step), np.int64)
         *gradients, sums, max_spikes = self._gradient_function(
             seed, *self._filled(ids, counts, labels)
@@ -141,17 +143,17 @@ class Model:
         return StepResult(gradients, sums.numpy(), max_spikes.numpy())
 
     def apply(self, gradients: Sequence[tf.Tensor], step: int, rate: float) -> None:
-        """Changes the weights; this is the `step`-th time, from 1, at that learning rate."""
+        """Update the weights; `step` counts updates from 1."""
         self._apply(list(gradients), np.array(step, np.int64), np.array(rate, np.float32))
 
     def evaluate(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> BatchEvaluation:
-        """How the network does on a batch; nothing is learned."""
+        """Return metrics and predictions for a batch, without training."""
         batch = self._filled(ids, counts, labels)
-        judged = BatchEvaluation(*(tensor.numpy() for tensor in self._evaluation_function(*batch)))
-        return judged._replace(predicted=judged.predicted[: len(labels)])
+        result = BatchEvaluation(*(tensor.numpy() for tensor in self._evaluation_function(*batch)))
+        return result._replace(predicted=result.predicted[: len(labels)])
 
     def forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
-        """All that the network does with a batch, as arrays."""
+        """Return all outputs of the network for a batch, as arrays."""
         samples = counts.shape[1]
         filled = self._filled(ids, counts, np.zeros(samples, np.int32))[:2]
         out = self._traced_forward(*filled)
@@ -160,7 +162,7 @@ class Model:
 
     @property
     def weights(self) -> List[np.ndarray]:
-        """Float32, as ipulse_ops.lif.weights.weight_shapes says."""
+        """The weights, float32 with the shapes of ipulse_ops.lif.weights.weight_shapes."""
         return [kernel.numpy() for kernel in self._kernels]
 
     @weights.setter
@@ -170,7 +172,7 @@ class Model:
 
     @property
     def trained(self) -> List[np.ndarray]:
-        """All that is trained: the weights, then the constants."""
+        """All trained arrays: the weights, then the trained constants."""
         return [variable.numpy() for variable in self._variables]
 
     @trained.setter
@@ -180,10 +182,11 @@ class Model:
 
     @property
     def arrays(self) -> Dict[str, np.ndarray]:
-        """All that is trained, by name: of a layer its weights and its trained constants."""
+        """All trained arrays by name."""
         return dict(zip(trained_names(self.spec), self.trained))
 
     def state(self) -> State:
+        """Return the trained arrays and the optimizer's state for a checkpoint."""
         state = within("trained", numbered(self.trained))
         for name, variables in self.optimizer.slots.items():
             arrays = [variable.numpy() for variable in variables]
@@ -191,14 +194,14 @@ class Model:
         return state
 
     def restore(self, state: State) -> None:
+        """Set the state from a checkpoint."""
         self.trained = in_order(part("trained", state))
         for name, variables in self.optimizer.slots.items():
             for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
                 variable.assign(value)
 
     def _filled(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> List[np.ndarray]:
-        """The batch; where batches have one size, up to it, with a mask of what counts, and with
-        ids int32, as devices have them."""
+        """Return the batch; with a fixed batch size, padded, with int32 ids and a mask."""
         if self._batch is None:
             return [ids, counts, labels]
         missing = self._batch - len(labels)
@@ -224,7 +227,7 @@ class Model:
     def _backward(
         self, ids: tf.Tensor, counts: tf.Tensor, labels: tf.Tensor, mask: Any, seed: Any
     ) -> Tuple[List[tf.Tensor], StepMetrics]:
-        """The gradients that a batch gives, and what the network did with it."""
+        """Return the clipped gradients of a batch, and the network's outputs."""
         with tf.GradientTape() as tape:
             out = self.net(ids, counts, seed=seed)
             losses, predicted = self._objective.evaluate(out, labels)
@@ -271,16 +274,15 @@ class Model:
 
 
 def step_seed(seed: int, step: int) -> int:
-    """Of the policy cyclic: every training step offers the slots to others first."""
+    """Return the seed of the policy `cyclic`, under which every step prefers other neurons."""
     return (seed << 32) + step
 
 
 def _traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
-    """Without AutoGraph: there is no Python to translate, and looking for some takes longer than
-    the rest of the tracing."""
+    """Trace without AutoGraph, which would triple the time to the first step."""
     return DirectCall(tf.function(function, input_signature=signature, autograph=False))
 
 
 def _variable(kernel: Any) -> tf.Variable:
-    """Keras 3 wraps what Keras 2 hands out: the variable that fused ops can write to."""
+    """Return the TensorFlow variable, which Keras 3 wraps; fused ops write to it."""
     return kernel if isinstance(kernel, tf.Variable) else kernel.value

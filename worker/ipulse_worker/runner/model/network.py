@@ -1,4 +1,4 @@
-"""A spec's network in the words of the ops."""
+"""Converts the network of a spec to the types of `ipulse_ops`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LayerLimits:
-    """What of a network may change between two training steps, of each layer that spikes."""
+    """The capacity and second threshold of each spiking layer; both may change in training."""
 
     capacities: Tuple[Optional[int], ...]
     second_thresholds: Tuple[Optional[PerNeuron], ...]
 
     def equals(self, other: LayerLimits) -> bool:
+        """Compare capacities, and thresholds element by element."""
         return self.capacities == other.capacities and all(
             one is two or (one is not None and two is not None and np.array_equal(one, two))
             for one, two in zip(self.second_thresholds, other.second_thresholds)
@@ -35,7 +36,7 @@ class LayerLimits:
 
 
 def initial_limits(spec: ExperimentSpec) -> LayerLimits:
-    """The capacities that training begins with, and the second thresholds that it ends with."""
+    """Return the first capacities and the final second thresholds of a training."""
     return LayerLimits(
         capacities=tuple(first_capacity(layer) for layer in spiking_layers(spec.network)),
         second_thresholds=tuple(
@@ -46,7 +47,7 @@ def initial_limits(spec: ExperimentSpec) -> LayerLimits:
 
 
 def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Network:
-    """The network as it is with these limits, or else the first ones."""
+    """Return the network with these limits; the default are the initial ones."""
     limits = limits or initial_limits(spec)
     network = spec.network
     spiking = [
@@ -73,7 +74,7 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
 
 
 def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> MultiLIF:
-    """The network as a Keras layer."""
+    """Return the network as a Keras layer."""
     network = network_of(spec, limits)
     return MultiLIF(
         inputs=network.inputs,
@@ -93,7 +94,7 @@ def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> Mu
 
 
 def _backend(device: Device) -> Dict[str, Any]:
-    """What runs a MultiLIF, in its words."""
+    """Return the arguments of MultiLIF that select its back end."""
     if device.kind == "cpu":
         return {"memory": device.memory, "weights_dtype": device.weights_dtype}
     found: Dict[str, Any] = {
@@ -106,30 +107,30 @@ def _backend(device: Device) -> Dict[str, Any]:
 
 
 def placement_of(device: IPUs) -> Placement:
-    """Where the Poplar op puts the network."""
+    """Return the placement of the network on tiles."""
     return Placement(device.mapping, device.ipus, device.split)
 
 
 def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
-    """What a job's documents say of it."""
+    """Return the placement as it is shown in a job's documents."""
     split = split_of(network_of(spec), placement_of(device))
     return {"mapping": device.mapping, "split": split}
 
 
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:
-    """Neurons of each layer that spikes."""
+    """Return the numbers of neurons of the spiking layers."""
     neurons = [layer.neurons for layer in spec.network.layers]
     return [*neurons, class_count(spec.data)][: len(spiking_layers(spec.network))]
 
 
 def spiking_names(spec: ExperimentSpec) -> List[str]:
-    """1, 2, ... of the hidden layers, and "readout" of a readout that spikes: in figures' names."""
+    """Return the names of the spiking layers in metric keys: 1, 2, ... and "readout"."""
     names = [str(number) for number in range(1, len(spec.network.layers) + 1)]
     return [*names, "readout"][: len(spiking_layers(spec.network))]
 
 
 def trained_names(spec: ExperimentSpec) -> List[str]:
-    """As `weight_names`, then layer_1_decay, ... of the constants that are trained."""
+    """Return the weights' names and those of the trained constants, such as layer_1_decay."""
     layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
     constants = [
         f"{name}_{constant}"
@@ -142,8 +143,10 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
 
 
 def weight_names(spec: ExperimentSpec) -> List[str]:
-    """layer_1, layer_1_recurrent, layer_1_bias, ..., readout: of the arrays that are trained, in
-    the order of ipulse_ops.lif.weights.weight_shapes."""
+    """Return the weights' names, such as layer_1, layer_1_recurrent, layer_1_bias and readout.
+
+    Their order is that of ipulse_ops.lif.weights.weight_shapes.
+    """
     layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
     layers.append("readout")
     return [
@@ -153,6 +156,7 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
 
 
 def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
+    """Convert a constant of a spec, which has one value or one per neuron."""
     return np.array(value) if isinstance(value, tuple) else value
 
 

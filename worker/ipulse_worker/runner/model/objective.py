@@ -1,4 +1,4 @@
-"""What a spec's training minimises, as TensorFlow ops on what the network did."""
+"""The loss, predictions and penalties of a spec as TensorFlow ops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_MEMBRANE = {
 
 
 class Objective:
-    """A loss by sample, a prediction, and the penalties of a batch."""
+    """Computes losses, predictions and penalties from the network's outputs."""
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self._loss = spec.training.loss
@@ -36,7 +36,7 @@ class Objective:
         self._neurons = [layer.neurons for layer in spec.network.layers]
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
-        """Losses float32 `[batch]` and predicted classes int32 `[batch]`."""
+        """Return losses float32 `[batch]` and predicted classes int32 `[batch]`."""
         if self._loss in _OF_MEMBRANE:
             loss, predicted = _OF_MEMBRANE[self._loss]
             return loss(out.membrane, labels), predicted(out.membrane)
@@ -48,9 +48,9 @@ class Objective:
         return by_sample, losses.predicted_by_spikes(spikes)
 
     def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:
-        """The sum of all penalties, a float32 scalar; None without regularisers.
+        """Return the sum of all penalties, a float32 scalar; None without regularisers.
 
-        mask: as in ipulse_ops.training.regularisers.
+        `mask` is documented in ipulse_ops.training.regularisers.
         """
         found: List[Any] = []
         for bound in self._regularisers:

@@ -1,6 +1,6 @@
-"""Optimizers with their state where a checkpoint can reach it.
+"""Optimizers with accessible state for checkpoints.
 
-A Keras optimizer would do the same sums, but Keras 2 and 3 keep their slots differently.
+Keras optimizers compute the same, but Keras 2 and 3 store their state differently.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ Variables = List[tf.Variable]
 
 
 class Optimizer:
-    """Changes float32 weights by their gradients. `slots`: its state by name, one variable for
-    each weight and of its shape, zeros before the first update."""
+    """Updates float32 weights by their gradients.
+
+    `slots` is the state by name: one variable per weight, of its shape and initially zero.
+    """
 
     names: Sequence[str] = ()  # of the slots
 
@@ -31,15 +33,21 @@ class Optimizer:
         }
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
-        """`step` is an integer scalar: this is the step-th update, from 1; `rate` is a float32
-        scalar."""
+        """Update the weights.
+
+        Args:
+            gradients: one per weight.
+            step: integer scalar, the number of the update from 1.
+            rate: float32 scalar, the learning rate.
+        """
         raise NotImplementedError
 
 
 class Adam(Optimizer):
-    """Adam and AdamW, by ipulse_ops.training.adam; only matrices decay, for a bias or a constant
-    near 0 is not
-    simpler than one away from it."""
+    """Adam and AdamW with the fused op of ipulse_ops.training.adam.
+
+    Weight decay applies to matrices only, not to biases and constants.
+    """
 
     names = ("means", "squares")
 
@@ -54,6 +62,7 @@ class Adam(Optimizer):
         self._threads = threads
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        """Update the weights, see Optimizer.apply."""
         settings = self._settings
         decay = settings.weight_decay if settings.kind == "adamw" else 0.0
         matrix = [len(weight.shape) == 2 for weight in self.weights]
@@ -77,8 +86,11 @@ class Adam(Optimizer):
 
 
 class SGD(Optimizer):
-    """w -= rate g without momentum. With it, a = momentum a + g and w -= rate a, or of Nesterov
-    w -= rate (g + momentum a); by TensorFlow's own kernels."""
+    """Stochastic gradient descent with TensorFlow's own kernels.
+
+    Without momentum w -= rate g. With momentum a = momentum a + g and w -= rate a, or with Nesterov
+    momentum w -= rate (g + momentum a).
+    """
 
     def __init__(self, settings: spec.SGD, weights: Sequence[tf.Variable]) -> None:
         self.names = ("momenta",) if settings.momentum else ()
@@ -86,6 +98,7 @@ class SGD(Optimizer):
         self._settings = settings
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
+        """Update the weights, see Optimizer.apply."""
         for at, (weight, gradient) in enumerate(zip(self.weights, gradients)):
             if not self._settings.momentum:
                 tf.raw_ops.ResourceApplyGradientDescent(
@@ -105,14 +118,14 @@ class SGD(Optimizer):
 def optimizer_of(
     settings: spec.Optimizer, weights: Sequence[tf.Variable], threads: int
 ) -> Optimizer:
-    """The optimizer that a spec describes."""
+    """Return the optimizer of a spec."""
     if settings.kind == "sgd":
         return SGD(settings, weights)
     return Adam(settings, weights, threads)
 
 
 def clipped(gradients: List[tf.Tensor], bounds: spec.GradientClipping) -> List[tf.Tensor]:
-    """The gradients within their bounds, by value first and then by their common norm."""
+    """Clip the gradients by value and then by their global norm."""
     if bounds.value is not None:
         gradients = [tf.clip_by_value(g, -bounds.value, bounds.value) for g in gradients]
     if bounds.global_norm is not None:

@@ -1,4 +1,4 @@
-"""Numbers with their units, as people read them."""
+"""Formats numbers with their units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Sequence
 
 
 def duration(seconds: float) -> str:
-    """Three digits and the unit that fits: 12.3 µs, 4.56 ms, 7.89 s, 2 min 05 s, 3 h 04 min."""
+    """Format with three digits and a unit: 12.3 µs, 4.56 ms, 7.89 s, 2 min 05 s, 3 h 04 min."""
     if seconds >= 3600:
         hours, minutes = divmod(round(seconds / 60), 60)
         return f"{hours:,} h {minutes:02d} min"
@@ -20,15 +20,17 @@ def duration(seconds: float) -> str:
 
 
 def count(number: float) -> str:
+    """Format an integer with thousands separators."""
     return f"{round(number):,}"
 
 
 def percent(share: float, digits: int = 1) -> str:
+    """Format a fraction as a percentage."""
     return f"{100 * share:.{digits}f} %"
 
 
 def size(number_of_bytes: float) -> str:
-    """Binary units: 512 B, 98.5 KiB, 1.25 GiB."""
+    """Format with binary units: 512 B, 98.5 KiB, 1.25 GiB."""
     value, unit = float(number_of_bytes), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1000:
@@ -38,7 +40,7 @@ def size(number_of_bytes: float) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """one; one and two; one, two and three."""
+    """Join words: one; one and two; one, two and three."""
     *before, last = words
     return f"{', '.join(before)} and {last}" if before else last
 

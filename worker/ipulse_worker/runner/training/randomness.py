@@ -34,8 +34,11 @@ def stream(purpose: Purpose, *key: int) -> np.random.RandomState:
 
 
 class _Seeds(np.random.SeedSequence):
-    """The same words, hashed all at once: NumPy takes them one by one, and a data set with a stream
-    for each sample would mostly wait for that."""
+    """A seed sequence with NumPy's values, computed for the whole array at once.
+
+    NumPy computes them one by one, which would take most of the time to load a data set with a
+    stream per sample.
+    """
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
         if (n_words, dtype) != (_STATE_WORDS, np.uint32):
@@ -43,4 +46,4 @@ class _Seeds(np.random.SeedSequence):
         words = self.pool ^ _HASHES[:-1].reshape(-1, len(self.pool))
         words *= _HASHES[1:].reshape(words.shape)
         words ^= words >> 16
-        return words.ravel().tolist()  # MT19937 reads them one by one: numbers faster than an array
+        return words.ravel().tolist()  # MT19937 reads a list faster than an array

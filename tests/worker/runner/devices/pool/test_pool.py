@@ -54,7 +54,7 @@ class Contender:
         )
 
     def says(self) -> List[Any]:
-        """Its next word."""
+        """Return its next message."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "it ended without a word"
@@ -142,7 +142,7 @@ class TestOneHolder:
         two = contend("job_2", wanted=2, ipus=2)
         assert two.says() == ["waits", 1, "job_1"]
         late = contend("job_3", ipus=2)
-        # One is free, but whoever wants both would never get them if others went first.
+        # One is free, but a job that needs both would starve if others went first.
         assert late.says() == ["waits", 2, "job_1"]
         one.release()
         assert two.has() == [0, 1]

@@ -1,4 +1,4 @@
-"""Who has IPUs: a record lives as long as its process."""
+"""Records of jobs with IPUs exist as long as their processes."""
 
 from __future__ import annotations
 
