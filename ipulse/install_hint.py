@@ -9,10 +9,11 @@ from ipulse_core.errors import MissingDependency
 
 _COMMANDS = {
     "ipulse": "pip install ./core '.[{extra}]'",
-    "ipulse-service": "pip install './service[{extra}]'",
-    "ipulse-worker": "pip install './worker[{extra}]'",
+    "ipulse-service": "pip install ./core . './service[{extra}]'",
+    "ipulse-worker": "pip install ./core . ./emulator ./ops './worker[{extra}]'",
 }
-_ALL = "pip install ./core ./emulator ./ops ./worker ./service '.[all]'"
+# pip needs the root before the distributions that depend on it.
+_ALL = "pip install ./core '.[all]' ./emulator ./ops ./worker ./service"
 
 
 def install_hint(extra: str, distribution: str = "ipulse") -> str:
