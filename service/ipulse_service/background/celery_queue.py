@@ -15,7 +15,7 @@ from kombu.exceptions import ChannelError, OperationalError
 from ipulse_core import messages
 from ipulse_core.errors import Unavailable
 
-TIMEOUT_SECONDS = 2.0  # for each request to the broker; no user's request waits for it
+TIMEOUT_SECONDS = 6.0  # for each answer of the broker; no user's request waits for it
 _NOT_FOUND = "404"
 
 

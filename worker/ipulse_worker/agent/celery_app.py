@@ -24,7 +24,7 @@ from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
 
 MAX_RECONNECT_SECONDS = 2.0
-HEARTBEAT_SECONDS = 10.0  # between two events that tell Flower that the agent is online
+HEARTBEAT_SECONDS = 30.0  # between two events that show Flower that the agent is online
 
 SETTINGS = {
     # A message is JSON and nothing else: unpickling one would run any code that its sender likes.

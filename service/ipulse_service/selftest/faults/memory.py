@@ -65,11 +65,11 @@ def starve(testbed: Testbed, random: Random, load: Load, folder: Path) -> Iterat
         spec = load.spec("hoards", 1, does="hoards", cgroup=str(group))
         job = client.wait(load.submit(client, "hoards", spec), END_SECONDS)
     tried = [one for one in testbed.records.tried() if one.job == job.id]
-    yield FaultOutcome("runner killed for want of memory", at, (tried[0].id,), is_aimed=True)
+    yield FaultOutcome("runner killed for lack of memory", at, (tried[0].id,), is_aimed=True)
     if not job.succeeded or [one.reason for one in tried] != ["runner_lost", "completed"]:
         raise PromiseBroken(f"the job without memory became {job.state.value}: {job.message}")
     message = job.json["attempts"][0]["message"]
-    if "SIGKILL" not in message or "want of memory" not in message:
+    if "SIGKILL" not in message or "memory ran out" not in message:
         raise PromiseBroken(f"the lack of memory was not reported: {message}")
     if before != {name: testbed.pid(name) for name in testbed.agents}:
         raise PromiseBroken("an agent ended together with the runner that had no memory left")
