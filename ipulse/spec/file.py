@@ -134,6 +134,9 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
         raise _invalid(name, error.problem or "not YAML", line, column) from error
     except RecursionError as error:
         raise _invalid(name, "nested too deeply") from error
+    except (ValueError, OverflowError) as error:  # in an escape such as "\\UFFFFFFFF"
+        detail = "an escape or a version is out of range"
+        raise _invalid(name, detail, loader.line + 1, loader.column + 1) from error
     if root is None:
         raise _invalid(name, "the file is empty")
     return SpecFile(name=name, value=_as_json(text, value), _root=root)
@@ -166,15 +169,27 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # as PyYAML defines it
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]  # PyYAML's
+        except (ValueError, LookupError, AttributeError):
+            tag = node.tag.rpartition(":")[2]
+            raise yaml.constructor.ConstructorError(
+                None, None, f"this is no value of the tag {tag!r}", node.start_mark
+            ) from None
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Does not merge: YAML 1.2 has no merge keys, and a chain of them grows exponentially."""
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: list[Any] = []
+        seen: set[tuple[str, str] | None] = set()
         for key, _ in node.value:
             name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is not None and name in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key.value!r} occurs twice", key.start_mark
                 )
-            seen.append(name)
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,14 @@ class TestProblems:
             ("a: 1\n---\nb: 2\n", (2, 1)),
             ("a: " + "9" * 5000, (1, 4)),
             ("? [1, 2]\n: 3\n", (1, 3)),
+            ("a: !!float few\n", (1, 4)),
+            ("a: !!float ''\n", (1, 4)),
+            ("a: !!bool few\n", (1, 4)),
+            ("a: !!timestamp few\n", (1, 4)),
+            ("a: !!timestamp 2001-99-99\n", (1, 4)),
+            ('a: "\\U00110000"\n', (1, 7)),
+            ('a: "\\UFFFFFFFF"\n', (1, 7)),
+            ("a: &x {b: 1}\n!!merge <<: *x\n", (2, 1)),
         ],
         ids=lambda value: repr(value)[:30],
     )
@@ -163,6 +172,12 @@ class TestProblems:
     def test_what_yaml_has_and_json_has_not(self, text: str) -> None:
         found = problems_of(f"version: 1\nnetwork: {{layers: [{{neurons: 8}}]}}\n{text}\n")
         assert [line for line, _, _ in found] == [3]
+
+    def test_many_keys_are_compared_in_linear_time(self) -> None:
+        text = "".join(f"k{number}: 1\n" for number in range(40_000))
+        began = time.process_time()
+        problems_of(text)
+        assert time.process_time() - began < 20.0  # with comparisons in pairs: above 30 s
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="No such file"):
