@@ -50,9 +50,6 @@ PATHS: dict[str, tuple[Edit, ...]] = {
     "deferred gradient": ((PLAN, "if (may_defer &&", "if (false && may_defer &&"),),
     "kept pages": ((MEMORY, "SMALL = size_t(1) << 16;", "SMALL = size_t(1) << 62;"),),
     "huge pages": ((MEMORY, ", MADV_HUGEPAGE);", ", MADV_NORMAL);"),),
-    "small groups": (
-        ("passes/backward/weight_sums.cc", "max(LEAST_BYTES / row_bytes,", "max(most / row_bytes,"),
-    ),
 }
 
 

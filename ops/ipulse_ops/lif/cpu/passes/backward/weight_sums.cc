@@ -15,20 +15,19 @@ constexpr int64_t GROUP_BYTES = 256 << 10, SUM_BYTES = 512 << 10;
 // Eight lanes are the fewest of a kernel.
 static_assert(SUM_BYTES / (4 * 8) <= 1 << 16, "a row's number in its group takes sixteen bits");
 
-// Spikes of a channel per group that amortise reading and writing its sum. If fewer rows have that
-// many, a group is made small enough for the L1 cache, down to LEAST_BYTES.
-constexpr int64_t GROUP_SPIKES = 24, LEAST_BYTES = 24 << 10;
+// Spikes of a channel per group that amortise reading and writing its sum.
+constexpr int64_t GROUP_SPIKES = 24;
 
 int64_t rows_of_group(const BackwardCall &call, const GradCurrent &current, const Spikes &spikes,
                       int channels) {
   int64_t row_bytes = 4 * current.panels.width, steps = call.n.steps;
+  int64_t most = (call.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES) / row_bytes;
+  if (!current.deferred)
+    return std::max<int64_t>(1, most);
+  // Whole samples, and no more than needed: they are computed in the worker's scratch memory.
   int64_t all = std::max<int64_t>(1, spikes.start[call.rows]);
   int64_t rows = GROUP_SPIKES * channels * call.rows / all;
-  int64_t most = call.rows * row_bytes <= SUM_BYTES ? SUM_BYTES : GROUP_BYTES;
-  if (current.deferred) // whole samples
-    return std::max<int64_t>(1, std::min(most / row_bytes, rows + steps - 1) / steps) * steps;
-  rows = std::min(most / row_bytes, std::max(LEAST_BYTES / row_bytes, rows));
-  return std::max<int64_t>(1, rows);
+  return std::max<int64_t>(1, std::min(most, rows + steps - 1) / steps) * steps;
 }
 
 // The rows in which the spikes of each channel arrive, by group of rows.
