@@ -1,4 +1,4 @@
-"""What the compose file and the Dockerfiles promise: closed ports, secrets in files, no root."""
+"""Guarantees of the compose file and the Dockerfiles: closed ports, secrets in files, no root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another replica commits wakes who waits here."""
+"""Commits of another replica wake the waiters of this one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def here(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def elsewhere(here: Database) -> Iterator[Database]:
-    """Another replica: what it commits is told to nobody here."""
+    """Another replica, whose commits are not announced here."""
     database = Database(here.url.render_as_string())
     yield database
     database.close()

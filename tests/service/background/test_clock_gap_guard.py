@@ -1,4 +1,4 @@
-"""A service that was stopped could hear nobody, and takes no job away for that."""
+"""A service that was suspended ends no attempt because of that."""
 
 from __future__ import annotations
 

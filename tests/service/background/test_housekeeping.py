@@ -1,4 +1,4 @@
-"""What nobody needs any more goes; what a row needs stays. On both databases."""
+"""Unused rows and files are deleted, used ones stay; on both databases."""
 
 from __future__ import annotations
 

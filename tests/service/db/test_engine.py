@@ -65,7 +65,7 @@ def test_all_connections_together_hold_little_of_the_file_in_memory(sqlite: Data
 def test_what_is_committed_survives_a_power_cut(
     sqlite: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log is synced after the commit, before anybody is told, and holds it."""
+    """The log is synced after the commit and before it is announced."""
     log = Path(f"{sqlite.url.database}-wal")
     synced: list[tuple[str, int]] = []
     fdatasync = os.fdatasync

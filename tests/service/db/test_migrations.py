@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def url(database_settings: dict[str, str], tmp_path: Path) -> str:
-    """Of an empty database, the first time."""
+    """The URL of a database that is empty the first time."""
     return database_settings.get("database_url", f"sqlite:///{tmp_path}/ipulse.db")
 
 

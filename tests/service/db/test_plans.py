@@ -21,7 +21,7 @@ BY_BOTH = JobFilter(states=(JobState.SUCCEEDED,), devices=("cpu",))
 
 
 def plans(transaction: Transaction, statements: list[tuple[str, Any]]) -> list[str]:
-    """What the database says that it would do for each of them."""
+    """The database's plan of each statement."""
     words = "EXPLAIN QUERY PLAN" if transaction.connection.dialect.name == "sqlite" else "EXPLAIN"
     return [
         "\n".join(

@@ -24,7 +24,7 @@ SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
 
 
 class Gated(FileIO):
-    """A file whose reader waits at each step until it may go on."""
+    """A file whose reader waits at each step for a signal."""
 
     def __init__(self, path: Path) -> None:
         self.arrived = threading.Semaphore(0)
@@ -60,7 +60,7 @@ def download(file: Gated, sha256: str = SHA256) -> BlobResponse:
 
 
 class Client:
-    """What a server hands to an application: `gone` is when this client hangs up."""
+    """The messages of a server to an application; `gone` is when the client disconnects."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()

@@ -12,7 +12,7 @@ MANY = 8
 
 
 class Disk:
-    """What is written, and what of it a power cut would leave."""
+    """A value in memory, and the part of it that would survive a power cut."""
 
     def __init__(self) -> None:
         self.written: list[int] = []
@@ -30,7 +30,7 @@ class Disk:
         self.kept = on_the_way
 
     def write(self, value: int) -> bool:
-        """Whether the value is on the disk when the wait is over."""
+        """Returns whether the value is on the disk when the wait is over."""
         self.written.append(value)
         self.group.wait()
         return value in self.kept

@@ -1,4 +1,4 @@
-"""A service whose files are in a bucket."""
+"""A service that stores its files in a bucket."""
 
 from __future__ import annotations
 

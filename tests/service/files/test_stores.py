@@ -1,4 +1,4 @@
-"""What the local directory and an S3 bucket promise alike."""
+"""Guarantees of both stores, the local directory and an S3 bucket."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ held_by = st.integers(0, 7)  # which of the attempts made so far; also those tha
 
 @dataclass(frozen=True)
 class Token:
-    """What an agent keeps of a claim, for ever."""
+    """An agent's copy of a claim."""
 
     attempt_id: str
     fence: str
@@ -130,7 +130,7 @@ class Life(RuleBasedStateMachine):
             self.tokens.append(Token(claim.attempt.id, claim.fence, first))
 
     def first_in_line(self) -> str:
-        """Who was submitted or resumed first, whatever was lost meanwhile."""
+        """The order of submission or resumption, whatever was lost meanwhile."""
         found = [self.job(job_id) for job_id in self.jobs]
         queued = [
             (self.placed[job.id], job.pk, job.id) for job in found if job.state is JobState.QUEUED
@@ -181,7 +181,7 @@ class Life(RuleBasedStateMachine):
             assert after == before
 
     def check_outcome(self, before: Job, reason: Reason, after: Job) -> None:
-        """What the end of an attempt means for its job, by what was wanted and who is at fault."""
+        """The effect of an attempt's end on its job, by reason and request."""
         is_lost = reason in INFRASTRUCTURE
         if reason is Reason.COMPLETED:
             assert after.state is JobState.SUCCEEDED
@@ -217,7 +217,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.tokens)
     @rule(which=held_by)
     def lose_one_worker(self, which: int) -> None:
-        """Its lease is past; all the others go on."""
+        """Its lease has expired; the others have not."""
         token = self.token(which)
         others = {one.attempt_id: self.is_over(one) for one in self.tokens if one != token}
         with self.database.write() as transaction:

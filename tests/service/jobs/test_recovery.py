@@ -42,7 +42,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
         assert (queued.state, queued.losses) == (store.JobState.QUEUED, losses + 1)
         queued_after = (transaction.now - heard_at) / 1000
     database.close()
-    # The judge wakes when a lease runs out; it may have been away, and then has patience.
+    # The reaper wakes when a lease expires; after a gap it waits for the grace as well.
     latest = queued_after + reaper.GRACE_SECONDS + CLAIM_SECONDS
     assert latest <= PROMISED_SECONDS
 

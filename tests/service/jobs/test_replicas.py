@@ -1,4 +1,4 @@
-"""Two services on one PostgreSQL: whoever comes second finds out, and nothing is done twice."""
+"""Two services on one PostgreSQL: nothing is done twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replicas(
 
 
 def expire(replica: InProcess, attempt: Attempt) -> None:
-    """Its lease has run out; nothing but the attempt's row is touched."""
+    """Expires its lease by changing only the attempt's row."""
     this = update(tables.attempts).where(tables.attempts.c.id == attempt.claim["attempt_id"])
     with replica.database.write() as transaction:
         transaction.connection.execute(this.values(lease_expires_at=0))

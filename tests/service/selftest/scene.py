@@ -1,4 +1,4 @@
-"""What an audit reads, made by hand: a job that ended well, its files, what its runners told."""
+"""A handmade scene for an audit: a successful job, its files and its execution log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a fault to the next attempt."""
+"""The time from a fault to the next attempt."""
 
 from __future__ import annotations
 

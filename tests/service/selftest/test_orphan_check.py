@@ -1,4 +1,4 @@
-"""What was left behind is found; what is cleaned up a day later is not held against anybody."""
+"""The check finds what was left behind, unless it is cleaned up a day later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.service.selftest.scene import Scene
 
 
 class Cleaned(Scene):
-    """A scene in whose stack agents sweep as they start, and the service cleans up."""
+    """A scene in which agents sweep at their start and the service cleans up."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
