@@ -1,4 +1,4 @@
-"""One attempt in the test's own process, and what it said."""
+"""One attempt in the test's own process, and what it output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .resolver import resolve
 MARKS = ("attached to", "compiled in", "pre-compiled in", "loaded from")
 
 
-class Told(NamedTuple):
+class FinishedAttempt(NamedTuple):
     """The events and the directory of an attempt."""
 
     events: List[Dict[str, Any]]
@@ -41,20 +41,20 @@ class Told(NamedTuple):
         return self.events[-1]
 
 
-def attempt(directory: Path, spec: Any, **more: Any) -> Told:
-    """At a job with this spec; `more` goes into the assignment."""
+def attempt(directory: Path, spec: Any, **more: Any) -> FinishedAttempt:
+    """Run an attempt in this process; `more` is added to the assignment."""
     given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory), **more}
     line = strict_json.dumps({**given, "spec": resolve("ExperimentSpec", spec)}).encode()
     directory.mkdir()
-    said = directory.with_suffix(".events").open("w+b")
+    output = directory.with_suffix(".events").open("w+b")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        events_out, cancellation = EventWriter(said.fileno()), Cancellation()
+        events_out, cancellation = EventWriter(output.fileno()), Cancellation()
         cancellation.defer()
         events_out.write(run_attempt(line, events_out, cancellation, Timeline(Clock()), 0.0))
     finally:
         signal.signal(signal.SIGTERM, before)
-    said.seek(0)
-    events = [json.loads(event) for event in said]
-    said.close()
-    return Told(events, directory)
+    output.seek(0)
+    events = [json.loads(event) for event in output]
+    output.close()
+    return FinishedAttempt(events, directory)

@@ -11,7 +11,7 @@ import pytest
 from ipulse_worker.runner.cancellation import Cancellation
 
 from .specs import spec_from
-from .trainings import told, training_of
+from .trainings import recorded_progress, training_of
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -34,7 +34,7 @@ def test_an_example_begins_to_learn(name: str) -> None:
     training = dataclasses.replace(spec.training, epochs=2, second_threshold_ramp=None)
     data = dataclasses.replace(spec.data, samples=400)
     run = training_of(dataclasses.replace(spec, data=data, training=training))
-    with told(run) as (progress, _):
+    with recorded_progress(run) as (progress, _):
         run.run(progress, Cancellation(), lambda: None)
     losses = run.history.epochs("loss")
     assert losses[1] < losses[0]

@@ -91,8 +91,8 @@ class TestACompleteAttempt:
         assert finished.printed() == ""
 
     def test_names_every_artifact_once_and_the_manifest_last(self, finished: DrivenRunner) -> None:
-        told = [(event["path"], event["role"]) for event in finished.kinds("artifact")]
-        assert told == [
+        artifacts = [(event["path"], event["role"]) for event in finished.kinds("artifact")]
+        assert artifacts == [
             ("metrics.jsonl", "metrics"),
             ("weights.npz", "weights"),
             ("network.nir", "network"),
@@ -136,11 +136,11 @@ class TestWithoutAnAssignment:
 
 class TestABadAssignment:
     def test_of_another_protocol_is_refused(self, tmp_path: Path) -> None:
-        told = attempt(tmp_path / "work", SPEC, protocol=2)
-        done = told.done
+        result = attempt(tmp_path / "work", SPEC, protocol=2)
+        done = result.done
         assert (done["kind"], done["reason"]) == ("done", "runner_error")
         assert "/protocol: this runner uses protocol 1; got 2" in done["message"]
-        assert told.phases == []
+        assert result.phases == []
 
 
 class TestAStop:

@@ -15,7 +15,7 @@ from ipulse_worker.runner.results.nir_export import write_nir
 from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 
-from .trainings import spec_of, told, training_of
+from .trainings import recorded_progress, spec_of, training_of
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -92,7 +92,7 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
 
 
 def is_of_the_op(changes: Dict[str, Any]) -> bool:
-    """Whether it is all told to the LIF op, which tests/ops tries beside every TensorFlow."""
+    """Whether attributes of the LIF op describe it; tests/ops tries those on every TensorFlow."""
     return changes.keys() == {"network"} and "trainable" not in changes["network"]
 
 
@@ -115,7 +115,7 @@ def started(changes: Dict[str, Any]) -> Training:
 def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_path: Path) -> None:
     run = started(changes)
     before = run.model.trained
-    with told(run) as (progress, _):
+    with recorded_progress(run) as (progress, _):
         run.run(progress, Cancellation(), lambda: None)
     moved = [not np.array_equal(a, b) for a, b in zip(before, run.model.trained)]
     assert all(moved), f"not trained: {[n for n, m in zip(run.model.arrays, moved) if not m]}"
@@ -159,7 +159,7 @@ class TestWhatAVariantDoes:
             changes["network"]["initial_membrane_std"] = std
             changes["training"]["epochs"] = 6
             run = started(changes)
-            with told(run) as (progress, _):
+            with recorded_progress(run) as (progress, _):
                 run.run(progress, Cancellation(), lambda: None)
             return run.history.epochs("firing_rate/1")
 
@@ -172,7 +172,7 @@ class TestWhatAVariantDoes:
         changes = layer(capacity={"grow": 2}, second_threshold=0.5)
         changes["training"] = {"epochs": 4}
         run = started(changes)
-        with told(run) as (progress, lines):
+        with recorded_progress(run) as (progress, lines):
             run.run(progress, Cancellation(), lambda: None)
         assert run.history.epochs("overflow/1")[0] > 0
         assert run.history.epochs("overflow/1")[-1] == 0
@@ -187,7 +187,7 @@ class TestWhatAVariantDoes:
         changes["training"] = {"epochs": 3}
         run = started(changes)
         run.model.weights = [0.02 * matrix for matrix in run.model.weights]
-        with told(run) as (progress, lines):
+        with recorded_progress(run) as (progress, lines):
             run.run(progress, Cancellation(), lambda: None)
         assert run.history.epochs("second_threshold/1")[-1] < 1.0
         assert run.history.epochs("gradient_set/1")[-1] > 0

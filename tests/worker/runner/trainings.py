@@ -59,7 +59,7 @@ def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
 
 
 @contextmanager
-def told(training: Training) -> Iterator[Tuple[TrainingProgress, List[str]]]:
+def recorded_progress(training: Training) -> Iterator[Tuple[TrainingProgress, List[str]]]:
     """Yield a progress that writes to a file, and a list of the lines after the block."""
     lines: List[str] = []
     with tempfile.TemporaryFile("w+") as file:  # a pipe that nobody reads is full at 64 KiB

@@ -36,9 +36,9 @@ def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
         event_times_ms=random.randint(11, size=450),  # some of them at 10, after the last step
         event_channels=at,
     )
-    told = attempt(tmp_path / "work", SPEC)
-    assert told.done["reason"] == "completed", told.done
-    assert any(line.startswith("data: 90 samples, ") for line in told.log), told.log
+    result = attempt(tmp_path / "work", SPEC)
+    assert result.done["reason"] == "completed", result.done
+    assert any(line.startswith("data: 90 samples, ") for line in result.log), result.log
     profile = json.loads((tmp_path / "work" / "profile.json").read_text())
     events = profile["activity"]["input"]["events"]
     assert events["read"] == 450 == events["kept"] + events["repeated"] + events["outside"]
@@ -57,8 +57,8 @@ def test_tells_how_much_of_the_data_is_there(
     monkeypatch.setattr("ipulse_worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
     spikes = np.random.RandomState(4).rand(50, 10, 12) < 0.2
     np.savez(str(tmp_path / "mine.npz"), labels=np.arange(50) % 3, spikes=spikes)
-    told = attempt(tmp_path / "work", SPEC)
-    parts = [event for event in told.events if event["kind"] == "progress"]
+    result = attempt(tmp_path / "work", SPEC)
+    parts = [event for event in result.events if event["kind"] == "progress"]
     assert [(part["phase"], part["fraction"], part["message"]) for part in parts[:3]] == [
         ("prepare", 0.4, "20 of 50 samples loaded"),
         ("prepare", 0.8, "40 of 50 samples loaded"),

@@ -79,13 +79,13 @@ def test_is_the_same_in_pieces_each_of_which_is_told(
 ) -> None:
     whole = digest(loaded(data))
     monkeypatch.setattr(*at_once)
-    told = []
-    pieces = load(data, DataDirectory(None), lambda *done: told.append(done))
+    reported = []
+    pieces = load(data, DataDirectory(None), lambda *done: reported.append(done))
     assert digest(pieces) == whole
     samples = len(pieces.labels)
-    assert 2 < len(told) < samples
-    assert told == sorted(told)
-    assert told[-1] == (samples, samples)
+    assert 2 < len(reported) < samples
+    assert reported == sorted(reported)
+    assert reported[-1] == (samples, samples)
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ def test_reads_in_chunks_and_tells_how_far_it_is(
 ) -> None:
     whole = loaded(folder)
     monkeypatch.setattr(heidelberg, "SAMPLES_AT_ONCE", 2)
-    told: List[Any] = []
-    pieces = heidelberg.load(DATA, DataDirectory(folder), lambda *done: told.append(done))
-    assert told == [(2, 4), (3, 4), (4, 4)]
+    reported: List[Any] = []
+    pieces = heidelberg.load(DATA, DataDirectory(folder), lambda *done: reported.append(done))
+    assert reported == [(2, 4), (3, 4), (4, 4)]
     np.testing.assert_array_equal(
         pieces.trains.batch(np.arange(4))[0], whole.trains.batch(np.arange(4))[0]
     )
@@ -88,10 +88,10 @@ def test_a_missing_file_is_named_with_its_cure(folder: Path) -> None:
 
 def test_both_files_are_looked_at_before_one_is_read(folder: Path) -> None:
     write_hdf5(folder / "shd" / "shd_test.h5", [([0.25], [1])], [20])
-    told: List[Any] = []
+    reported: List[Any] = []
     with pytest.raises(DataInvalid, match=r"shd_test\.h5: sample 0 has the label 20"):
-        heidelberg.load(DATA, DataDirectory(folder), lambda *done: told.append(done))
-    assert told == []
+        heidelberg.load(DATA, DataDirectory(folder), lambda *done: reported.append(done))
+    assert reported == []
 
 
 @pytest.mark.parametrize(

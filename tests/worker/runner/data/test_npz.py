@@ -82,16 +82,16 @@ class TestForms:
         sample, step, channel = np.nonzero(dense_spikes())
         events = {"event_samples": sample, "event_times_ms": step, "event_channels": channel}
         np.savez(str(tmp_path / "mine.npz"), labels=LABELS, **events)
-        told = []
+        reported = []
 
         def cancelled_after_two(done: int, samples: int) -> None:
-            told.append((done, samples))
-            if len(told) == 2:
+            reported.append((done, samples))
+            if len(reported) == 2:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             npz.load(DATA, DataDirectory(tmp_path), cancelled_after_two)
-        assert 0 < told[0][0] < told[1][0] < 9 == told[1][1]
+        assert 0 < reported[0][0] < reported[1][0] < 9 == reported[1][1]
 
     @pytest.mark.parametrize("code", [LinearLatency(), RateCode(), PopulationCode(fields=3)])
     def test_values_are_encoded(

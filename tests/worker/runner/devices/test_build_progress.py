@@ -31,9 +31,9 @@ def test_events_have_the_steps_of_a_build(tmp_path: Path, monkeypatch: pytest.Mo
         return build()
 
     monkeypatch.setattr(native, "build_kernels", slow_build)
-    told = attempt(tmp_path / "work", SPEC)
-    assert told.done["reason"] == "completed", told.done
-    events = [event for event in told.events if event.get("steps_total") == 40]
+    result = attempt(tmp_path / "work", SPEC)
+    assert result.done["reason"] == "completed", result.done
+    events = [event for event in result.events if event.get("steps_total") == 40]
     first, *between, last, waits = events
     assert len(between) <= 2, "40 steps at once give only a few events per second"
     assert (first["steps_done"], first["steps_total"]) == (0, 40)
@@ -42,4 +42,4 @@ def test_events_have_the_steps_of_a_build(tmp_path: Path, monkeypatch: pytest.Mo
     assert last["fraction"] > first["fraction"] == 0.0
     assert (waits["waiting"], waits["remaining_seconds"]) == (True, None)
     assert "waiting for process 7" in waits["message"]
-    assert any("waiting for process 7" in line for line in told.log)
+    assert any("waiting for process 7" in line for line in result.log)

@@ -18,7 +18,7 @@ from ipulse_worker.runner.devices.pool import Pool, WaitPolicy
 from ipulse_worker.runner.model.compile_only import CompilationOnly, CompileOnlyModel
 from ipulse_worker.runner.model.model import Model
 from tests.worker.runner import attempts
-from tests.worker.runner.attempts import Told
+from tests.worker.runner.attempts import FinishedAttempt
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
 
@@ -45,7 +45,7 @@ def _own_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads_are_se
     monkeypatch.setenv("IPULSE_EMULATED_IPUS", "1")
 
 
-def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Told:
+def attempt(directory: Path, kind: str, connection: str, **device: Any) -> FinishedAttempt:
     """One attempt on that device."""
     spec = ipu_spec({**KINDS[kind], "connection_type": connection, **device})
     return attempts.attempt(directory, spec)
@@ -57,15 +57,15 @@ class TestEveryConnection:
     def test_says_what_it_does_in_its_order(
         self, tmp_path: Path, kind: str, connection: str
     ) -> None:
-        told = attempt(tmp_path / "work", kind, connection)
-        assert told.done["reason"] == "completed", told.done
-        assert len(told.trace) == len(TRACES[connection])
-        for line, words in zip(told.trace, TRACES[connection]):
+        result = attempt(tmp_path / "work", kind, connection)
+        assert result.done["reason"] == "completed", result.done
+        assert len(result.trace) == len(TRACES[connection])
+        for line, words in zip(result.trace, TRACES[connection]):
             assert line.startswith(words)
         executes = connection in ("ALWAYS", "ON_DEMAND")
-        assert ("acquire" in told.phases) == ("run" in told.phases) == executes
-        assert told.phases[-1] == "report"
-        parts = [event for event in told.events if event["kind"] == "progress"]
+        assert ("acquire" in result.phases) == ("run" in result.phases) == executes
+        assert result.phases[-1] == "report"
+        parts = [event for event in result.events if event["kind"] == "progress"]
         done = [part["fraction"] for part in parts]
         assert done == sorted(done)
         assert all(part["phase"] == "compile" for part in parts)
@@ -80,17 +80,17 @@ class TestEveryConnection:
             kept = any("storing it" in part["message"] for part in parts)
             assert kept == (connection != "NEVER")  # which throws away what it has compiled
             assert parts[-1]["message"].startswith("tracing")
-        roles = [event["role"] for event in told.events if event["kind"] == "artifact"]
+        roles = [event["role"] for event in result.events if event["kind"] == "artifact"]
         assert roles[-1] == "manifest"
         assert ("weights" in roles) == executes
         if executes:
-            assert "Test accuracy" in told.done["message"]
+            assert "Test accuracy" in result.done["message"]
             return
-        found = json.loads((told.directory / "executable.json").read_text())
-        assert connection in told.done["message"]
+        found = json.loads((result.directory / "executable.json").read_text())
+        assert connection in result.done["message"]
         if connection == "PRE_COMPILE":
             assert found["execution"] == {"outputs": "zeros", "loss": 0.0}
-            assert found["executables"][0]["key"] in told.done["message"]
+            assert found["executables"][0]["key"] in result.done["message"]
         else:
             assert "compilation only" in found["execution"]["refused"]
 
@@ -102,26 +102,26 @@ class TestTheExecutableCache:
         ahead = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
         keys = json.loads((ahead.directory / "executable.json").read_text())["executables"]
         assert not os.path.exists(tmp_path / "devices")  # it never looked for a device
-        told = attempt(tmp_path / "run", "emulator", "ON_DEMAND")
-        assert told.done["reason"] == "completed", told.done
-        loaded, attached = told.trace
+        result = attempt(tmp_path / "run", "emulator", "ON_DEMAND")
+        assert result.done["reason"] == "completed", result.done
+        loaded, attached = result.trace
         assert loaded.startswith("loaded from the executable cache")
         assert all(executable["key"] in loaded for executable in keys)
         assert attached == "attached to emulator: emulated IPU 0"
 
     def test_never_takes_nothing_from_it_and_leaves_nothing(self, tmp_path: Path) -> None:
         for name in ("first", "second"):
-            told = attempt(tmp_path / name, "emulator", "NEVER")
-            assert told.done["reason"] == "completed", told.done
-            assert told.trace[0].startswith("compiled in")
+            result = attempt(tmp_path / name, "emulator", "NEVER")
+            assert result.done["reason"] == "completed", result.done
+            assert result.trace[0].startswith("compiled in")
             assert not list((tmp_path / "executables").glob("*"))
 
     def test_what_comes_from_it_trains_the_same(self, tmp_path: Path) -> None:
         weights = []
         for name in ("cold", "warm"):
-            told = attempt(tmp_path / name, "emulator", "ON_DEMAND")
-            weights.append(dict(np.load(told.directory / "weights.npz")))
-        assert told.trace[0].startswith("loaded from")
+            result = attempt(tmp_path / name, "emulator", "ON_DEMAND")
+            weights.append(dict(np.load(result.directory / "weights.npz")))
+        assert result.trace[0].startswith("loaded from")
         for name, cold in weights[0].items():
             np.testing.assert_array_equal(cold, weights[1][name], err_msg=name)
 
@@ -129,17 +129,17 @@ class TestTheExecutableCache:
         attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
         for path in (tmp_path / "executables").iterdir():
             path.write_bytes(path.read_bytes()[:-5])
-        told = attempt(tmp_path / "run", "emulator", "ON_DEMAND")
-        assert told.done["reason"] == "completed"
-        assert told.trace[0].startswith("compiled in")
-        warned = [e for e in told.events if e["kind"] == "log" and e["level"] == "warning"]
+        result = attempt(tmp_path / "run", "emulator", "ON_DEMAND")
+        assert result.done["reason"] == "completed"
+        assert result.trace[0].startswith("compiled in")
+        warned = [e for e in result.events if e["kind"] == "log" and e["level"] == "warning"]
         assert any("is not used" in event["message"] for event in warned)
 
     def test_pre_compile_fails_where_nothing_can_be_kept(self, tmp_path: Path) -> None:
         (tmp_path / "executables").write_text("a file, not a directory")
-        told = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
-        assert told.done["reason"] == "runner_error"
-        assert "PRE_COMPILE cannot store the executable of" in told.done["message"]
+        result = attempt(tmp_path / "ahead", "emulator", "PRE_COMPILE")
+        assert result.done["reason"] == "runner_error"
+        assert "PRE_COMPILE cannot store the executable of" in result.done["message"]
 
 
 def test_what_poplar_refuses_while_it_compiles_fails_the_job(
@@ -147,10 +147,10 @@ def test_what_poplar_refuses_while_it_compiles_fails_the_job(
 ) -> None:
     """The worker's environment causes the error: options of a spec are validated before."""
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", '{"debug.retainDebugInformation": "perhaps"}')
-    told = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
-    assert told.done["reason"] == "graph_refused", told.done
-    assert "(Compile engine): invalid_option" in told.done["message"]
-    assert told.phases[-1] == "compile"
+    result = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
+    assert result.done["reason"] == "graph_refused", result.done
+    assert "(Compile engine): invalid_option" in result.done["message"]
+    assert result.phases[-1] == "compile"
 
 
 class TestTheWait:
@@ -159,33 +159,33 @@ class TestTheWait:
 
     def test_says_on_whom_it_waits_and_gives_up_in_time(self, tmp_path: Path) -> None:
         lease = Pool(tmp_path / "devices", 1).acquire(1, "job_0", self.patience())
-        told = attempt(tmp_path / "work", "emulator", "ON_DEMAND", acquire_timeout_seconds=0.2)
+        result = attempt(tmp_path / "work", "emulator", "ON_DEMAND", acquire_timeout_seconds=0.2)
         lease.release()
-        assert told.done["reason"] == "device_unavailable"
-        assert "job_0" in told.done["message"]
-        said = [event["message"] for event in told.events if event["kind"] == "log"]
+        assert result.done["reason"] == "device_unavailable"
+        assert "job_0" in result.done["message"]
+        said = [event["message"] for event in result.events if event["kind"] == "log"]
         assert any(
             line.startswith(
                 "waiting for 1 emulated IPU(s): number 1 in the queue, behind job job_0"
             )
             for line in said
         )
-        assert [line.split(" ")[0] for line in told.trace] == ["compiled"]
+        assert [line.split(" ")[0] for line in result.trace] == ["compiled"]
 
     def test_holds_the_device_until_the_end_and_no_longer(self, tmp_path: Path) -> None:
         pool = Pool(tmp_path / "devices", 1)
         lease = pool.acquire(1, "job_0", self.patience())
         release = threading.Timer(0.2, lease.release)
         release.start()
-        told = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
+        result = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
         release.join()
-        assert told.done["reason"] == "completed"
+        assert result.done["reason"] == "completed"
         pool.acquire(1, "job_2", self.patience()).release()
 
     def test_more_ipus_than_there_are_is_a_clear_failure(self, tmp_path: Path) -> None:
-        told = attempt(tmp_path / "work", "emulator", "ON_DEMAND", ipus=2)
-        assert told.done["reason"] == "device_unavailable"
-        assert "--emulated-ipus" in told.done["message"]
+        result = attempt(tmp_path / "work", "emulator", "ON_DEMAND", ipus=2)
+        assert result.done["reason"] == "device_unavailable"
+        assert "--emulated-ipus" in result.done["message"]
 
 
 def test_what_is_not_attached_gives_zeros_or_refuses() -> None:

@@ -11,14 +11,14 @@ import pytest
 import tensorflow as tf
 
 from ipulse_worker.runner.devices import cpu, emulator
-from tests.worker.runner.attempts import Told, attempt
+from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.emulated import ipu_spec
 
 TILES = 8
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Told]]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, FinishedAttempt]]:
     """The same spec on both devices; on the emulator, an epoch is one execution."""
     found = {}
     keras: Any = getattr(tf.keras, "config", None)  # Keras 3's
@@ -41,30 +41,30 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Told
 
 def test_learns_what_a_cpu_learns(trained: Dict[str, Any]) -> None:
     """Batches of 12 out of 32 samples: the last one of an epoch is filled up."""
-    weights = [dict(np.load(told.directory / "weights.npz")) for told in trained.values()]
+    weights = [dict(np.load(result.directory / "weights.npz")) for result in trained.values()]
     assert weights[0].keys() == weights[1].keys()
     for name, on_cpu in weights[0].items():
         np.testing.assert_allclose(weights[1][name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
-    last = [told.done["summary"] for told in trained.values()]
+    last = [result.done["summary"] for result in trained.values()]
     for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
         assert last[1][figure] == pytest.approx(last[0][figure], rel=1e-4), figure
 
 
-def test_compiles_before_it_attaches(trained: Dict[str, Told]) -> None:
-    told = trained["emulator"]
-    assert told.trace[0].startswith(("compiled in", "loaded from"))
-    assert told.trace[1].startswith("attached to")
-    assert told.phases == ["prepare", "compile", "acquire", "run", "report"]
+def test_compiles_before_it_attaches(trained: Dict[str, FinishedAttempt]) -> None:
+    result = trained["emulator"]
+    assert result.trace[0].startswith(("compiled in", "loaded from"))
+    assert result.trace[1].startswith("attached to")
+    assert result.phases == ["prepare", "compile", "acquire", "run", "report"]
 
 
-def test_leaves_the_profile_of_every_tile(trained: Dict[str, Told]) -> None:
-    told = trained["emulator"]
-    (artifact,) = [event for event in told.events if event.get("role") == "poplar_profile"]
-    profile = json.loads((told.directory / artifact["path"]).read_text())
+def test_leaves_the_profile_of_every_tile(trained: Dict[str, FinishedAttempt]) -> None:
+    result = trained["emulator"]
+    (artifact,) = [event for event in result.events if event.get("role") == "poplar_profile"]
+    profile = json.loads((result.directory / artifact["path"]).read_text())
     assert profile["emulated"] is True
     assert len(profile["compilation"]["tiles"]) == TILES
     assert profile["execution"]["runs"]
-    ours = json.loads((told.directory / "profile.json").read_text())
+    ours = json.loads((result.directory / "profile.json").read_text())
     assert ours["compilation"]["target"]["emulated"] is True
     assert ours["compilation"]["target"]["tilesPerIpu"] == TILES
     steps = ours["execution"]["runs"][0]["steps"]
@@ -72,25 +72,27 @@ def test_leaves_the_profile_of_every_tile(trained: Dict[str, Told]) -> None:
     parts = {p["name"]: p for p in steps["parts"]}
     assert parts["forward"]["seconds"]["total"] > 0
     assert parts["backward"]["seconds"]["total"] > 0
-    report = (told.directory / "report.html").read_text(encoding="utf-8")
+    report = (result.directory / "report.html").read_text(encoding="utf-8")
     assert "Tiles <span" in report
     assert "stage0/integrate" in report
     on_cpu = (trained["cpu"].directory / "report.html").read_text(encoding="utf-8")
     assert "Tiles <span" not in on_cpu
 
 
-def test_ipus_may_share_every_layers_neurons(trained: Dict[str, Told], tmp_path: Path) -> None:
+def test_ipus_may_share_every_layers_neurons(
+    trained: Dict[str, FinishedAttempt], tmp_path: Path
+) -> None:
     """Two IPUs would keep layers whole by themselves. Gradients are summed in another order."""
     options = {"ipus": 2, "split": "neurons", "tiles": TILES, "steps_per_execution": 3}
-    told = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}))
-    assert told.done["reason"] == "completed", told.done
-    weights = [np.load(one.directory / "weights.npz") for one in (told, trained["emulator"])]
+    result = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}))
+    assert result.done["reason"] == "completed", result.done
+    weights = [np.load(one.directory / "weights.npz") for one in (result, trained["emulator"])]
     for name, on_one in weights[1].items():
         np.testing.assert_allclose(weights[0][name], on_one, rtol=1e-4, atol=1e-6, err_msg=name)
-    compilation = json.loads((told.directory / "profile.json").read_text())["compilation"]
+    compilation = json.loads((result.directory / "profile.json").read_text())["compilation"]
     assert compilation["target"]["numIPUs"] == 2
     assert compilation["kernel"]["split"] == "neurons"
-    assert "/merge" in (told.directory / "report.html").read_text(encoding="utf-8")
+    assert "/merge" in (result.directory / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,6 @@ def test_what_does_not_fit_is_refused_before_it_runs(
     trained: Any, tmp_path: Path, options: Any, neurons: int, reason: str, words: str
 ) -> None:
     network = {"layers": [{"neurons": neurons}, {"neurons": neurons}]}
-    told = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}, network=network))
-    assert (told.done["reason"], words in told.done["message"]) == (reason, True), told.done
-    assert told.phases[-1] == "compile"
+    result = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}, network=network))
+    assert (result.done["reason"], words in result.done["message"]) == (reason, True), result.done
+    assert result.phases[-1] == "compile"

@@ -18,7 +18,7 @@ from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.devices import cpu, emulator, ipu
 from ipulse_worker.runner.devices.ipu_process import configuration
 from tests.ipu_fake import State, install
-from tests.worker.runner.attempts import Told, attempt
+from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.devices.test_poplar_errors import EXAMPLES
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
@@ -57,8 +57,8 @@ def on(kind: str, **options: Any) -> Dict[str, Any]:
     return {**spec, "network": {"layers": [*layers, {"neurons": 8, "recurrent": True}]}}
 
 
-def weights(told: Told) -> Dict[str, np.ndarray]:
-    return dict(np.load(told.directory / "weights.npz"))
+def weights(result: FinishedAttempt) -> Dict[str, np.ndarray]:
+    return dict(np.load(result.directory / "weights.npz"))
 
 
 def marks(lines: List[str]) -> List[str]:
@@ -70,18 +70,20 @@ def marks(lines: List[str]) -> List[str]:
 def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     """Three steps a program; artifacts, and the figures of the steps, are those of any device."""
     options = {"autoReport.all": "true"}
-    told = attempt(tmp_path / "ipu", on("ipu", steps_per_execution=3, engine_options=options))
-    assert told.done["reason"] == "completed", told.done
+    result = attempt(tmp_path / "ipu", on("ipu", steps_per_execution=3, engine_options=options))
+    assert result.done["reason"] == "completed", result.done
     other = attempt(tmp_path / "cpu", on("cpu", threads=1))
     for name, on_cpu in weights(other).items():
-        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(
+            weights(result)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name
+        )
     for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
-        ours, theirs = told.done["summary"][figure], other.done["summary"][figure]
+        ours, theirs = result.done["summary"][figure], other.done["summary"][figure]
         assert ours == pytest.approx(theirs, rel=1e-4), figure
-    names = {event["path"] for event in told.events if event["kind"] == "artifact"}
+    names = {event["path"] for event in result.events if event["kind"] == "artifact"}
     assert names >= {"weights.npz", "report.html", "profile.json", "profile.pop", "debug.cbor"}
-    assert (told.directory / "profile.pop").read_text().endswith("._steps")
-    profile = json.loads((told.directory / "profile.json").read_text())
+    assert (result.directory / "profile.pop").read_text().endswith("._steps")
+    profile = json.loads((result.directory / "profile.json").read_text())
     assert profile["compilation"]["target"]["numIPUs"] == 1
     assert profile["execution"]["runs"][0]["steps"]["count"] == 6
 
@@ -108,12 +110,14 @@ def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
             "schedule": {"shape": "cosine", "warmup_steps": 2},
         },
     }
-    told = attempt(tmp_path / "ipu", ipu_spec({"kind": "ipu"}, **more))
-    assert told.done["reason"] == "completed", told.done
-    assert any("capacity grows" in line for line in told.log)
+    result = attempt(tmp_path / "ipu", ipu_spec({"kind": "ipu"}, **more))
+    assert result.done["reason"] == "completed", result.done
+    assert any("capacity grows" in line for line in result.log)
     other = attempt(tmp_path / "cpu", ipu_spec({"kind": "cpu", "threads": 1}, **more))
     for name, on_cpu in weights(other).items():
-        np.testing.assert_allclose(weights(told)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(
+            weights(result)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name
+        )
 
 
 def test_goes_on_from_a_checkpoint(
@@ -133,10 +137,10 @@ def test_goes_on_from_a_checkpoint(
         stopped = attempt(tmp_path / "stopped", on("ipu"))
     assert stopped.done["reason"] == "cancelled_by_user"
     kept = str(stopped.directory / "checkpoint.npz")
-    told = attempt(tmp_path / "resumed", on("ipu"), checkpoint=kept)
-    assert "resumed from the checkpoint at step 3" in told.log
+    result = attempt(tmp_path / "resumed", on("ipu"), checkpoint=kept)
+    assert "resumed from the checkpoint at step 3" in result.log
     for name, array in weights(whole).items():
-        np.testing.assert_array_equal(weights(told)[name], array, err_msg=name)
+        np.testing.assert_array_equal(weights(result)[name], array, err_msg=name)
 
 
 class TestConnections:
@@ -158,12 +162,12 @@ class TestConnections:
     def test_each_in_its_order(
         self, device: State, tmp_path: Path, connection: str, ours: List[str], theirs: List[str]
     ) -> None:
-        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
-        assert told.done["reason"] == "completed", told.done
-        assert [line.split(" ")[0] for line in told.trace] == ours
+        result = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert result.done["reason"] == "completed", result.done
+        assert [line.split(" ")[0] for line in result.trace] == ours
         assert list(dict.fromkeys(marks(device.said)))[:2] == theirs
         executes = connection in ("ALWAYS", "ON_DEMAND")
-        assert (told.directory / "weights.npz").exists() == executes
+        assert (result.directory / "weights.npz").exists() == executes
         assert device.configured is None  # given back
 
     def test_a_run_starts_from_what_was_compiled_ahead(self, device: State, tmp_path: Path) -> None:
@@ -171,10 +175,10 @@ class TestConnections:
         found = json.loads((ahead.directory / "executable.json").read_text())["executables"]
         assert len(found) == 3  # to train, to test, to look
         device.said.clear()
-        told = attempt(tmp_path / "run", on("ipu"))
-        assert told.done["reason"] == "completed", told.done
-        assert told.trace[0].startswith("loaded from the executable cache")
-        assert all(executable["key"] in told.trace[0] for executable in found)
+        result = attempt(tmp_path / "run", on("ipu"))
+        assert result.done["reason"] == "completed", result.done
+        assert result.trace[0].startswith("loaded from the executable cache")
+        assert all(executable["key"] in result.trace[0] for executable in found)
         assert marks(device.said) == ["attached to"]
 
     @pytest.mark.parametrize("connection", ["ALWAYS", "ON_DEMAND"])
@@ -182,9 +186,9 @@ class TestConnections:
         self, device: State, tmp_path: Path, connection: str
     ) -> None:
         device.devices = 0
-        told = attempt(tmp_path / "work", on("ipu", connection_type=connection))
-        assert told.done["reason"] == "device_unavailable"
-        assert "TensorFlow has no IPU for this job" in told.done["message"]
+        result = attempt(tmp_path / "work", on("ipu", connection_type=connection))
+        assert result.done["reason"] == "device_unavailable"
+        assert "TensorFlow has no IPU for this job" in result.done["message"]
 
 
 def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
@@ -229,9 +233,9 @@ def test_an_error_of_poplar_ends_the_attempt_with_its_reason(
     device: State, tmp_path: Path, words: str, reason: Reason, _policy: Policy
 ) -> None:
     device.error = words
-    told = attempt(tmp_path / "work", on("ipu"))
-    assert told.done["reason"] == reason.value
-    assert not [event for event in told.events if event["kind"] == "artifact"]
+    result = attempt(tmp_path / "work", on("ipu"))
+    assert result.done["reason"] == reason.value
+    assert not [event for event in result.events if event["kind"] == "artifact"]
     assert device.configured is None  # given back
 
 
@@ -242,10 +246,10 @@ def test_codelets_that_poplar_cannot_load_are_refused(device: State, tmp_path: P
     whole = codelets.read_bytes()
     codelets.unlink()  # a link
     codelets.write_bytes(whole[: len(whole) // 2])
-    told = attempt(tmp_path / "work", on("ipu"))
-    assert told.done["reason"] == "graph_refused", told.done
-    assert "file_load_error" in told.done["message"]
-    assert str(codelets) in told.done["message"]
+    result = attempt(tmp_path / "work", on("ipu"))
+    assert result.done["reason"] == "graph_refused", result.done
+    assert "file_load_error" in result.done["message"]
+    assert str(codelets) in result.done["message"]
 
 
 class TestWithoutAnSDK:
@@ -254,10 +258,10 @@ class TestWithoutAnSDK:
     ) -> None:
         monkeypatch.delenv("IPULSE_POPLAR_OP")
         monkeypatch.setenv("PATH", str(tmp_path))
-        told = attempt(tmp_path / "work", on("ipu"))
-        assert told.done["reason"] == "kernel_unavailable"
-        assert "enable.sh" in told.done["message"]
-        assert "IPULSE_POPLAR_OP" in told.done["message"]
+        result = attempt(tmp_path / "work", on("ipu"))
+        assert result.done["reason"] == "kernel_unavailable"
+        assert "enable.sh" in result.done["message"]
+        assert "IPULSE_POPLAR_OP" in result.done["message"]
 
     def test_tensorflow_is_missing(
         self, device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -266,6 +270,6 @@ class TestWithoutAnSDK:
         built = tmp_path / "op"
         monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
         keep_apart(tmp_path, monkeypatch)
-        told = attempt(tmp_path / "work", on("ipu"))
-        assert told.done["reason"] == "kernel_unavailable"
-        assert "IPULSE_RUNNER_PYTHON" in told.done["message"]
+        result = attempt(tmp_path / "work", on("ipu"))
+        assert result.done["reason"] == "kernel_unavailable"
+        assert "IPULSE_RUNNER_PYTHON" in result.done["message"]

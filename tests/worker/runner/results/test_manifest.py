@@ -24,8 +24,8 @@ class TestManifest:
     def test_digests_and_sizes_are_those_of_the_files(
         self, manifest: Dict[str, Any], finished: DrivenRunner, finished_dir: Path
     ) -> None:
-        told = [event["path"] for event in finished.kinds("artifact")]
-        assert [entry["name"] for entry in manifest["artifacts"]] == told[:-1]
+        reported = [event["path"] for event in finished.kinds("artifact")]
+        assert [entry["name"] for entry in manifest["artifacts"]] == reported[:-1]
         for entry in manifest["artifacts"]:
             content = (finished_dir / entry["name"]).read_bytes()
             assert entry["sha256"] == hashlib.sha256(content).hexdigest()

@@ -28,11 +28,11 @@ class TestLearningRate:
         assert rates(9, shape="cosine", final_share=0.1)[-1] == pytest.approx(0.05)
 
     def test_cosine_begins_after_the_warm_up(self) -> None:
-        told = rates(6, shape="cosine", warmup_steps=2, final_share=0.0)
+        computed = rates(6, shape="cosine", warmup_steps=2, final_share=0.0)
 
-        assert told[:2] == [0.25, 0.5]
-        assert told[3] == pytest.approx(0.25)
-        assert told[5] == pytest.approx(0.0)
+        assert computed[:2] == [0.25, 0.5]
+        assert computed[3] == pytest.approx(0.25)
+        assert computed[5] == pytest.approx(0.0)
 
     def test_a_single_step_and_a_warm_up_beyond_the_end_are_fine(self) -> None:
         assert rates(1, shape="cosine") == [0.5]

@@ -14,8 +14,7 @@ from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.checkpoint import load, save
 from ipulse_worker.runner.training.loop import Diverged, Training
 from ipulse_worker.runner.work_dir import WorkDir
-from tests.worker.runner.trainings import spec_of, training_of
-from tests.worker.runner.trainings import told as told_lines
+from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 
 DIGEST = "00" * 32
 
@@ -59,7 +58,7 @@ def undisturbed() -> Training:
 def run(training: Training, cancellation: Cancellation) -> List[int]:
     """Trains; the steps after which it was saved."""
     saved: List[int] = []
-    with told_lines(training) as (progress, _):
+    with recorded_progress(training) as (progress, _):
         training.run(progress, cancellation, lambda: saved.append(training.step))
     return saved
 
@@ -120,7 +119,7 @@ class TestRun:
         assert together.times.count == 6
         stopped = training_of(spec)
         stop_after(stopped, 0, cancellation)
-        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
             stopped.run(progress, cancellation, lambda: None)
         assert stopped.step == 3
         monkeypatch.setattr(Model, "steps_per_execution", 2)
@@ -143,7 +142,7 @@ class TestRun:
 
         stopped = training_of(spec)
         stop_after(stopped, 4, cancellation)
-        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
             stopped.run(
                 progress,
                 cancellation,
@@ -160,12 +159,12 @@ class TestRun:
         assert resumed.times.count == 5
 
     def test_with_everything_that_changes_has_changed_it(self, undisturbed: Training) -> None:
-        told = undisturbed.history.epochs
-        assert told("capacity/2")[-1] > 2
-        assert told("second_threshold/1")[0] < told("second_threshold/1")[-1]
+        by_epoch = undisturbed.history.epochs
+        assert by_epoch("capacity/2")[-1] > 2
+        assert by_epoch("second_threshold/1")[0] < by_epoch("second_threshold/1")[-1]
         assert undisturbed.stopped_early
         assert undisturbed.step < undisturbed.schedule.steps
-        assert undisturbed.kept_epoch < len(told("loss"))
+        assert undisturbed.kept_epoch < len(by_epoch("loss"))
 
     @pytest.mark.parametrize("step", [1, 7])
     def test_resumed_with_everything_that_changes_ends_with_the_same_bits(
@@ -175,7 +174,7 @@ class TestRun:
         the best weights are put back."""
         stopped = training_of(EVERYTHING)
         stop_after(stopped, step, cancellation)
-        with told_lines(stopped) as (progress, _), pytest.raises(Cancelled):
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
             stopped.run(
                 progress,
                 cancellation,
@@ -204,7 +203,7 @@ class TestRun:
         training = training_of(spec_of(training={"epochs": 1000, "batch_size": 32}))
         stop_after(training, 5, cancellation)
         saved: List[int] = []
-        with told_lines(training) as (progress, _), pytest.raises(Cancelled):
+        with recorded_progress(training) as (progress, _), pytest.raises(Cancelled):
             training.run(progress, cancellation, lambda: saved.append(training.step))
         assert saved == [3, 5]  # the epoch's checkpoint, and the one of the stop
 
@@ -217,7 +216,7 @@ class TestRun:
 
     def test_tells_figures_that_add_up(self, cancellation: Cancellation) -> None:
         training = training_of(spec_of())
-        with told_lines(training) as (progress, lines):
+        with recorded_progress(training) as (progress, lines):
             training.run(progress, cancellation, lambda: None)
         events = [json.loads(line) for line in lines]
         assert [e["step"] for e in events if "test_loss" in e["values"]] == [3, 6, 9]

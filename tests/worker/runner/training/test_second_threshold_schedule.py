@@ -63,8 +63,8 @@ class TestSecondThreshold:
         control = SecondThresholdSchedule(
             spec_with({"second_threshold": 0.6}, second_threshold_ramp=ramp)
         )
-        told = [control.limits(epoch).second_thresholds[0] for epoch in range(6)]
-        assert told == pytest.approx([-1, -0.6, -0.2, 0.2, 0.6, 0.6])
+        computed = [control.limits(epoch).second_thresholds[0] for epoch in range(6)]
+        assert computed == pytest.approx([-1, -0.6, -0.2, 0.2, 0.6, 0.6])
 
     def test_gives_way_while_nobody_carries_gradient(self) -> None:
         spec = spec_with({"second_threshold": 0.9})
@@ -72,7 +72,7 @@ class TestSecondThreshold:
         (said,) = saw(control, spec, filled=0, dropped=0, most=0)
         assert "no neuron of layer 1 is above its second threshold" in said
         assert control.limits(0).second_thresholds == (pytest.approx(0.8),)
-        assert saw(control, spec, filled=0, dropped=0, most=0) == []  # told once an epoch
+        assert saw(control, spec, filled=0, dropped=0, most=0) == []  # one warning per epoch
         assert control.limits(0).second_thresholds == (pytest.approx(0.6),)
 
         control.end_epoch()

@@ -98,9 +98,11 @@ def contend(tmp_path: Path) -> Iterator[Start]:
 def patience(
     timeout: float = SECONDS,
     check: Callable[[], None] = lambda: None,
-    told: Optional[List[Wait]] = None,
+    reported: Optional[List[Wait]] = None,
 ) -> WaitPolicy:
-    return WaitPolicy(20.0, timeout, check, (lambda wait: None) if told is None else told.append)
+    return WaitPolicy(
+        20.0, timeout, check, (lambda wait: None) if reported is None else reported.append
+    )
 
 
 class TestOneHolder:
@@ -158,14 +160,14 @@ class TestTheWait:
         assert os.listdir(tmp_path / "queue") == []
 
     def test_ends_when_it_is_called_off(self, tmp_path: Path) -> None:
-        told: List[Wait] = []
+        reported: List[Wait] = []
 
         def check() -> None:
-            if told:
+            if reported:
                 raise Cancelled
 
         with Pool(tmp_path, 1).acquire(1, "job_1", patience()), pytest.raises(Cancelled):
-            Pool(tmp_path, 1).acquire(1, "job_2", patience(check=check, told=told))
+            Pool(tmp_path, 1).acquire(1, "job_2", patience(check=check, reported=reported))
         assert os.listdir(tmp_path / "queue") == []
 
     def test_more_than_there_are_is_refused_at_once(self, tmp_path: Path) -> None:
@@ -173,9 +175,9 @@ class TestTheWait:
             Pool(tmp_path, 1).acquire(2, "job_1", patience())
 
     def test_who_need_not_wait_is_told_nothing(self, tmp_path: Path) -> None:
-        told: List[Wait] = []
-        lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", patience(told=told))
-        assert (lease.ipus, told) == ((0,), [])
+        reported: List[Wait] = []
+        lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", patience(reported=reported))
+        assert (lease.ipus, reported) == ((0,), [])
         lease.release()
         lease.release()
 
@@ -193,15 +195,15 @@ class TestTheWait:
             CloseWatcher, "__init__", lambda self, _: setattr(self, "_descriptor", -1)
         )
         lease = Pool(tmp_path, 1).acquire(1, "job_1", patience())
-        told: List[Wait] = []
+        reported: List[Wait] = []
 
         def release(wait: Wait) -> None:
-            told.append(wait)
+            reported.append(wait)
             threading.Thread(target=lease.release).start()
 
         patient = WaitPolicy(0.01, SECONDS, lambda: None, release)
         Pool(tmp_path, 1).acquire(1, "job_2", patient).release()
-        assert len(told) >= 1
+        assert len(reported) >= 1
 
 
 def test_a_new_turn_is_never_taken_for_a_dead_ones(tmp_path: Path) -> None:
