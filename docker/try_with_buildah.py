@@ -50,6 +50,7 @@ exec chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups --no-
 
 
 def main() -> None:
+    """Build both images, start them with Redis, and put one job through."""
     if os.geteuid() != 0:
         sys.exit("must run as root, because it makes root file systems")
     for tool in NEEDED:
@@ -70,6 +71,7 @@ def main() -> None:
 
 
 def say(text: str) -> None:
+    """Print a heading."""
     print(f"\n=== {text}", flush=True)
 
 
@@ -82,12 +84,14 @@ class Buildah:
         self.command = ["buildah", "--storage-driver", "vfs", *store]
 
     def __call__(self, *arguments: str) -> str:
+        """Run buildah and return its output."""
         done = subprocess.run(
             [*self.command, *arguments], check=True, stdout=subprocess.PIPE, text=True
         )
         return done.stdout.strip()
 
     def make_base(self) -> None:
+        """Make the base image with debootstrap."""
         say("base: Debian 12, by debootstrap")
         base = self.scratch / "base"
         _logged(
@@ -106,6 +110,7 @@ class Buildah:
         shutil.rmtree(base)
 
     def build(self, name: str) -> None:
+        """Build the image of a Dockerfile."""
         say(f"build docker/{name}.Dockerfile")
         begin = time.monotonic()
         arguments = ["bud", "--isolation", "chroot", "--format", "docker"]
@@ -122,9 +127,11 @@ class Buildah:
         return found
 
     def mount(self, name: str) -> Path:
+        """Mount the root file system of an image."""
         return Path(self("mount", self("from", f"ipulse-{name}")))
 
     def unmount(self) -> None:
+        """Unmount all images."""
         self("umount", "--all")
 
 
@@ -149,6 +156,7 @@ class Container:
         os.chown(self.state, uid, gid)
 
     def command(self, *arguments: str) -> list[str]:
+        """Return the command that runs a program in the container."""
         variables = [*self.config["Env"]]
         variables += [f"{name}={value}" for name, value in self.service["environment"].items()]
         uid, _ = self._ids()
@@ -162,11 +170,13 @@ class Container:
         ]
 
     def start(self) -> None:
+        """Start the container with its entry point."""
         self.process = self.trial.start(
             self.command(*self.config["Entrypoint"], *self.config["Cmd"]), self.output
         )
 
     def wait_until_healthy(self) -> None:
+        """Run a health check until it passes or the process ends."""
         """Asks the image's own health check."""
         form, *check = self.config["Healthcheck"]["Test"]
         if form == "CMD-SHELL":
@@ -174,6 +184,7 @@ class Container:
         self.trial.wait_until_healthy(self.name, self.process, self.command(*check), self.output)
 
     def stop(self) -> None:
+        """Stop the container and check its exit status."""
         self.process.terminate()
         code = self.process.wait(PATIENCE)
         print(f"{self.name}: ended with exit code {code} after SIGTERM")
@@ -201,6 +212,7 @@ class Trial:
         self.inside: list[str] = []
 
     def run(self, spec: Path) -> None:
+        """Start everything, submit a spec and download its results."""
         say("one network without a way out; secrets in files")
         holder = ["unshare", "--net", "sh", "-c", "ip link set lo up && exec sleep infinity"]
         network = self.start(holder, self.scratch / "network.out")
@@ -243,6 +255,8 @@ class Trial:
     def wait_until_healthy(
         self, name: str, process: subprocess.Popen[bytes], check: list[str], output: Path
     ) -> None:
+        """Run a health check until it passes or the process ends."""
+
         def healthy() -> bool:
             if process.poll() is not None:
                 sys.exit(f"{name} ended with {process.returncode}:\n{output.read_text()}")

@@ -31,6 +31,7 @@ def patterns(samples: int, seed: int) -> tuple:
 
 
 def classifier() -> tf.keras.Model:
+    """Return a network of one recurrent LIF layer that outputs logits."""
     ids = tf.keras.Input((STEPS, CHANNELS), dtype="int32")
     counts = tf.keras.Input((STEPS,), dtype="int32")
     net = MultiLIF(
@@ -45,6 +46,7 @@ def classifier() -> tf.keras.Model:
 
 
 def main() -> None:
+    """Train the network and print its accuracy on new samples."""
     tf.random.set_seed(1)
     model = classifier()
     model.compile(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterable
 from datetime import datetime, timezone
-from typing import Any, Dict, Iterable
+from typing import Any
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -34,7 +35,7 @@ class JSONLines(logging.Formatter):
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
-    def context(self) -> Dict[str, Any]:
+    def context(self) -> dict[str, Any]:
         """Return fields that every line written at this moment contains."""
         return {}
 

@@ -6,9 +6,10 @@ other work for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Annotated, Iterable, Iterator, List, Literal, Optional, Tuple, TypeVar, Union
+from typing import Annotated, Literal, TypeVar
 
 from ipulse.models import PRINTABLE, Field, ListOf
 from ipulse_core.events import MAX_LINE, Level, LogEvent, Stream, WireObject, described
@@ -30,9 +31,9 @@ class LogLines(WireObject):
     kind: Literal["lines"] = "lines"
 
 
-def packed(events: Iterable[Other]) -> List[Union[Other, LogLines]]:
+def packed(events: Iterable[Other]) -> list[Other | LogLines]:
     """Returns the events in order, with consecutive log events of one origin as one entry."""
-    result: List[Union[Other, LogLines]] = []
+    result: list[Other | LogLines] = []
     for origin, group in groupby(events, _origin):
         run = list(group)
         if origin is None or len(run) == 1:
@@ -49,9 +50,9 @@ def length(events: Iterable[object]) -> int:
     return sum(_length(event) for event in events)
 
 
-def without_first(events: Iterable[Other], number: int) -> List[Other]:
+def without_first(events: Iterable[Other], number: int) -> list[Other]:
     """Returns all but the first `number` events."""
-    result: List[Other] = []
+    result: list[Other] = []
     for event in events:
         if number == 0:
             result.append(event)
@@ -63,9 +64,9 @@ def without_first(events: Iterable[Other], number: int) -> List[Other]:
     return result
 
 
-def in_parts(events: Iterable[Other], most: int) -> Iterator[List[Other]]:
+def in_parts(events: Iterable[Other], most: int) -> Iterator[list[Other]]:
     """Yields the events in order, at most `most` at once."""
-    part: List[Other] = []
+    part: list[Other] = []
     left = most
     for event in events:
         begin, end = 0, _length(event)
@@ -85,10 +86,10 @@ def _length(event: object) -> int:
     return len(event.messages) if isinstance(event, LogLines) else 1
 
 
-def _cut(event: Other, begin: int, end: Optional[int]) -> Other:
+def _cut(event: Other, begin: int, end: int | None) -> Other:
     assert isinstance(event, LogLines)  # noqa: S101 - nothing else has a length
     return replace(event, messages=event.messages[begin:end])
 
 
-def _origin(event: object) -> Union[Tuple[Level, Stream], None]:
+def _origin(event: object) -> tuple[Level, Stream] | None:
     return (event.level, event.stream) if isinstance(event, LogEvent) else None

@@ -108,6 +108,7 @@ class Timed(Call):
     seconds = 0.0
 
     def run(self, function: Any, argument: ctypes.Structure) -> None:
+        """Run the call and add its CPU seconds."""
         start = time.thread_time()
         super().run(function, argument)
         Timed.seconds += time.thread_time() - start

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import List, Optional
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code (see ipulse.cli.exits)."""
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
@@ -19,7 +18,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run(arguments: List[str]) -> int:
+def _run(arguments: list[str]) -> int:
     from ipulse_core.errors import MissingDependency
 
     try:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from ipulse import __version__
+from ipulse.cli.commands.cache import list_executables, prune_executables
+from ipulse.cli.commands.crosscheck import compare, crosscheck
+from ipulse.cli.commands.demo import demo
+from ipulse.cli.commands.doctor import doctor
+from ipulse.cli.commands.emulate import ProgramCommand, emulate
+from ipulse.cli.commands.jobs import cancel, delete, list_jobs, pause, resume, status
+from ipulse.cli.commands.op import check_library
+from ipulse.cli.commands.results import artifacts, download, profile
+from ipulse.cli.commands.selftest import selftest
+from ipulse.cli.commands.submit import submit, validate
+from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
+from ipulse.cli.commands.up import up
+from ipulse.cli.commands.watch import logs, watch
 
-from .crosscheck import compare, crosscheck
-from .custom_ops import check_library
-from .demo import demo
-from .doctor import doctor
-from .emulate import ProgramCommand, emulate
 from .examples import epilog_of
-from .executables import list_executables, prune_executables
 from .exits import MEANINGS, Exit, guarded
-from .following import logs, watch
-from .jobs import cancel, delete, list_jobs, pause, resume, status
 from .options import AsJSON
-from .results import artifacts, download, profile
-from .selftest import selftest
-from .submitting import submit, validate
 from .terminal import emit, say, show
-from .tokens import create_token, list_tokens, revoke_token
-from .up import up
 
 
 def version(as_json: AsJSON = False) -> Exit:
@@ -37,7 +38,7 @@ def version(as_json: AsJSON = False) -> Exit:
     return Exit.OK
 
 
-COMMANDS: Dict[str, Callable[..., int]] = {
+COMMANDS: dict[str, Callable[..., int]] = {
     "up": up,
     "demo": demo,
     "submit": submit,
@@ -61,7 +62,7 @@ COMMANDS: Dict[str, Callable[..., int]] = {
 }
 
 # Commands in groups, such as `ipulse op check`.
-GROUPS: Dict[str, Dict[str, Callable[..., Exit]]] = {
+GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     "cache": {"list": list_executables, "prune": prune_executables},
     "op": {"check": check_library},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
@@ -120,7 +121,7 @@ def _group(name: str) -> typer.Typer:
     return group
 
 
-def run(arguments: List[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _allow_any_character(stream)

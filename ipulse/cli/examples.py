@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, Tuple
-
 # Words of a command line after `ipulse`, by the command's name.
-EXAMPLES: Dict[str, Tuple[str, ...]] = {
+EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": ("up", "up --tls --host 0.0.0.0 --name lab.example.org", "up --data ~/recordings"),
     "demo": ("demo", "demo --spec examples/randman.yaml --to results"),
     "submit": ("submit examples/digits.yaml --watch", "submit - --priority 10 < spec.json"),

@@ -6,9 +6,10 @@ import functools
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
-from typing import Any, Callable, Dict, Tuple, Type
+from typing import Any
 
 import typer
 
@@ -33,7 +34,7 @@ class Exit(IntEnum):
     READER_GONE = 141
 
 
-MEANINGS: Dict[Exit, str] = {
+MEANINGS: dict[Exit, str] = {
     Exit.OK: "done",
     Exit.JOB_FAILED: "the job failed or was cancelled",
     Exit.INVALID: "wrong usage, or an invalid spec",
@@ -46,7 +47,7 @@ MEANINGS: Dict[Exit, str] = {
 }
 
 # The first class that matches an error decides.
-_CODES: Tuple[Tuple[Type[Exception], Exit], ...] = (
+_CODES: tuple[tuple[type[Exception], Exit], ...] = (
     (errors.InvalidInput, Exit.INVALID),
     (errors.NotFound, Exit.NOT_FOUND),
     (errors.NotAuthenticated, Exit.NOT_PERMITTED),
@@ -69,7 +70,7 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
     return run
 
 
-def _outcome(call: Callable[[], int], options: Dict[str, Any]) -> int:
+def _outcome(call: Callable[[], int], options: dict[str, Any]) -> int:
     try:
         try:
             with terminable():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Callable, Iterator, Optional, Tuple, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -27,15 +28,15 @@ SpecPath = Annotated[
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 URL = Annotated[
-    Optional[str],
+    str | None,
     typer.Option(metavar="URL", help="Address of the service. [env: IPULSE_URL]"),
 ]
 TokenFile = Annotated[
-    Optional[Path],
+    Path | None,
     typer.Option(metavar="FILE", help="File with the token. [env: IPULSE_TOKEN_FILE]"),
 ]
 Authority = Annotated[
-    Optional[Path],
+    Path | None,
     typer.Option(
         "--ca",
         metavar="FILE",
@@ -43,7 +44,7 @@ Authority = Annotated[
     ),
 ]
 Home = Annotated[
-    Optional[Path],
+    Path | None,
     typer.Option(
         metavar="DIR",
         help="Folder of the state of `ipulse up`. [env: IPULSE_HOME] "
@@ -59,10 +60,10 @@ _ADDRESS = {"url": URL, "token_file": TokenFile, "home": Home, "ca": Authority}
 class Address:
     """The options by which a command finds the service."""
 
-    url: Optional[str]
-    token_file: Optional[Path]
-    home: Optional[Path]
-    ca: Optional[Path]
+    url: str | None
+    token_file: Path | None
+    home: Path | None
+    ca: Path | None
 
     def connect(self) -> Client:
         """Return a client. Raises the errors of ipulse.client.location.find_service."""
@@ -75,10 +76,10 @@ def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
     @functools.wraps(command)
     def run(
         *arguments: Any,
-        url: Optional[str],
-        token_file: Optional[Path],
-        home: Optional[Path],
-        ca: Optional[Path],
+        url: str | None,
+        token_file: Path | None,
+        home: Path | None,
+        ca: Path | None,
         **options: Any,
     ) -> Exit:
         return command(Address(url, token_file, home, ca), *arguments, **options)
@@ -99,7 +100,7 @@ def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
     return run
 
 
-def _own_parameters(command: Callable[..., Exit]) -> Iterator[Tuple[str, inspect.Parameter, Any]]:
+def _own_parameters(command: Callable[..., Exit]) -> Iterator[tuple[str, inspect.Parameter, Any]]:
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in islice(inspect.signature(command).parameters.items(), 1, None):
         yield name, parameter, hints[name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List
+from collections.abc import Iterator
+from typing import Any
 
 from ipulse_core.errors import RemoteError
 
@@ -11,7 +12,7 @@ from .terminal import size_text
 SCHEMA = "ipulse.profile/1"
 
 
-def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
+def profile_lines(profile: dict[str, Any]) -> Iterator[str]:
     """Return the lines of the page. Raises RemoteError for a profile of another schema."""
     if profile.get("schema") != SCHEMA:
         raise RemoteError(
@@ -44,7 +45,7 @@ def profile_lines(profile: Dict[str, Any]) -> Iterator[str]:
         yield f"  {name:<18} {size_text(memory['bytes']):>12}"
 
 
-def _section(title: str, parts: List[Dict[str, Any]], seconds_of: Any) -> Iterator[str]:
+def _section(title: str, parts: list[dict[str, Any]], seconds_of: Any) -> Iterator[str]:
     whole = sum(seconds_of(part) for part in parts)
     yield ""
     yield title

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -41,14 +42,14 @@ class JobProgress:
         self._now = now
         self._since = job.created_at  # when the current state began
         self.state = job.state.value
-        self.metric: Dict[str, Any] = {}
-        self.part: Dict[str, Any] = {}  # the last progress event of the phase
+        self.metric: dict[str, Any] = {}
+        self.part: dict[str, Any] = {}  # the last progress event of the phase
         self._part_time = job.created_at
-        self.remarks: List[str] = []  # reasons of states; warnings and errors of the attempt
-        self._last_lines: Dict[str, datetime] = {}  # by kind of event
+        self.remarks: list[str] = []  # reasons of states; warnings and errors of the attempt
+        self._last_lines: dict[str, datetime] = {}  # by kind of event
         self._is_waiting = False  # for a build of another process, in the last printed line
 
-    def take(self, event: JobEvent) -> Optional[str]:
+    def take(self, event: JobEvent) -> str | None:
         """Apply an event; return the line that describes it, or None if there is none."""
         time = event.time.astimezone().strftime("%H:%M:%S")
         text = self._apply(event)
@@ -74,7 +75,7 @@ class JobProgress:
         self._last_lines[event.kind] = event.time
         return True
 
-    def _apply(self, event: JobEvent) -> Optional[str]:
+    def _apply(self, event: JobEvent) -> str | None:
         fields = event.fields
         if event.kind == "state":
             self.state, self.part, self._since = str(fields["state"]), {}, event.time
@@ -104,7 +105,7 @@ class JobProgress:
         head.append(self.state, style=style)
         if self.state not in _END_STATES:  # it grows while a long step runs
             head.append(f"  {duration(max(0.0, (self._now() - self._since).total_seconds()))}")
-        parts: List[RenderableType] = [head]
+        parts: list[RenderableType] = [head]
         if self.part:
             bar = ProgressBar(total=1.0, completed=self.part["fraction"], width=40)
             row = Table.grid(padding=(0, 1))
@@ -143,7 +144,7 @@ class JobProgress:
         return row
 
 
-def _state_line(fields: Dict[str, Any]) -> str:
+def _state_line(fields: dict[str, Any]) -> str:
     words = [str(fields["state"])]
     if fields.get("reason"):
         words.append(f"({fields['reason']})")
@@ -152,20 +153,20 @@ def _state_line(fields: Dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def part_line(part: Dict[str, Any]) -> str:
+def part_line(part: dict[str, Any]) -> str:
     """Return a line about a progress event: how much of the phase is done, and what it does."""
     return f"{part['phase']} {part['fraction']:.0%}: {part['message']}"
 
 
-def metric_line(metric: Dict[str, Any]) -> str:
+def metric_line(metric: dict[str, Any]) -> str:
     """Return one line of metrics."""
     words = [f"epoch {metric['epoch']}/{metric['epochs']}", *figures(metric), _eta(metric)]
     return "  ".join(word for word in words if word)
 
 
-def figures(metric: Dict[str, Any]) -> Iterator[str]:
+def figures(metric: dict[str, Any]) -> Iterator[str]:
     """Yield the main metrics: losses, accuracies, firing rates of the layers, dropped spikes."""
-    values: Dict[str, float] = metric["values"]
+    values: dict[str, float] = metric["values"]
     for name in ("loss", "test_loss"):
         if name in values:
             yield f"{name.replace('_', ' ')} {values[name]:.4f}"
@@ -180,7 +181,7 @@ def figures(metric: Dict[str, Any]) -> Iterator[str]:
         yield f"{dropped:,.0f} dropped spikes"
 
 
-def numbered(values: Dict[str, float], name: str) -> List[float]:
+def numbered(values: dict[str, float], name: str) -> list[float]:
     """Return the values of name/1, name/2, ... in the order of the layers."""
     by_layer = {}
     for key, value in values.items():
@@ -190,7 +191,7 @@ def numbered(values: Dict[str, float], name: str) -> List[float]:
     return [by_layer[number] for number in sorted(by_layer)]
 
 
-def _eta(metric: Dict[str, Any]) -> Optional[str]:
+def _eta(metric: dict[str, Any]) -> str | None:
     seconds = metric.get("eta_seconds")
     return None if seconds is None else f"{duration(seconds)} left"
 
@@ -207,7 +208,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def phase_seconds(job: Job) -> Dict[str, float]:
+def phase_seconds(job: Job) -> dict[str, float]:
     """Return the seconds of each phase that a job has completed, in the order of the phases."""
     return {name: job.phase_seconds[name] for name in PHASES if name in job.phase_seconds}
 

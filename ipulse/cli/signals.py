@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Iterator, Optional
 
 
 @contextmanager
@@ -23,5 +23,5 @@ def terminable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _interrupt(number: int, frame: Optional[FrameType]) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt

@@ -6,7 +6,8 @@ Control characters are escaped, because names and messages of jobs come from oth
 from __future__ import annotations
 
 import json
-from typing import Any, Iterable, List, NoReturn, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -57,10 +58,12 @@ def emit(value: Any, indent: int = 2) -> None:
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table; cells are never cut, so that ids stay complete."""
-    cells: List[List[str]] = [list(headers), *([clean(cell) for cell in row] for row in rows)]
+    cells: list[list[str]] = [list(headers), *([clean(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     for number, row in enumerate(cells):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+        line = "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
         show(line, style="" if number else "bold")
 
 

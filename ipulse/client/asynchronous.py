@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Optional, Type
 
 from .client_base import ClientBase
 from .connection import options_for
@@ -20,12 +19,12 @@ class AsyncClient(ClientBase):
 
     def __init__(
         self,
-        url: Optional[str] = None,
-        token: Optional[str] = None,
+        url: str | None = None,
+        token: str | None = None,
         *,
-        token_file: Optional[PathLike] = None,
-        home: Optional[PathLike] = None,
-        ca: Optional[PathLike] = None,
+        token_file: PathLike | None = None,
+        home: PathLike | None = None,
+        ca: PathLike | None = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
@@ -42,8 +41,8 @@ class AsyncClient(ClientBase):
 
     async def __aexit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         await self.close()

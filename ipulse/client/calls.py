@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
+from typing import Any, Generic, TypeVar, Union
 
 import httpx
 
@@ -37,9 +38,9 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[httpx.Response], T]
-    params: Dict[str, Any] = field(default_factory=dict)
-    headers: Dict[str, str] = field(default_factory=dict)
-    content: Optional[bytes] = None
+    params: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    content: bytes | None = None
 
     def answer(self, response: httpx.Response) -> T:
         """Return the result in a response. Raises the error that the response reports."""
@@ -61,14 +62,14 @@ def validate(spec: Spec) -> Call[ValidSpec]:
     return Call("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
 
 
-def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Optional[int]]) -> Call[Job]:
+def submit(spec: Spec, idempotency_key: str, options: Mapping[str, int | None]) -> Call[Job]:
     """Return the call that submits a spec with its scheduling options."""
     headers = {**_JSON, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in options.items() if value is not None}
     return Call("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
 
-def get(job_id: str, known: Optional[Job]) -> Call[Job]:
+def get(job_id: str, known: Job | None) -> Call[Job]:
     """Return the call that reads a job; the service sends it only if it differs from `known`."""
 
     def read(response: httpx.Response) -> Job:
@@ -86,7 +87,7 @@ def get_ended(job_id: str, seconds: int) -> Call[Job]:
     return Call("GET", _job_path(job_id), _job, headers=headers)
 
 
-def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[JobPage]:
+def list_jobs(state: str | None, page_size: int, page_token: str) -> Call[JobPage]:
     """Return the call that reads one page of jobs."""
 
     def read(response: httpx.Response) -> JobPage:
@@ -94,7 +95,7 @@ def list_jobs(state: Optional[str], page_size: int, page_token: str) -> Call[Job
         jobs = [Job.from_json(item) for item in value["jobs"]]
         return JobPage(jobs=jobs, next_page_token=value["next_page_token"])
 
-    params: Dict[str, Any] = {"page_size": page_size}
+    params: dict[str, Any] = {"page_size": page_size}
     if state is not None:
         params["state"] = _state(state)
     if page_token:
@@ -130,22 +131,22 @@ def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
         listed = [JobEvent.from_json(item) for item in value["events"]]
         return EventPage(events=listed, next_after=int(value["next_after"]), end=bool(value["end"]))
 
-    params: Dict[str, Any] = {"after": after}
+    params: dict[str, Any] = {"after": after}
     if kinds:
         params["kind"] = list(kinds)
     return Call("GET", _job_path(job_id) + "/events", read, params=params)
 
 
-def artifacts(job_id: str) -> Call[List[Artifact]]:
+def artifacts(job_id: str) -> Call[list[Artifact]]:
     """Return the call that lists the files of a job."""
 
-    def read(response: httpx.Response) -> List[Artifact]:
+    def read(response: httpx.Response) -> list[Artifact]:
         return [Artifact.from_json(item) for item in _object(response)["artifacts"]]
 
     return Call("GET", _job_path(job_id) + "/artifacts", read)
 
 
-def profile(job_id: str) -> Call[Dict[str, Any]]:
+def profile(job_id: str) -> Call[dict[str, Any]]:
     """Return the call that reads a job's profile.json."""
     return Call("GET", _job_path(job_id) + "/profile", _object)
 
@@ -161,10 +162,10 @@ def create_token(name: str, role: str, seconds: int) -> Call[Token]:
     return Call("POST", "/v1/tokens", read, headers=_JSON, content=content)
 
 
-def tokens() -> Call[List[Token]]:
+def tokens() -> Call[list[Token]]:
     """Return the call that lists the tokens."""
 
-    def read(response: httpx.Response) -> List[Token]:
+    def read(response: httpx.Response) -> list[Token]:
         return [Token.from_json(item) for item in _object(response)["tokens"]]
 
     return Call("GET", "/v1/tokens", read)
@@ -230,7 +231,7 @@ def _job(response: httpx.Response) -> Job:
     return Job.from_json(_object(response), etag=response.headers.get("etag", ""))
 
 
-def _object(response: httpx.Response) -> Dict[str, Any]:
+def _object(response: httpx.Response) -> dict[str, Any]:
     value = strict_json.loads(response.content)
     if not isinstance(value, dict):
         raise TypeError("not an object")

@@ -5,9 +5,11 @@ Files are written between awaits, one block at a time, which is fast on a local 
 
 from __future__ import annotations
 
+import builtins
 import uuid
+from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
-from typing import Any, AsyncGenerator, Collection, Dict, List, Optional, Sequence, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -32,7 +34,7 @@ class ClientBase:
         self._transport = transport
         self._timeout = timeout
         self._retries = retries
-        self._known: Dict[str, Job] = {}
+        self._known: dict[str, Job] = {}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -49,12 +51,12 @@ class ClientBase:
     async def submit(
         self,
         spec: Spec,
-        idempotency_key: Optional[str] = None,
+        idempotency_key: str | None = None,
         *,
-        priority: Optional[int] = None,
-        queue_seconds: Optional[int] = None,
-        run_seconds: Optional[int] = None,
-        total_seconds: Optional[int] = None,
+        priority: int | None = None,
+        queue_seconds: int | None = None,
+        run_seconds: int | None = None,
+        total_seconds: int | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
@@ -79,7 +81,7 @@ class ClientBase:
         return job
 
     async def list(
-        self, state: Optional[str] = None, page_size: int = 100
+        self, state: str | None = None, page_size: int = 100
     ) -> AsyncGenerator[Job, None]:
         """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
         token = ""
@@ -123,8 +125,8 @@ class ClientBase:
         """Yield events as they happen until the job has ended; reconnects without gaps."""
         watch = Watch(job_id, after, RetryPolicy(self.url, FOLLOWING * self._retries))
         while not watch.has_ended():
-            error: Optional[httpx.TransportError] = None
-            delay: Optional[float] = None
+            error: httpx.TransportError | None = None
+            delay: float | None = None
             try:
                 async with self._transport.stream(
                     watch.path, raw=False, headers=watch.headers, timeout=SILENCE_SECONDS
@@ -140,7 +142,7 @@ class ClientBase:
                 error = caught
             await self._transport.sleep(watch.interrupted(error) if delay is None else delay)
 
-    async def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
+    async def wait(self, job_id: str, timeout: float | None = None) -> Job:
         """Wait until the job has ended and return it. Raises TimeoutError after `timeout` s."""
         deadline = WaitDeadline(job_id, timeout, self._timeout)
         while True:
@@ -150,13 +152,13 @@ class ClientBase:
                 return job
             await self._transport.sleep(deadline.pause())
 
-    async def artifacts(self, job_id: str) -> List[Artifact]:
+    async def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""
         return await self._send(calls.artifacts(job_id))
 
     async def download(
-        self, job_id: str, to: PathLike, roles: Optional[Collection[str]] = None
-    ) -> List[Path]:
+        self, job_id: str, to: PathLike, roles: Collection[str] | None = None
+    ) -> builtins.list[Path]:
         """Download the job's files to a folder, all of them or those of some roles.
 
         Each file is verified by its SHA-256 before it gets its name. A file that exists already
@@ -170,7 +172,7 @@ class ClientBase:
             folder.mkdir(parents=True, exist_ok=True)
         return [await self._download(job_id, artifact, folder) for artifact in chosen]
 
-    async def profile(self, job_id: str) -> Dict[str, Any]:
+    async def profile(self, job_id: str) -> dict[str, Any]:
         """Return the job's profile.json. Raises NotFound before it exists."""
         return await self._send(calls.profile(job_id))
 
@@ -179,7 +181,7 @@ class ClientBase:
         # Not retried: a lost response would leave an unknown token behind.
         return await self._send(calls.create_token(name, role, seconds), tries=0)
 
-    async def tokens(self) -> List[Token]:
+    async def tokens(self) -> builtins.list[Token]:
         """Return the tokens that were created and not revoked, without their secrets."""
         return await self._send(calls.tokens())
 
@@ -193,8 +195,8 @@ class ClientBase:
         retries = RetryPolicy(self.url, FOLLOWING * self._retries)
         with Download(job_id, artifact, folder, retries) as download:
             while not download.complete:
-                error: Optional[httpx.TransportError] = None
-                delay: Optional[float] = None
+                error: httpx.TransportError | None = None
+                delay: float | None = None
                 try:
                     async with self._transport.stream(
                         # A redirect to an object store; httpx does not send it the token.
@@ -215,7 +217,7 @@ class ClientBase:
             return download.finish()
 
     async def _send(
-        self, call: Call[T], tries: Optional[int] = None, deadline: Optional[WaitDeadline] = None
+        self, call: Call[T], tries: int | None = None, deadline: WaitDeadline | None = None
     ) -> T:
         retries = RetryPolicy(self.url, self._retries if tries is None else tries)
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Optional
+from typing import Any
 
 import httpx
 
@@ -17,7 +17,7 @@ PAUSE = 0.1  # seconds between two requests, for a service that does not delay a
 CACHED_JOBS = 256  # jobs whose last response is cached, so that polling is cheap
 
 
-def options_for(service: ServiceLocation, timeout: float) -> Dict[str, Any]:
+def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
     """Return arguments for httpx.Client and httpx.AsyncClient."""
     return {
         "base_url": service.url,
@@ -35,7 +35,7 @@ def options_for(service: ServiceLocation, timeout: float) -> Dict[str, Any]:
     }
 
 
-def remember(known: Dict[str, Job], job: Job) -> None:
+def remember(known: dict[str, Job], job: Job) -> None:
     """Cache a job's last response and drop the least recently used one."""
     known.pop(job.id, None)
     known[job.id] = job
@@ -46,7 +46,7 @@ def remember(known: Dict[str, Job], job: Job) -> None:
 class WaitDeadline:
     """A deadline for a job's end: how long the service may delay an answer, and when to retry."""
 
-    def __init__(self, job_id: str, timeout: Optional[float], answer_timeout: float) -> None:
+    def __init__(self, job_id: str, timeout: float | None, answer_timeout: float) -> None:
         """Start the time; `timeout` None means no deadline."""
         self._job_id = job_id
         self._timeout = timeout

@@ -6,9 +6,9 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Dict, Iterator, Optional, Sequence
 
 import httpx
 
@@ -66,7 +66,7 @@ class Download:
         self._part.unlink(missing_ok=True)
 
     @property
-    def headers(self) -> Dict[str, str]:
+    def headers(self) -> dict[str, str]:
         """The headers of the next request, which continue a partial download."""
         headers = {"Accept-Encoding": "identity"}  # the digest is of the stored bytes
         if self._size:
@@ -79,7 +79,7 @@ class Download:
         """True once all bytes have arrived; an empty file is complete before any request."""
         return self._size == self._artifact.size
 
-    def opened(self, response: httpx.Response) -> Optional[float]:
+    def opened(self, response: httpx.Response) -> float | None:
         """Check the status of a response; the body of an error must have been read.
 
         Returns None for the content, else the seconds until the next try. Raises the error that
@@ -108,7 +108,7 @@ class Download:
         self._size += len(chunk)
         self._retries.progressed()
 
-    def interrupted(self, error: Optional[httpx.TransportError]) -> float:
+    def interrupted(self, error: httpx.TransportError | None) -> float:
         """Return the seconds until the next try. Raises Unavailable after too many failures."""
         return self._retries.after_error(error)
 

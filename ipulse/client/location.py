@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Union
 
 import httpx
 
@@ -33,7 +34,7 @@ class ServiceLocation:
     url: str
     token: str = field(repr=False)
     # How to verify the service; None: by the machine's own authorities.
-    trust: Optional[ssl.SSLContext] = field(default=None, repr=False)
+    trust: ssl.SSLContext | None = field(default=None, repr=False)
 
     @property
     def is_local(self) -> bool:
@@ -42,12 +43,12 @@ class ServiceLocation:
 
 
 def find_service(
-    url: Optional[str] = None,
-    token: Optional[str] = None,
-    token_file: Optional[PathLike] = None,
-    home: Optional[PathLike] = None,
-    environment: Optional[Mapping[str, str]] = None,
-    ca: Optional[PathLike] = None,
+    url: str | None = None,
+    token: str | None = None,
+    token_file: PathLike | None = None,
+    home: PathLike | None = None,
+    environment: Mapping[str, str] | None = None,
+    ca: PathLike | None = None,
 ) -> ServiceLocation:
     """Find the service.
 
@@ -86,7 +87,7 @@ def find_service(
     return ServiceLocation(url=address, token=secret, trust=trust)
 
 
-def _trust(ca: Optional[PathLike], at_home: Optional[Path]) -> Optional[ssl.SSLContext]:
+def _trust(ca: PathLike | None, at_home: Path | None) -> ssl.SSLContext | None:
     if ca:
         return tls.authorities(ca)
     if at_home is not None and (certificate := Home(at_home).certificate_file).exists():
@@ -94,7 +95,7 @@ def _trust(ca: Optional[PathLike], at_home: Optional[Path]) -> Optional[ssl.SSLC
     return None
 
 
-def home_folder(home: Optional[PathLike], environment: Mapping[str, str]) -> Path:
+def home_folder(home: PathLike | None, environment: Mapping[str, str]) -> Path:
     """Return the home of a local stack."""
     chosen = home or environment.get("IPULSE_HOME") or "~/.local/state/ipulse"
     return Path(chosen).expanduser()
@@ -135,7 +136,7 @@ def _bad_url(detail: str) -> InvalidInput:
     return InvalidInput([Problem("", "invalid_url", detail)], detail)
 
 
-def _read(path: Optional[PathLike], optional: bool = False) -> Optional[str]:
+def _read(path: PathLike | None, optional: bool = False) -> str | None:
     if path is None or path == "":
         return None
     try:

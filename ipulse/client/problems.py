@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Type
+from typing import Any
 
 import httpx
 
@@ -11,12 +11,12 @@ from ipulse_core.errors import InvalidInput, InvalidJSON, IPUlseError, Problem, 
 
 PROBLEM = "application/problem+json"
 
-_BY_CODE: Dict[str, Type[IPUlseError]] = {
+_BY_CODE: dict[str, type[IPUlseError]] = {
     cls.code: cls
     for cls in vars(errors).values()
     if isinstance(cls, type) and issubclass(cls, IPUlseError)
 }
-_BY_STATUS: Dict[int, Type[IPUlseError]] = {
+_BY_STATUS: dict[int, type[IPUlseError]] = {
     400: InvalidInput,
     401: errors.NotAuthenticated,
     403: errors.NotPermitted,
@@ -42,7 +42,7 @@ def error_in(response: httpx.Response) -> IPUlseError:
     return _error_of(problem, response.status_code)
 
 
-def _error_of(problem: Dict[str, Any], status: int) -> IPUlseError:
+def _error_of(problem: dict[str, Any], status: int) -> IPUlseError:
     code = str(problem.get("code", ""))
     detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
     cls = _BY_CODE.get(code) or _BY_STATUS.get(status, RemoteError)
@@ -55,7 +55,7 @@ def _error_of(problem: Dict[str, Any], status: int) -> IPUlseError:
     return cls(detail)
 
 
-def _problems_in(problem: Dict[str, Any]) -> List[Problem]:
+def _problems_in(problem: dict[str, Any]) -> list[Problem]:
     listed = problem.get("errors")
     return [
         Problem(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from ipulse_core.states import JobState
 
@@ -20,17 +20,17 @@ class Job:
     id: str
     name: str
     state: JobState
-    reason: Optional[str]  # a value of ipulse_core.states.Reason, if there is one
+    reason: str | None  # a value of ipulse_core.states.Reason, if there is one
     message: str
     attempt: int  # number of the current or last attempt; 0 before the first
     # Fields of the last metric event.
-    progress: Optional[Dict[str, Any]] = field(hash=False)
+    progress: dict[str, Any] | None = field(hash=False)
     # Final figures, such as test_accuracy.
-    summary: Optional[Dict[str, float]] = field(hash=False)
-    phase_seconds: Dict[str, float] = field(hash=False)
+    summary: dict[str, float] | None = field(hash=False)
+    phase_seconds: dict[str, float] = field(hash=False)
     created_at: datetime
     etag: str = field(compare=False, repr=False)
-    json: Dict[str, Any] = field(repr=False, hash=False)
+    json: dict[str, Any] = field(repr=False, hash=False)
 
     @property
     def succeeded(self) -> bool:
@@ -38,7 +38,7 @@ class Job:
         return self.state is JobState.SUCCEEDED
 
     @classmethod
-    def from_json(cls, value: Dict[str, Any], etag: str = "") -> Job:
+    def from_json(cls, value: dict[str, Any], etag: str = "") -> Job:
         """Read a job from a response."""
         return cls(
             id=value["id"],
@@ -62,13 +62,13 @@ class JobEvent:
 
     seq: int  # from 1, without gaps
     time: datetime
-    attempt: Optional[int]
+    attempt: int | None
     kind: str  # state, phase, progress, metric, log, checkpoint
-    fields: Dict[str, Any] = field(hash=False)
-    json: Dict[str, Any] = field(repr=False, hash=False)
+    fields: dict[str, Any] = field(hash=False)
+    json: dict[str, Any] = field(repr=False, hash=False)
 
     @classmethod
-    def from_json(cls, value: Dict[str, Any]) -> JobEvent:
+    def from_json(cls, value: dict[str, Any]) -> JobEvent:
         """Read an event from a response."""
         known = ("seq", "time", "attempt", "kind")
         return cls(
@@ -91,10 +91,10 @@ class Artifact:
     media_type: str
     size: int  # bytes
     sha256: str
-    json: Dict[str, Any] = field(repr=False, hash=False)
+    json: dict[str, Any] = field(repr=False, hash=False)
 
     @classmethod
-    def from_json(cls, value: Dict[str, Any]) -> Artifact:
+    def from_json(cls, value: dict[str, Any]) -> Artifact:
         """Read an artifact from a response."""
         return cls(
             id=value["id"],
@@ -117,10 +117,10 @@ class Token:
     created_at: datetime
     expires_at: datetime
     secret: str = field(default="", repr=False)
-    json: Dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @classmethod
-    def from_json(cls, value: Dict[str, Any], secret: str = "") -> Token:
+    def from_json(cls, value: dict[str, Any], secret: str = "") -> Token:
         """Read a token from a response."""
         return cls(
             id=value["id"],
@@ -137,7 +137,7 @@ class Token:
 class ValidSpec:
     """A valid spec with every default filled in."""
 
-    spec: Dict[str, Any] = field(hash=False)
+    spec: dict[str, Any] = field(hash=False)
     sha256: str
 
 
@@ -145,7 +145,7 @@ class ValidSpec:
 class JobPage:
     """A page of jobs, newest first; an empty token means that it is the last page."""
 
-    jobs: List[Job]
+    jobs: list[Job]
     next_page_token: str
 
 
@@ -153,7 +153,7 @@ class JobPage:
 class EventPage:
     """A page of events in order; `end` means that no more will follow."""
 
-    events: List[JobEvent]
+    events: list[JobEvent]
     next_after: int
     end: bool
 

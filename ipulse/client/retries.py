@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Optional
 
 import httpx
 
@@ -36,7 +35,7 @@ class RetryPolicy:
         """Reset the count, because new data have arrived."""
         self._failures = 0
 
-    def after_error(self, error: Optional[httpx.TransportError]) -> float:
+    def after_error(self, error: httpx.TransportError | None) -> float:
         """Return the seconds until the next try after a connection failed (None: ended early)."""
         if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
             raise Unavailable(f"{self._url}: {error}") from error
@@ -46,7 +45,7 @@ class RetryPolicy:
             raise Unavailable(self._message(error)) from error
         return self._delay()
 
-    def after_answer(self, response: httpx.Response) -> Optional[float]:
+    def after_answer(self, response: httpx.Response) -> float | None:
         """Return the seconds until the next try, or None if the response is final."""
         # A conflict with Retry-After means that the idempotency key is in use.
         is_in_use = response.status_code == 409 and "retry-after" in response.headers
@@ -65,7 +64,7 @@ class RetryPolicy:
         delay: float = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (self._failures - 1))
         return delay * random.uniform(0.5, 1.0)  # so that clients do not retry at the same time
 
-    def _message(self, error: Optional[httpx.TransportError]) -> str:
+    def _message(self, error: httpx.TransportError | None) -> str:
         if isinstance(error, httpx.ConnectError):
             return f"no service at {self._url}: start one with `ipulse up`"
         if isinstance(error, httpx.TimeoutException):

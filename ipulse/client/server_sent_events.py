@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Iterator, List
 
 LONGEST_LINE = 16 * 2**20  # bytes; a longer line is an error
 
@@ -28,7 +28,7 @@ class Decoder:
         self._buffer = bytearray()
         self._skip_line_feed = False
         self._kind = ""
-        self._data: List[str] = []
+        self._data: list[str] = []
         self._id = ""
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:

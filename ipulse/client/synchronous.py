@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Type
+from typing import Any
 
 from .calls import Spec
 from .client_base import ClientBase
@@ -27,12 +29,12 @@ class Client:
 
     def __init__(
         self,
-        url: Optional[str] = None,
-        token: Optional[str] = None,
+        url: str | None = None,
+        token: str | None = None,
         *,
-        token_file: Optional[PathLike] = None,
-        home: Optional[PathLike] = None,
-        ca: Optional[PathLike] = None,
+        token_file: PathLike | None = None,
+        home: PathLike | None = None,
+        ca: PathLike | None = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
@@ -50,9 +52,9 @@ class Client:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -71,12 +73,12 @@ class Client:
     def submit(
         self,
         spec: Spec,
-        idempotency_key: Optional[str] = None,
+        idempotency_key: str | None = None,
         *,
-        priority: Optional[int] = None,
-        queue_seconds: Optional[int] = None,
-        run_seconds: Optional[int] = None,
-        total_seconds: Optional[int] = None,
+        priority: int | None = None,
+        queue_seconds: int | None = None,
+        run_seconds: int | None = None,
+        total_seconds: int | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
@@ -100,7 +102,7 @@ class Client:
         """Return the job in its current state. Raises NotFound."""
         return finished(self._calls.get(job_id))
 
-    def list(self, state: Optional[str] = None, page_size: int = 100) -> Iterator[Job]:
+    def list(self, state: str | None = None, page_size: int = 100) -> Iterator[Job]:
         """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
         return stepped(self._calls.list(state, page_size))
 
@@ -128,17 +130,17 @@ class Client:
         """Yield events as they happen until the job has ended; reconnects without gaps."""
         return stepped(self._calls.watch(job_id, after))
 
-    def wait(self, job_id: str, timeout: Optional[float] = None) -> Job:
+    def wait(self, job_id: str, timeout: float | None = None) -> Job:
         """Wait until the job has ended and return it. Raises TimeoutError after `timeout` s."""
         return finished(self._calls.wait(job_id, timeout))
 
-    def artifacts(self, job_id: str) -> List[Artifact]:
+    def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""
         return finished(self._calls.artifacts(job_id))
 
     def download(
-        self, job_id: str, to: PathLike, roles: Optional[Collection[str]] = None
-    ) -> List[Path]:
+        self, job_id: str, to: PathLike, roles: Collection[str] | None = None
+    ) -> builtins.list[Path]:
         """Download the job's files to a folder, all of them or those of some roles.
 
         Each file is verified by its SHA-256 before it gets its name. A file that exists already
@@ -146,7 +148,7 @@ class Client:
         """
         return finished(self._calls.download(job_id, to, roles))
 
-    def profile(self, job_id: str) -> Dict[str, Any]:
+    def profile(self, job_id: str) -> dict[str, Any]:
         """Return the job's profile.json. Raises NotFound before it exists."""
         return finished(self._calls.profile(job_id))
 
@@ -158,7 +160,7 @@ class Client:
         """
         return finished(self._calls.create_token(name, role, seconds))
 
-    def tokens(self) -> List[Token]:
+    def tokens(self) -> builtins.list[Token]:
         """Return the tokens that were created and not revoked, without their secrets."""
         return finished(self._calls.tokens())
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import (
     Any,
-    AsyncContextManager,
-    AsyncGenerator,
-    AsyncIterator,
-    Coroutine,
-    Iterator,
-    Optional,
     Protocol,
-    Tuple,
     TypeVar,
-    Union,
 )
 
 import anyio
@@ -26,7 +19,7 @@ from ipulse_core.errors import Conflict
 
 T = TypeVar("T")
 
-Streamed = Tuple[httpx.Response, AsyncIterator[bytes]]
+Streamed = tuple[httpx.Response, AsyncIterator[bytes]]
 
 
 class Transport(Protocol):
@@ -39,7 +32,7 @@ class Transport(Protocol):
         """Send a request and return the response."""
         ...
 
-    def stream(self, path: str, raw: bool, **options: Any) -> AsyncContextManager[Streamed]:
+    def stream(self, path: str, raw: bool, **options: Any) -> AbstractAsyncContextManager[Streamed]:
         """Send a GET request; return the response and its body in chunks.
 
         The body of an error has been read.
@@ -60,7 +53,7 @@ class AsyncTransport:
 
     def __init__(self, **options: Any) -> None:
         self.http = httpx.AsyncClient(**options)
-        self._loop: Optional[object] = None
+        self._loop: object | None = None
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request and return the response."""
@@ -156,7 +149,7 @@ async def _next(coroutine: AsyncGenerator[T, None]) -> T:
     return await coroutine.__anext__()
 
 
-def _check_open(http: Union[httpx.Client, httpx.AsyncClient]) -> None:
+def _check_open(http: httpx.Client | httpx.AsyncClient) -> None:
     if http.is_closed:
         raise Conflict("this client is closed: make another, or use it before its `with` ends")
 

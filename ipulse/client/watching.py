@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, Optional
+from collections.abc import Iterator
 
 import httpx
 
@@ -39,11 +39,11 @@ class Watch:
         return self._ended
 
     @property
-    def headers(self) -> Dict[str, str]:
+    def headers(self) -> dict[str, str]:
         """The headers of the next request."""
         return {"Accept": "text/event-stream", "Last-Event-ID": self._last_id}
 
-    def opened(self, response: httpx.Response) -> Optional[float]:
+    def opened(self, response: httpx.Response) -> float | None:
         """Check the status of a response; the body of an error must have been read.
 
         Returns None for a stream, else the seconds until the next try. Raises the error that the
@@ -73,11 +73,11 @@ class Watch:
                 "do both have the same version?"
             ) from error
 
-    def interrupted(self, error: Optional[httpx.TransportError]) -> float:
+    def interrupted(self, error: httpx.TransportError | None) -> float:
         """Return the seconds until the next try. Raises Unavailable after too many failures."""
         return self._retries.after_error(error)
 
-    def _take(self, event: ServerSentEvent) -> Optional[JobEvent]:
+    def _take(self, event: ServerSentEvent) -> JobEvent | None:
         if event.kind == "end":
             self._ended = True
             return None

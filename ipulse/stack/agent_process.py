@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import select
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Callable, Dict, Iterator, List, Sequence, Tuple
 
 from ipulse.stack.home import Home
 from ipulse.stack.managed_process import START_SECONDS, ManagedProcess
@@ -18,7 +18,7 @@ class AgentProcess(ManagedProcess):
         super().__init__(name, "ipulse_worker.agent", home.log(name))
         self._home = home
 
-    def start_with_pipe(self, environment: Callable[[int], Dict[str, str]]) -> int:
+    def start_with_pipe(self, environment: Callable[[int], dict[str, str]]) -> int:
         """Start the agent with a pipe; return the end that becomes readable when it is ready.
 
         `environment` makes the variables from the descriptor of the other end.
@@ -49,14 +49,14 @@ class AgentProcess(ManagedProcess):
 
 @contextmanager
 def starting_agents(
-    agents: Sequence[AgentProcess], environment: Callable[[int], Dict[str, str]]
+    agents: Sequence[AgentProcess], environment: Callable[[int], dict[str, str]]
 ) -> Iterator[None]:
     """Start agents in parallel and, at the end of the context, wait until all are ready.
 
     They become ready without the service. Raises Unavailable.
     """
     with ExitStack() as closing:
-        started: List[Tuple[AgentProcess, int]] = []
+        started: list[tuple[AgentProcess, int]] = []
         for agent in agents:
             ready_pipe = agent.start_with_pipe(environment)
             closing.callback(os.close, ready_pipe)

@@ -9,15 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 from types import MappingProxyType, TracebackType
-from typing import IO, Dict, Mapping, Optional, Sequence, Type, Union
+from typing import IO
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
 
-Stream = Union[int, IO[bytes], None]
+Stream = int | IO[bytes] | None
 
 
 class GuardedProcess:
@@ -86,7 +87,7 @@ class GuardedProcess:
         self.pid = 0
         self._received = b""
         self._gone = False
-        self._exit_code: Optional[int] = None
+        self._exit_code: int | None = None
         if not waits:
             self.start()
 
@@ -108,14 +109,14 @@ class GuardedProcess:
         """Send SIGKILL to the program and all its descendants."""
         self._send(b"K")
 
-    def poll(self) -> Optional[int]:
+    def poll(self) -> int | None:
         """Return the exit code (negative: a signal) once all processes have ended, else None."""
         try:
             return self.wait(timeout=0)
         except TimeoutError:
             return None
 
-    def wait(self, timeout: Optional[float] = None) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait until all processes have ended; return the program's exit code.
 
         Raises TimeoutError after `timeout` seconds.
@@ -140,9 +141,9 @@ class GuardedProcess:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.kill()
         self.wait()
@@ -157,7 +158,7 @@ class GuardedProcess:
         while b"\n" not in self._received and not self._gone:
             self._receive()
         line, _, self._received = self._received.partition(b"\n")
-        facts: Dict[str, int] = json.loads(line) if line else {}
+        facts: dict[str, int] = json.loads(line) if line else {}
         if "pid" not in facts:
             if not self._gone:
                 self._end()
@@ -191,7 +192,7 @@ class GuardedProcess:
             if pipe is not None:
                 pipe.close()
 
-    def _readable(self, timeout: Optional[float]) -> bool:
+    def _readable(self, timeout: float | None) -> bool:
         waiting = select.poll()
         waiting.register(self._report, select.POLLIN)
         return bool(waiting.poll(None if timeout is None else timeout * 1000))

@@ -7,7 +7,6 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import Optional
 
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.tls import first_certificate
@@ -31,7 +30,7 @@ class Home:
         self.redis = self.path / "redis"
         self.work = self.path / "work"
         self._logs = self.path / "logs"
-        self._lock: Optional[int] = None
+        self._lock: int | None = None
 
     def open(self) -> None:
         """Lock the home for this process and create the missing files.
@@ -55,7 +54,7 @@ class Home:
             if not token_file.exists():
                 _write_token(token_file)
 
-    def keep_certificate(self, path: Optional[Path]) -> None:
+    def keep_certificate(self, path: Path | None) -> None:
         """Copy the first certificate of a file to the home, where clients find it.
 
         Raises OSError if the file cannot be read.

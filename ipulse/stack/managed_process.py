@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Mapping, Optional, Sequence
 
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
@@ -20,7 +20,7 @@ class ManagedProcess:
         self.name = name
         self._module = module
         self.log = log
-        self.process: Optional[GuardedProcess] = None
+        self.process: GuardedProcess | None = None
 
     def start(
         self, environment: Mapping[str, str], directory: Path, pass_fds: Sequence[int] = ()

@@ -11,7 +11,6 @@ import stat
 import tempfile
 import time
 from pathlib import Path
-from typing import Optional
 from urllib.parse import quote
 
 from ipulse.install_hint import install_hint
@@ -71,13 +70,13 @@ class RedisServer:
 
     name = "redis"
 
-    def __init__(self, directory: Path, log: ProgramLog, program: Optional[Path] = None) -> None:
+    def __init__(self, directory: Path, log: ProgramLog, program: Path | None = None) -> None:
         """Prepare a server that stores its data in `directory` and appends its log to `log`."""
         self._program = program or find_redis_server()
         self._directory = directory
         self.log = log
         self.socket = socket_path(directory)
-        self.process: Optional[GuardedProcess] = None
+        self.process: GuardedProcess | None = None
 
     @property
     def url(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from typing import List, Sequence, Tuple
 
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
@@ -13,7 +13,7 @@ DAYS = 365  # validity of a new certificate
 CLOCK_SKEW = timedelta(minutes=5)  # so that a client with a slow clock accepts it at once
 
 
-def make_pair(names: Sequence[str]) -> Tuple[bytes, bytes]:
+def make_pair(names: Sequence[str]) -> tuple[bytes, bytes]:
     """Return a new certificate that is valid for these names, and its key, both as PEM.
 
     Raises MissingDependency if the package `cryptography` is not installed.
@@ -35,7 +35,7 @@ def make_pair(names: Sequence[str]) -> Tuple[bytes, bytes]:
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key()
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ipulse")])
-    alternatives: List[x509.GeneralName] = []
+    alternatives: list[x509.GeneralName] = []
     for name in names:
         try:
             alternatives.append(x509.IPAddress(ipaddress.ip_address(name)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import time
-from typing import Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ipulse.stack import tls

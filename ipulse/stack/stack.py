@@ -12,9 +12,9 @@ import os
 import select
 import shutil
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Dict, List, Mapping, Optional, Tuple, Type, Union
 from urllib.parse import quote, urlsplit
 
 from ipulse.install_hint import require_modules
@@ -41,13 +41,13 @@ class Stack:
 
     def __init__(
         self,
-        home: Union[str, os.PathLike[str]],
+        home: str | os.PathLike[str],
         host: str = "127.0.0.1",
         port: int = 0,
         agents: int = 1,
         allow_remote: bool = False,
-        environment: Optional[Mapping[str, str]] = None,
-        certificate: Optional[Tuple[Path, Path]] = None,
+        environment: Mapping[str, str] | None = None,
+        certificate: tuple[Path, Path] | None = None,
         database_url: str = "",
     ) -> None:
         """Prepare a stack.
@@ -97,7 +97,7 @@ class Stack:
         return self._home.token_file
 
     @property
-    def certificate_path(self) -> Optional[Path]:
+    def certificate_path(self) -> Path | None:
         """The file with the certificate of the service, if it uses TLS."""
         return self._home.certificate_file if self._certificate else None
 
@@ -107,7 +107,7 @@ class Stack:
         return self._redis.socket
 
     @property
-    def processes(self) -> Dict[str, GuardedProcess]:
+    def processes(self) -> dict[str, GuardedProcess]:
         """The running processes by name: redis, service, agent, agent-2, ..."""
         processes = {"redis": self._redis.process}
         processes.update({part.name: part.process for part in (self._service, *self._agents)})
@@ -148,7 +148,7 @@ class Stack:
         """
         wake, write = os.pipe()
 
-        def on_signal(number: int, frame: Optional[FrameType]) -> None:
+        def on_signal(number: int, frame: FrameType | None) -> None:
             os.write(write, b"\0")
 
         numbers = (signal.SIGINT, signal.SIGTERM)
@@ -164,7 +164,7 @@ class Stack:
                 signal.signal(number, handler)
             os.close(wake)
             os.close(write)
-        parts: List[Union[RedisServer, ManagedProcess]] = [
+        parts: list[RedisServer | ManagedProcess] = [
             self._redis,
             self._service,
             *self._agents,
@@ -203,13 +203,13 @@ class Stack:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
-    def service_environment(self, **other: str) -> Dict[str, str]:
+    def service_environment(self, **other: str) -> dict[str, str]:
         """Return the environment of the service; other values are for a second service."""
         variables = {
             "IPULSE_HOME": str(self._home.path),
@@ -231,7 +231,7 @@ class Stack:
         environment = self.service_environment()
         self._url = self._service.start_listening(self._host, self._port, environment)
 
-    def _agent_environment(self, ready_fd: int) -> Dict[str, str]:
+    def _agent_environment(self, ready_fd: int) -> dict[str, str]:
         return self._environment(
             IPULSE_SERVICE_URL=self.url,
             IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
@@ -243,7 +243,7 @@ class Stack:
             **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
         )
 
-    def _environment(self, **own: str) -> Dict[str, str]:
+    def _environment(self, **own: str) -> dict[str, str]:
         environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         paths = [str(path) for path in import_paths()]
         if paths:

@@ -10,9 +10,10 @@ import ipaddress
 import os
 import ssl
 import string
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, Optional, Tuple, Union
+from typing import Union
 
 from ipulse.stack.self_signed import make_pair
 from ipulse_core.errors import InvalidInput, Problem
@@ -88,7 +89,7 @@ def check(certificate: Path, key: Path) -> None:
         raise _wrong("/tls-cert", certificate, words) from error
 
 
-def self_signed(folder: Path, names: Iterable[str] = ()) -> Tuple[Path, Path]:
+def self_signed(folder: Path, names: Iterable[str] = ()) -> tuple[Path, Path]:
     """Return a certificate for this machine's own names and `names`, and its private key.
 
     The pair that an earlier call wrote to the folder is returned as long as it is valid for all
@@ -111,7 +112,7 @@ def self_signed(folder: Path, names: Iterable[str] = ()) -> Tuple[Path, Path]:
     return certificate, key
 
 
-def expiry_warning(certificate: Path) -> Optional[str]:
+def expiry_warning(certificate: Path) -> str | None:
     """Return a sentence if the certificate expires within a month, else None."""
     try:
         from cryptography import x509
@@ -128,7 +129,7 @@ def expiry_warning(certificate: Path) -> Optional[str]:
     return f"the certificate {certificate} expires on {expires:%Y-%m-%d}, in {days} days"
 
 
-def distrust_in(error: Optional[BaseException]) -> Optional[str]:
+def distrust_in(error: BaseException | None) -> str | None:
     """Return why TLS failed for good, and what to do; None if the cause is something else."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
@@ -153,9 +154,7 @@ def _is_good_for(certificate: Path, key: Path, names: Iterable[str]) -> bool:
     return True
 
 
-def _shake_hands(
-    server: ssl.SSLContext, client: ssl.SSLContext, name: Optional[str] = None
-) -> None:
+def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str | None = None) -> None:
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
         server.wrap_bio(to_server, to_client, server_side=True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import List
 
 from tests.proxy import Proxy
 
@@ -15,7 +14,7 @@ class CuttingProxy(Proxy):
     Connections beyond the list live.
     """
 
-    def __init__(self, port: int, cuts: List[int]) -> None:
+    def __init__(self, port: int, cuts: list[int]) -> None:
         super().__init__(("127.0.0.1", port))
         self._left = dict(enumerate(cuts))
 

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Type
+from typing import Any
 
 import httpx
 
@@ -61,9 +61,9 @@ class LiveService:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -105,13 +105,13 @@ class Agent:
 class Attempt:
     """A claimed attempt, and what it says."""
 
-    def __init__(self, http: httpx.Client, claimed: Dict[str, Any]) -> None:
+    def __init__(self, http: httpx.Client, claimed: dict[str, Any]) -> None:
         self._http = http
         self._path = f"/v1/worker/attempts/{claimed['attempt_id']}"
         self._headers = {"IPUlse-Fence": claimed["fence"]}
         self._next = 1
 
-    def say(self, *events: Dict[str, Any]) -> None:
+    def say(self, *events: dict[str, Any]) -> None:
         body = {"first": self._next, "events": list(events)}
         self._post("events", body)
         self._next += len(events)
@@ -121,7 +121,7 @@ class Attempt:
         self.say({**metric, "values": values, "eta_seconds": 1.5})
 
     def store(self, name: str, role: str, content: bytes) -> None:
-        described: Dict[str, Any] = {
+        described: dict[str, Any] = {
             "role": role,
             "sha256": hashlib.sha256(content).hexdigest(),
             "size": len(content),
@@ -137,7 +137,7 @@ class Attempt:
     def finish(self, reason: str = "completed", message: str = "", **summary: float) -> None:
         self._post("finish", {"reason": reason, "message": message, "summary": summary})
 
-    def run(self, contents: Dict[str, bytes], lines: List[str]) -> None:
+    def run(self, contents: dict[str, bytes], lines: list[str]) -> None:
         """A whole attempt: every phase, some log lines, some artifacts, success."""
         for phase in ("prepare", "compile", "acquire", "run"):
             self.say({"kind": "phase", "phase": phase})
@@ -149,6 +149,6 @@ class Attempt:
             self.store(name, name.partition(".")[0], content)
         self.finish(test_accuracy=0.975)
 
-    def _post(self, path: str, body: Dict[str, Any]) -> None:
+    def _post(self, path: str, body: dict[str, Any]) -> None:
         answer = self._http.post(f"{self._path}/{path}", json=body, headers=self._headers)
         answer.raise_for_status()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Optional, Type
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Request:
     method: str
     path: str  # with its query
-    headers: Dict[str, str]  # names in small letters
+    headers: dict[str, str]  # names in small letters
     body: bytes
 
 
@@ -24,8 +25,8 @@ class Answer:
 
     status: int = 200
     body: bytes = b""
-    headers: Dict[str, str] = field(default_factory=dict)
-    announced: Optional[int] = None
+    headers: dict[str, str] = field(default_factory=dict)
+    announced: int | None = None
 
 
 def json_answer(value: Any, status: int = 200, **headers: str) -> Answer:
@@ -44,7 +45,7 @@ class ScriptedServer:
     """Calls `answer` for each request, in the order they come; keeps them in `requests`."""
 
     def __init__(self, answer: Callable[[Request], Answer]) -> None:
-        self.requests: List[Request] = []
+        self.requests: list[Request] = []
         self._answer = answer
         outer = self
 
@@ -83,9 +84,9 @@ class ScriptedServer:
 
     def __exit__(
         self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._server.shutdown()
         self._thread.join()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import pytest
 
@@ -10,11 +10,11 @@ from ipulse.spec import parse_spec
 from ipulse_core.errors import InvalidSpec
 
 
-def minimal() -> Dict[str, Any]:
+def minimal() -> dict[str, Any]:
     return {"version": 1, "network": {"layers": [{"neurons": 8}]}}
 
 
-def changed(pointer: str, value: Any, document: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+def changed(pointer: str, value: Any, document: dict[str, Any] | None = None) -> dict[str, Any]:
     """The document, or else the minimal one, with one place set to `value`."""
     document = minimal() if document is None else document
     *parents, last = pointer.split("/")[1:]
@@ -28,7 +28,7 @@ def changed(pointer: str, value: Any, document: Optional[Dict[str, Any]] = None)
     return document
 
 
-def problems_of(document: Any) -> List[Tuple[str, str]]:
+def problems_of(document: Any) -> list[tuple[str, str]]:
     with pytest.raises(InvalidSpec) as caught:
         parse_spec(document)
     return [(problem.pointer, problem.code) for problem in caught.value.problems]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from tests.ipulse.strategies import values
 
 KINDS = {get_args(get_type_hints(cls)["kind"])[0]: cls for cls in get_args(Event)}
 
-REFUSED: Dict[str, Any] = {
+REFUSED: dict[str, Any] = {
     "no object": ([], "", "wrong_type"),
     "no kind": ({"phase": "run"}, "/kind", "missing"),
     "an unknown kind": ({"kind": "dance"}, "/kind", "not_a_choice"),

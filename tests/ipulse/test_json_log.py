@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from typing import Dict
 
 from ipulse.json_log import JSONLines
 
 
-def line(record: logging.LogRecord) -> Dict[str, object]:
+def line(record: logging.LogRecord) -> dict[str, object]:
     text = JSONLines().format(record)
     assert "\n" not in text
-    value: Dict[str, object] = json.loads(text)
+    value: dict[str, object] = json.loads(text)
     return value
 
 

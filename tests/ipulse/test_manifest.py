@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Dict
-
 import pytest
 
 from ipulse.manifest import check_stored
@@ -38,7 +36,7 @@ def test_a_result_is_what_its_manifest_lists() -> None:
     ],
 )
 def test_a_file_that_is_another_or_in_only_one_of_the_two_is_found(
-    stored: Dict[str, str], place: str
+    stored: dict[str, str], place: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
         check_stored(MANIFEST, stored)

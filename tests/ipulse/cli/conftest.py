@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from ipulse.cli import main
 from ipulse.client import Client
 from tests.ipulse.live_service import ROOT, Agent, LiveService
 
-SPEC: Dict[str, Any] = {"version": 1, "name": "small", "network": {"layers": [{"neurons": 8}]}}
+SPEC: dict[str, Any] = {"version": 1, "name": "small", "network": {"layers": [{"neurons": 8}]}}
 FILES = {
     "manifest.json": b"{}",
     "profile.json": b'{"schema": "a"}',
@@ -37,12 +38,12 @@ class Ran:
         return json.loads(self.out)
 
     @property
-    def lines(self) -> List[Any]:
+    def lines(self) -> list[Any]:
         """Standard output, of which every line must be a JSON value."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def environment(**more: str) -> Dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **more}
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
-from ipulse.cli import crosscheck
+from ipulse.cli.commands import crosscheck
 
 from .conftest import Run
 
-SPEC: Dict[str, Any] = {
+SPEC: dict[str, Any] = {
     "version": 1,
     "data": {"kind": "randman", "classes": 2, "units": 6, "steps": 4, "samples_per_class": 4},
     "network": {"layers": [{"neurons": 4}]},
@@ -62,7 +62,7 @@ def test_an_invalid_spec_is_reported_with_its_place(offline: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["spec.yaml"], ["--tiles", "8", "-"], []], ids=str)
-def test_the_former_name_says_the_new_one_in_a_line(offline: Run, arguments: List[str]) -> None:
+def test_the_former_name_says_the_new_one_in_a_line(offline: Run, arguments: list[str]) -> None:
     ran = offline("compare", *arguments)
     assert (ran.code, ran.out) == (2, "")
     [line] = ran.err.splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import pytest
 import typer
@@ -38,7 +38,7 @@ def test_every_example_is_accepted(
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "program.cpp").touch()
     command: Any = typer.main.get_command(make_app())
-    arguments: List[str] = shlex.split(example.partition(" < ")[0])
+    arguments: list[str] = shlex.split(example.partition(" < ")[0])
     arguments = [argument.replace("~", str(tmp_path)) for argument in arguments]
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command = command.commands[arguments.pop(0)]

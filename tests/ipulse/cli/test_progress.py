@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,7 +16,7 @@ from ipulse.client.resources import time_of
 from ipulse_core.build_cache.progress import BuildProgress
 from tests.ipulse.client import samples
 
-METRIC: Dict[str, Any] = {
+METRIC: dict[str, Any] = {
     "epoch": 3,
     "epochs": 30,
     "step": 70,
@@ -98,7 +98,7 @@ def test_progress_of_a_phase_is_shown_until_the_phase_ends() -> None:
 
 def test_states_metrics_and_warnings_are_printed_and_output_is_not() -> None:
     shown = progress()
-    lines: List[Any] = [
+    lines: list[Any] = [
         shown.take(event("state", state="preparing", reason=None, message="")),
         shown.take(event("phase", phase="prepare")),
         shown.take(event("metric", **METRIC)),

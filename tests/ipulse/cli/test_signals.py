@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, List
 
 import pytest
 import typer
@@ -114,7 +114,7 @@ def test_a_selftest_that_fails_says_what_it_kept(
         stand.records.path.write_text("rows\n")
         return stand
 
-    said: List[str] = []
+    said: list[str] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(suite.Testbed, "__enter__", enter)
     monkeypatch.setattr(suite.Testbed, "load", fail)

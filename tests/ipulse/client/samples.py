@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Dict, List, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 TIME = "2026-01-02T03:04:05.678Z"
 
 
-def job(**changes: Any) -> Dict[str, Any]:
-    value: Dict[str, Any] = {
+def job(**changes: Any) -> dict[str, Any]:
+    value: dict[str, Any] = {
         "object": "job",
         "id": "job_1",
         "name": "digits",
@@ -40,11 +41,11 @@ def job(**changes: Any) -> Dict[str, Any]:
     return {**value, **changes}
 
 
-def event(seq: int, kind: str = "log", **fields: Any) -> Dict[str, Any]:
+def event(seq: int, kind: str = "log", **fields: Any) -> dict[str, Any]:
     return {"seq": seq, "time": TIME, "attempt": 1, "kind": kind, **fields}
 
 
-def stream(events: Sequence[Dict[str, Any]], end: bool) -> bytes:
+def stream(events: Sequence[dict[str, Any]], end: bool) -> bytes:
     text = "".join(
         f"id: {event['seq']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
         for event in events
@@ -53,8 +54,8 @@ def stream(events: Sequence[Dict[str, Any]], end: bool) -> bytes:
 
 
 def artifact(
-    name: str, content: bytes, role: str = "log", sha256: Optional[str] = None
-) -> Dict[str, Any]:
+    name: str, content: bytes, role: str = "log", sha256: str | None = None
+) -> dict[str, Any]:
     return {
         "id": "artifact_" + hashlib.sha256(name.encode()).hexdigest()[:8],
         "name": name,
@@ -67,5 +68,5 @@ def artifact(
     }
 
 
-def artifacts(*listed: Dict[str, Any]) -> Dict[str, List[Dict[str, Any]]]:
+def artifacts(*listed: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {"artifacts": list(listed)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.ipulse.live_service import Agent, LiveService
 from . import samples
 from .conftest import Connect
 
-SPEC: Dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
+SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
 FILES = {
     "manifest.json": b"{}",
     "profile.json": b'{"schema": "a"}',
@@ -85,7 +86,7 @@ class TestJobs:
         assert (job.json["priority"], job.json["deadline_at"] is None) == (-1, False)
         assert client.pause(job.id).state is JobState.PAUSED
         assert client.resume(job.id).state is JobState.QUEUED
-        with pytest.raises(Conflict, match="cancel it first"):
+        with pytest.raises(Conflict, match="cancel it"):
             client.delete(job.id)
         client.cancel(job.id)
         assert client.delete(job.id) is None
@@ -95,7 +96,7 @@ class TestJobs:
     def test_waiting_ends_with_the_job(self, client: Any, agent: Agent) -> None:
         job = client.submit(SPEC)
         attempt = agent.claim(job.id)
-        ended: List[Job] = []
+        ended: list[Job] = []
         waiting = threading.Thread(target=lambda: ended.append(client.wait(job.id, timeout=60)))
         waiting.start()
         attempt.run(FILES, [])
@@ -128,7 +129,7 @@ class TestEvents:
         attempt = agent.claim(job.id)
         with CuttingProxy(port_of(service), [0, 0, 700, 350, 900, 1, 500, 2000]) as proxy:
             client: Any = connect(proxy.url, service.token)
-            seen: List[Any] = []
+            seen: list[Any] = []
             watching = threading.Thread(target=lambda: seen.extend(client.watch(job.id)))
             watching.start()
             for phase in ("prepare", "compile", "acquire", "run"):

@@ -8,7 +8,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, Dict, List, Type
+from typing import Any
 
 import pytest
 
@@ -36,7 +36,7 @@ from tests.ipulse.scripted_server import (
 from .conftest import Connect
 from .samples import artifact, event, job
 
-SPEC: Dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
+SPEC: dict[str, Any] = {"version": 1, "network": {"layers": [{"neurons": 8}]}}
 REFUSED = Answer(500, b"oops", {"Content-Type": "text/plain"})
 
 
@@ -46,7 +46,7 @@ def in_turn(*answers: Answer) -> Any:
 
 
 def test_both_clients_have_the_same_methods() -> None:
-    def surface(cls: Type[Any]) -> Dict[str, List[str]]:
+    def surface(cls: type[Any]) -> dict[str, list[str]]:
         members = inspect.getmembers(cls, inspect.isfunction)
         public = {n: m for n, m in members if not n.startswith("_") or n == "__init__"}
         return {name: list(inspect.signature(m).parameters) for name, m in public.items()}
@@ -90,7 +90,7 @@ class TestSubmit:
     ) -> None:
         yaml = tmp_path / "spec.yaml"
         yaml.write_text("version: 1\nnetwork: {layers: [{neurons: 8}]}\n")
-        ways: List[Any] = [SPEC, parse_spec(SPEC), yaml, str(yaml)]
+        ways: list[Any] = [SPEC, parse_spec(SPEC), yaml, str(yaml)]
         with ScriptedServer(lambda _: json_answer(job(), 202)) as server:
             client = connect(server.url, "t")
             for way in ways:
@@ -162,7 +162,7 @@ class TestGet:
     def test_what_is_no_id_is_not_asked_for(self, connect: Connect, job_id: str) -> None:
         with ScriptedServer(lambda _: json_answer(job())) as server:
             client = connect(server.url, "t")
-            calls: List[Any] = [client.get, client.cancel, client.artifacts, client.profile]
+            calls: list[Any] = [client.get, client.cancel, client.artifacts, client.profile]
             for call in [*calls, lambda one: list(client.watch(one))]:
                 with pytest.raises(NotFound):
                     call(job_id)
@@ -187,7 +187,7 @@ class TestLists:
             list(connect("http://127.0.0.1:1", "t").list("sleeping"))
 
     def test_events_come_page_by_page_also_past_an_empty_one(self, connect: Connect) -> None:
-        pages: Dict[str, Any] = {
+        pages: dict[str, Any] = {
             "after=0": {"events": [event(1)], "next_after": 5, "end": False},
             "after=5": {"events": [], "next_after": 9, "end": False},
             "after=9": {"events": [event(12)], "next_after": 12, "end": True},
@@ -210,7 +210,7 @@ class TestLists:
             assert [event.seq for event in connect(server.url, "t").events("job_1")] == [1]
 
     def test_artifacts_contain_the_whole_response(self, connect: Connect) -> None:
-        value: Dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
+        value: dict[str, Any] = {"artifacts": [artifact("a", b"x")], "complete": True}
         with ScriptedServer(lambda _: json_answer(value)) as server:
             (result,) = connect(server.url, "t").artifacts("job_1")
         assert result.json == value["artifacts"][0]
@@ -236,7 +236,7 @@ class TestRefusals:
         ],
     )
     def test_a_problem_is_the_error_of_its_code_or_status(
-        self, connect: Connect, status: int, code: str, wanted: Type[IPUlseError]
+        self, connect: Connect, status: int, code: str, wanted: type[IPUlseError]
     ) -> None:
         with ScriptedServer(lambda _: problem_answer(status, code, "because of this")) as server:
             with pytest.raises(IPUlseError, match="because of this") as caught:
@@ -340,7 +340,7 @@ class TestRetries:
     def test_the_pause_asked_for_is_kept(
         self, connect: Connect, form: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        slept: List[float] = []
+        slept: list[float] = []
         monkeypatch.setattr("ipulse.client.transports.time.sleep", slept.append)
 
         async def sleep(seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import resource
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import pytest
 
@@ -24,7 +24,7 @@ from .samples import artifact, artifacts
 CONTENT = bytes(range(256)) * 1000
 
 
-def serve(contents: Dict[str, bytes], cuts: Tuple[int, ...] = (), **changes: Any) -> Any:
+def serve(contents: dict[str, bytes], cuts: tuple[int, ...] = (), **changes: Any) -> Any:
     """Serve these artifacts; the first responses end after so many bytes."""
     listed = [{**artifact(name, content), **changes} for name, content in contents.items()]
     by_id = {file["id"]: contents[file["name"]] for file in listed if file["name"] in contents}
@@ -46,7 +46,7 @@ def serve(contents: Dict[str, bytes], cuts: Tuple[int, ...] = (), **changes: Any
     return answer
 
 
-def left_in(folder: Path) -> List[str]:
+def left_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 

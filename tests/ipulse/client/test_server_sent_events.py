@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List
+import itertools
 
 import pytest
 from hypothesis import example, given
@@ -27,7 +27,7 @@ def written(event: ServerSentEvent, end: str) -> str:
     return "".join(line + end for line in [*lines, ": a comment", ""])
 
 
-def decoded(chunks: List[bytes]) -> List[ServerSentEvent]:
+def decoded(chunks: list[bytes]) -> list[ServerSentEvent]:
     decoder = Decoder()
     return [event for chunk in chunks for event in decoder.feed(chunk)]
 
@@ -39,11 +39,11 @@ def decoded(chunks: List[bytes]) -> List[ServerSentEvent]:
 )
 @example([ServerSentEvent("log", "a\u2028b\x85c\x0bd", "1")], "\r\n", [1, 2, 3])
 def test_any_cut_of_the_bytes_gives_the_same_events(
-    wanted: List[ServerSentEvent], end: str, cuts: List[int]
+    wanted: list[ServerSentEvent], end: str, cuts: list[int]
 ) -> None:
     content = "".join(written(event, end) for event in wanted).encode()
     places = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    chunks = [content[start:stop] for start, stop in zip(places, places[1:])]
+    chunks = [content[start:stop] for start, stop in itertools.pairwise(places)]
     assert decoded(chunks) == wanted
     assert decoded([content[n : n + 1] for n in range(len(content))]) == wanted
 
@@ -64,7 +64,7 @@ def test_any_cut_of_the_bytes_gives_the_same_events(
         (b"data: \xff\n\n", [("message", "\ufffd", "")]),
     ],
 )
-def test_the_rules_of_the_standard(content: bytes, wanted: List[object]) -> None:
+def test_the_rules_of_the_standard(content: bytes, wanted: list[object]) -> None:
     assert [(e.kind, e.data, e.id) for e in decoded([content])] == wanted
 
 

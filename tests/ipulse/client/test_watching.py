@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
@@ -16,7 +16,7 @@ EVENTS = [event(n, message=f"line {n} \u2028 \x85") for n in range(1, 21)]
 STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
 
 
-def serve(pieces: List[int]) -> Any:
+def serve(pieces: list[int]) -> Any:
     """Gives the stream from Last-Event-ID on, cut after so many bytes in each answer."""
     waiting = list(pieces)
 
@@ -89,7 +89,7 @@ def test_duplicate_events_are_yielded_once(connect: Connect) -> None:
 
 def test_tries_without_anything_new_are_bounded(connect: Connect) -> None:
     answer = Answer(200, stream(EVENTS[:3], end=False), STREAM)
-    seen: List[int] = []
+    seen: list[int] = []
     with ScriptedServer(lambda _: answer) as server:
         events = connect(server.url, "t", retries=2).watch("job_1")
         with pytest.raises(Unavailable, match="the stream ended early"):
@@ -133,6 +133,6 @@ def test_what_is_no_event_stream_is_refused(connect: Connect, answer: Answer) ->
 def test_a_watch_can_be_left(connect: Connect) -> None:
     with ScriptedServer(serve([])) as server:
         events = connect(server.url, "t").watch("job_1")
-        first: Dict[str, Any] = next(events).json
+        first: dict[str, Any] = next(events).json
         events.close()  # type: ignore[attr-defined]  # a generator, as every iterator here
     assert first == EVENTS[0]

@@ -7,24 +7,24 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Dict, Iterator, Optional
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from ipulse.cli.commands.watch import show_progress
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import AsJSON
+from ipulse.cli.progress import PHASES, duration, outcome, style_of
+from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec
 from ipulse.spec.example import example_path
 from ipulse.spec.file import read_spec_file
-
-from .exits import Exit
-from .following import show_progress
-from .options import AsJSON
-from .progress import PHASES, duration, outcome, style_of
-from .terminal import console, emit, remarks, say, show, show_facts, write
 
 OUTPUT = Path("demo-output")
 
@@ -35,14 +35,14 @@ class DemoResult:
 
     job: Job
     folder: Path
-    report: Optional[Path]  # None if the job ended before it wrote one
+    report: Path | None  # None if the job ended before it wrote one
 
 
 @dataclass
 class Stopwatch:
     """Measures the seconds of the parts of the demo."""
 
-    seconds: Dict[str, Optional[float]] = field(default_factory=dict)
+    seconds: dict[str, float | None] = field(default_factory=dict)
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -54,11 +54,11 @@ class Stopwatch:
 
 def demo(
     to: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option(metavar="DIR", help="Folder for the results. [default: demo-output/ID]"),
     ] = None,
     spec: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option(metavar="FILE", help="Spec to train. [default: examples/digits.yaml]"),
     ] = None,
     as_json: AsJSON = False,
@@ -105,7 +105,7 @@ def _check_writable(folder: Path) -> None:
 
 
 def _run(
-    spec: ExperimentSpec, home: Path, to: Optional[Path], watch: Stopwatch, output: Console
+    spec: ExperimentSpec, home: Path, to: Path | None, watch: Stopwatch, output: Console
 ) -> DemoResult:
     from ipulse.stack.stack import Stack  # other commands need not import it
 
@@ -131,7 +131,7 @@ def _run(
     return DemoResult(ended, folder, folder / reports[0] if reports else None)
 
 
-def _summary(result: DemoResult, watch: Stopwatch) -> Dict[str, object]:
+def _summary(result: DemoResult, watch: Stopwatch) -> dict[str, object]:
     job = result.job
     return {
         "job_id": job.id,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import AsJSON, Home
+from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.client.location import home_folder
 from ipulse_core.errors import InvalidInput, Problem
-
-from .exits import Exit
-from .options import AsJSON, Home
-from .terminal import emit, say, show, show_facts
 
 if TYPE_CHECKING:
     from ipulse.stack.stack import Stack
@@ -42,14 +42,14 @@ def up(
         typer.Option("--tls", help="Use TLS with a self-signed certificate."),
     ] = False,
     tls_cert: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option(metavar="FILE", help="Use TLS with this certificate and its chain (PEM)."),
     ] = None,
     tls_key: Annotated[
-        Optional[Path], typer.Option(metavar="FILE", help="The certificate's private key (PEM).")
+        Path | None, typer.Option(metavar="FILE", help="The certificate's private key (PEM).")
     ] = None,
     name: Annotated[
-        Optional[List[str]],
+        list[str] | None,
         typer.Option(
             metavar="NAME", help="A host name of this machine for clients; may be repeated."
         ),
@@ -59,7 +59,7 @@ def up(
         typer.Option("--allow-remote", help="Listen for other machines without encryption."),
     ] = False,
     data: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option(
             metavar="DIR",
             envvar="IPULSE_DATA",
@@ -70,7 +70,7 @@ def up(
         ),
     ] = None,
     emulated_ipus: Annotated[
-        Optional[int],
+        int | None,
         typer.Option(
             min=1,
             max=64,
@@ -121,10 +121,10 @@ def up(
 def _certificate(
     folder: Path,
     is_made_here: bool,
-    cert: Optional[Path],
-    key: Optional[Path],
+    cert: Path | None,
+    key: Path | None,
     names: Sequence[str],
-) -> Optional[Tuple[Path, Path]]:
+) -> tuple[Path, Path] | None:
     """Return the files for TLS, if any. Raises InvalidInput for files that cannot be used."""
     from ipulse.stack import tls
 

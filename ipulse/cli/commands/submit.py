@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Optional
+import itertools
+from typing import Annotated
 
 import typer
 
+from ipulse.cli.commands.watch import follow
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, SpecPath, addressed
+from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
 from ipulse_core import strict_json
 from ipulse_core.derived_values import class_count, input_channels
-
-from .exits import Exit
-from .following import follow
-from .options import Address, AsJSON, SpecPath, addressed
-from .terminal import emit, show, show_facts
 
 
 @addressed
@@ -26,21 +26,21 @@ def submit(
         bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
     ] = False,
     key: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(metavar="TEXT", help="Idempotency key: the same key never creates two jobs."),
     ] = None,
     priority: Annotated[
-        Optional[int],
+        int | None,
         typer.Option(min=-100, max=100, help="Jobs of a higher priority start first."),
     ] = None,
     queue_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail if the job waits longer.")
+        int | None, typer.Option(min=1, help="Fail if the job waits longer.")
     ] = None,
     run_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail if the job runs longer.")
+        int | None, typer.Option(min=1, help="Fail if the job runs longer.")
     ] = None,
     total_seconds: Annotated[
-        Optional[int], typer.Option(min=1, help="Fail if the job takes longer in all.")
+        int | None, typer.Option(min=1, help="Fail if the job takes longer in all.")
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
@@ -93,7 +93,7 @@ def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
         [
             ("name", spec.name),
             ("network", " - ".join(f"{size:,}" for size in sizes)),
-            ("weights", f"{sum(a * b for a, b in zip(sizes, sizes[1:])):,}"),
+            ("weights", f"{sum(a * b for a, b in itertools.pairwise(sizes)):,}"),
             ("training", f"{training.epochs:,} epochs in batches of {training.batch_size:,}"),
             ("device", spec.device.kind),
             ("sha256", digest),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated, List, Optional
+from typing import Annotated
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import AsJSON
+from ipulse.cli.terminal import emit, say, show, show_facts, show_table
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
-
-from .exits import Exit
-from .options import AsJSON
-from .terminal import emit, say, show, show_facts, show_table
 
 
 def selftest(
@@ -27,10 +26,10 @@ def selftest(
         ),
     ] = 0,
     seed: Annotated[
-        Optional[int], typer.Option(min=0, help="Seed of all random choices. [default: random]")
+        int | None, typer.Option(min=0, help="Seed of all random choices. [default: random]")
     ] = None,
     only: Annotated[
-        Optional[List[str]],
+        list[str] | None,
         typer.Option(
             metavar="GROUP",
             help="Run only this group of faults, such as `kills`; may be repeated. An unknown "

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Iterator
 
 from ipulse import __version__
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, show
 from ipulse.stack.redis_server import find_redis_server
 from ipulse_core.errors import IPUlseError
-
-from .exits import Exit
-from .options import Address, AsJSON, addressed
-from .terminal import emit, show
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, JobId, addressed
+from ipulse.cli.profile_page import profile_lines
+from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
-
-from .exits import Exit
-from .options import Address, AsJSON, JobId, addressed
-from .profile_page import profile_lines
-from .terminal import emit, say, show, show_table
 
 _ROLES = get_args(Role)
 
@@ -41,10 +40,10 @@ def download(
     at: Address,
     job_id: JobId,
     to: Annotated[
-        Optional[Path], typer.Option(metavar="DIR", help="Folder for the files. [default: ./ID]")
+        Path | None, typer.Option(metavar="DIR", help="Folder for the files. [default: ./ID]")
     ] = None,
     only: Annotated[
-        Optional[List[str]],
+        list[str] | None,
         typer.Option(metavar="ROLE", help=f"Only this role; may be repeated: {', '.join(_ROLES)}."),
     ] = None,
     as_json: AsJSON = False,
@@ -77,13 +76,13 @@ def profile(
     at: Address,
     job_id: JobId,
     to: Annotated[
-        Optional[Path], typer.Option(metavar="FILE", help="Save profile.json here instead.")
+        Path | None, typer.Option(metavar="FILE", help="Save profile.json here instead.")
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Show the time and memory that a job used. With --json the whole profile.json."""
     with at.connect() as client:
-        profile_json: Dict[str, Any] = client.profile(job_id)
+        profile_json: dict[str, Any] = client.profile(job_id)
     if to is not None:
         to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
     if as_json:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import subprocess  # runs the module of the build cache
 import sys
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import AsJSON
+from ipulse.cli.terminal import emit, show, show_table, size_text
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
-
-from .exits import Exit
-from .options import AsJSON
-from .terminal import emit, show, show_table, size_text
 
 HEADERS = ("device", "key", "size", "last used", "")
 _NO_LIMIT = 2  # exit code of the module for an invalid limit
@@ -27,7 +26,7 @@ def list_executables(as_json: AsJSON = False) -> Exit:
 
 def prune_executables(
     size: Annotated[
-        Optional[int],
+        int | None,
         typer.Option(
             "--bytes",
             min=0,
@@ -35,7 +34,7 @@ def prune_executables(
         ),
     ] = None,
     days: Annotated[
-        Optional[float],
+        float | None,
         typer.Option(min=0, help="Days to keep since the last use. [default: the worker's limit]"),
     ] = None,
     as_json: AsJSON = False,
@@ -49,7 +48,7 @@ def prune_executables(
     return _show(_run_cache(["--prune", *options]), as_json)
 
 
-def _run_cache(options: List[str]) -> Dict[str, Any]:
+def _run_cache(options: list[str]) -> dict[str, Any]:
     require_modules(["ipulse_ops"], "ipulse cache")
     command = [sys.executable, "-m", "ipulse_ops.build_cache.kept_executables", *options]
     done = subprocess.run(  # noqa: S603 (our own module, without a shell)
@@ -60,11 +59,11 @@ def _run_cache(options: List[str]) -> Dict[str, Any]:
         raise InvalidInput([Problem("/limits", "no_limit", last)])
     if done.returncode != 0:
         raise MissingDependency(f"the cache could not be read: {last}")
-    report: Dict[str, Any] = json.loads(done.stdout)
+    report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
-def _show(report: Dict[str, Any], as_json: bool) -> Exit:
+def _show(report: dict[str, Any], as_json: bool) -> Exit:
     if as_json:
         emit(report)
         return Exit.OK
@@ -81,6 +80,6 @@ def _show(report: Dict[str, Any], as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _cells(row: Dict[str, Any]) -> List[str]:
+def _cells(row: dict[str, Any]) -> list[str]:
     in_use = "in use" if row["in_use"] else ""
     return [row["device"], row["key"][:16], size_text(row["bytes"]), row["used_at"], in_use]

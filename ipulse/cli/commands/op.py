@@ -6,16 +6,15 @@ import json
 import subprocess  # the check runs in another process, which loads the library
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import AsJSON
+from ipulse.cli.terminal import emit, show
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
-
-from .exits import Exit
-from .options import AsJSON
-from .terminal import emit, show
 
 _STYLES = {"error": "red", "warning": "yellow", "note": ""}
 _NO_LIBRARY = 2  # exit code of the check if the file is not a library
@@ -26,7 +25,7 @@ def check_library(
         Path, typer.Argument(metavar="LIB.so", help="The library.", show_default=False)
     ],
     op: Annotated[
-        Optional[List[str]],
+        list[str] | None,
         typer.Option(
             metavar="NAME", help="Name of an op to check. [default: every op that is found]"
         ),
@@ -61,8 +60,8 @@ def check_library(
 
 
 def _run_check(
-    library: Path, ops: List[str], level: int, inputs: int, pre_compile: bool
-) -> Dict[str, Any]:
+    library: Path, ops: list[str], level: int, inputs: int, pre_compile: bool
+) -> dict[str, Any]:
     command = [sys.executable, "-m", "ipulse_ops.check", "--json", "--level", str(level)]
     command += ["--inputs", str(inputs), *(["--pre-compile"] if pre_compile else [])]
     for name in ops:
@@ -75,5 +74,5 @@ def _run_check(
     if not done.stdout:
         last = (done.stderr.strip() or "it printed no message").splitlines()[-1]
         raise MissingDependency(f"the check did not run: {last}")
-    report: Dict[str, Any] = json.loads(done.stdout)
+    report: dict[str, Any] = json.loads(done.stdout)
     return report

@@ -9,17 +9,17 @@ import shutil
 import subprocess  # runs the compiler and the program
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Literal, Optional
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 
+from ipulse.cli.options import AsJSON
+from ipulse.cli.terminal import console, emit, say, write
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency, Problem, Unavailable
-
-from .options import AsJSON
-from .terminal import console, emit, say, write
 
 Target = Literal["ipu1", "ipu2", "ipu21"]
 _DIAGNOSTIC = re.compile(r"^(\S[^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (.*)$", re.M)
@@ -30,13 +30,13 @@ _SUMMARY = {"--steps": "showExecutionSteps", "--variables": "showVarStorage"}
 class ProgramCommand(TyperCommand):
     """A command that passes on the arguments after `--`, which click would take for files."""
 
-    def parse_args(self, context: Any, args: List[str]) -> List[str]:
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
         """Store the arguments after `--` in the context and parse the others."""
         at = args.index("--") if "--" in args else len(args)
         context.obj = args[at + 1 :]
         return super().parse_args(context, args[:at])
 
-    def collect_usage_pieces(self, context: Any) -> List[str]:
+    def collect_usage_pieces(self, context: Any) -> list[str]:
         """Return the parts of the usage line."""
         return [*super().collect_usage_pieces(context), "[-- ARGUMENT...]"]
 
@@ -44,7 +44,7 @@ class ProgramCommand(TyperCommand):
 def emulate(
     context: typer.Context,
     sources: Annotated[
-        List[Path],
+        list[Path],
         typer.Argument(
             metavar="FILE",
             help="C++ sources of the host program.",
@@ -54,7 +54,7 @@ def emulate(
         ),
     ],
     codelets: Annotated[
-        Optional[List[Path]],
+        list[Path] | None,
         typer.Option(
             metavar="FILE",
             help="Codelets to compile to a .gp file, which the program loads by its name; "
@@ -66,7 +66,7 @@ def emulate(
     ipus: Annotated[int, typer.Option(min=1, max=64, help="Number of attached IPUs.")] = 4,
     target: Annotated[Target, typer.Option(help="Architecture of the IPUs.")] = "ipu2",
     flag: Annotated[
-        Optional[List[str]],
+        list[str] | None,
         typer.Option(
             metavar="FLAG", help="Flag for the compiler, such as --flag=-DN=3; may be repeated."
         ),
@@ -78,7 +78,7 @@ def emulate(
         bool, typer.Option("--variables", help="Show the largest variables.")
     ] = False,
     profile: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Option(
             metavar="DIR",
             file_okay=False,
@@ -126,11 +126,11 @@ def emulate(
 
 
 def _run(
-    request: Dict[str, Any],
+    request: dict[str, Any],
     reports: Path,
     ipus: int,
     target: str,
-    shown: Dict[str, str],
+    shown: dict[str, str],
     as_json: bool,
 ) -> int:
     """Compile and run the program; return its exit status, 128 + N after signal N."""
@@ -157,7 +157,7 @@ def _run(
     return 128 - status if status < 0 else status
 
 
-def _error(failure: Dict[str, str]) -> IPUlseError:
+def _error(failure: dict[str, str]) -> IPUlseError:
     if failure["code"] == "missing_compiler":
         return MissingDependency(failure["message"])
     if failure["code"] != "compile_failed":
@@ -178,7 +178,7 @@ def _engines(reports: Path) -> Iterator[Path]:
     yield from sorted(folders, key=lambda folder: int(folder.name))
 
 
-def _show(engines: List[Path]) -> None:
+def _show(engines: list[Path]) -> None:
     if not engines:
         say("The program created no engine, so there is no profile.")
     out = console()

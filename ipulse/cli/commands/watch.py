@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Callable, Iterator, Optional
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, JobId, addressed
+from ipulse.cli.progress import JobProgress, outcome, style_of
+from ipulse.cli.terminal import console, emit, say, show, write
 from ipulse.client import Client, Job, JobEvent
-
-from .exits import Exit
-from .options import Address, AsJSON, JobId, addressed
-from .progress import JobProgress, outcome, style_of
-from .terminal import console, emit, say, show, write
 
 FRAMES_PER_SECOND = 8
 
@@ -46,7 +46,7 @@ def logs(
     """Show the log of a job. With --json every line is an event."""
     with at.connect() as client:
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
-        attempt: Optional[int] = None
+        attempt: int | None = None
         for event in events:
             if event.kind != "log":
                 continue

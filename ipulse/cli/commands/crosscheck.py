@@ -7,7 +7,7 @@ import subprocess  # the cross-check runs in another process, which imports Tens
 import sys
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Annotated, Any, Dict, List, Literal, Optional
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -40,7 +40,7 @@ def crosscheck(
     ] = 16,
     tiles: Annotated[int, typer.Option(min=1, max=1472, help="Tiles of the emulated IPU.")] = 64,
     device: Annotated[
-        Optional[Literal["cpu", "emulator"]],
+        Literal["cpu", "emulator"] | None,
         typer.Option(help="Run on this device only. [default: both]"),
     ] = None,
     as_json: AsJSON = False,
@@ -70,7 +70,7 @@ def compare(context: typer.Context) -> Exit:
     )
 
 
-def _run(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
+def _run(document: dict[str, Any], options: list[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "ipulse_worker.runner.crosscheck", *options]
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         with subprocess.Popen(  # noqa: S603 (our own module, without a shell)
@@ -94,13 +94,13 @@ def _run(document: Dict[str, Any], options: List[str]) -> Dict[str, Any]:
     return report
 
 
-def _exchange(running: subprocess.Popen[str], spec: str) -> Dict[str, Any]:
+def _exchange(running: subprocess.Popen[str], spec: str) -> dict[str, Any]:
     """Send the spec and show progress; return the report, empty if there is none."""
     assert running.stdin is not None  # noqa: S101 - opened as pipes
     assert running.stdout is not None  # noqa: S101
     with suppress(BrokenPipeError), running.stdin as spec_pipe:  # it may have ended already
         spec_pipe.write(spec)
-    report: Dict[str, Any] = {}
+    report: dict[str, Any] = {}
     for line in running.stdout:
         message = json.loads(line)
         if "doing" in message:
@@ -110,7 +110,7 @@ def _exchange(running: subprocess.Popen[str], spec: str) -> Dict[str, Any]:
     return report
 
 
-def _show(report: Dict[str, Any]) -> None:
+def _show(report: dict[str, Any]) -> None:
     sizes = " - ".join(f"{size:,}" for size in report["network"])
     spikes = ", ".join(f"{number:,}" for number in report["spikes"])
     show(
@@ -128,7 +128,7 @@ def _show(report: Dict[str, Any]) -> None:
         say(f"The emulator had {report['tiles']:,} tiles; its times are not those of an IPU.")
 
 
-def _cells(row: Dict[str, Any]) -> List[str]:
+def _cells(row: dict[str, Any]) -> list[str]:
     agrees = "yes" if row["agrees"] else "NO"
     errors = [_error(row[name]) for name in ("margin", "membrane", "gradient")]
     return [
@@ -141,10 +141,10 @@ def _cells(row: Dict[str, Any]) -> List[str]:
     ]
 
 
-def _limits(tolerances: Dict[str, float]) -> List[str]:
+def _limits(tolerances: dict[str, float]) -> list[str]:
     errors = [_error(tolerances[name]) for name in ("margin", "membrane", "gradient")]
     return ["allowed", "", "", "", *errors, ""]
 
 
-def _error(value: Optional[float]) -> str:
+def _error(value: float | None) -> str:
     return "not a number" if value is None else f"{value:.1e}"

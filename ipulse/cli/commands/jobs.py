@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any, Dict, Iterator, Optional, Tuple
+from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, JobId, addressed
+from ipulse.cli.progress import duration, metric_line, outcome, phase_seconds, style_of
+from ipulse.cli.terminal import emit, show, show_facts, show_table
 from ipulse.client import Job
 from ipulse_core.states import JobState
-
-from .exits import Exit
-from .options import Address, AsJSON, JobId, addressed
-from .progress import duration, metric_line, outcome, phase_seconds, style_of
-from .terminal import emit, show, show_facts, show_table
 
 _STATES = ", ".join(state.value for state in JobState)
 
@@ -22,7 +22,7 @@ _STATES = ", ".join(state.value for state in JobState)
 def list_jobs(
     at: Address,
     state: Annotated[
-        Optional[str], typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
+        str | None, typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of jobs, at most.")] = 20,
     as_json: AsJSON = False,
@@ -103,7 +103,7 @@ def _print_job(job: Job, as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _facts(job: Job) -> Iterator[Tuple[str, str]]:
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "id", job.id
     yield "name", job.name
     yield "device", str(job.json["device"])
@@ -122,7 +122,7 @@ def _facts(job: Job) -> Iterator[Tuple[str, str]]:
         yield f"metadata {name}", str(value)
 
 
-def _waiting_facts(waiting: Optional[Dict[str, Any]]) -> Iterator[Tuple[str, str]]:
+def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
     if waiting is None:
         return
     parts = [str(waiting["reason"]).replace("_", " ")]

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .exits import Exit
-from .options import Address, AsJSON, addressed
-from .terminal import emit, say, show, show_table
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, say, show, show_table
 
 DAY_SECONDS = 86_400
 
