@@ -33,7 +33,7 @@ BY_LAYER = {
         *("sampled_product", "sparse_backward", "dense_backward", "general_backward"),
         *("dense_product", "add_blocks", "spread_products"),
     ),
-    "weight gradient": ("weight_gradient", "sum_multiples"),
+    "weight gradient": ("weight_gradient",),
 }
 ADDED_UP = {
     "selection": ("select", "gather", "count_bits", "list_bits"),
