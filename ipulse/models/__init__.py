@@ -18,8 +18,8 @@ from .fields import ListOf as ListOf
 from .fields import Text as Text
 from .fields import TextByKey as TextByKey
 from .fields import unit as unit
+from .messages import problems_of as problems_of
 from .unions import ByKind as ByKind
 from .unions import ByShape as ByShape
 from .validation import adapter_of as adapter_of
-from .validation import problems_of as problems_of
 from .validation import validate as validate

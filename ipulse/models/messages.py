@@ -15,6 +15,9 @@ from ipulse_core.errors import Problem
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.strict_json import escape
 
+MAX_PROBLEMS = 100  # listed for one document: an answer must not outgrow the question
+
+_TOO_MANY = "too_many_problems"
 _OBJECT, _LIST, _TEXT, _INTEGER = "an object", "a list", "text", "an integer"
 _WANTED = {
     "bool_type": "true or false",
@@ -39,22 +42,31 @@ _BOUNDS = {
 
 
 def explained(error: ValidationError, fields: Sequence[str] = (), skip: int = 0) -> ValidationError:
-    """Returns the same errors with our codes and messages.
+    """Returns the same errors with our codes and messages, and beyond MAX_PROBLEMS their number.
+
+    Each level of a document calls it, so that more errors would cost time at every level.
 
     Args:
         error: What pydantic raised; errors that are explained already stay as they are.
         fields: Names of the fields of the object that was validated.
         skip: How many leading parts of each location to drop.
     """
-    lines = []
+    lines: list[InitErrorDetails] = []
+    more = 0
     for line in error.errors(include_url=False):
         if _is_only_consequence(line):
+            continue
+        if line["type"] == _TOO_MANY or len(lines) == MAX_PROBLEMS:
+            more += line.get("ctx", {}).get("more", 1)
             continue
         code, detail = _code_and_detail(line, fields)
         location = line["loc"][skip:]
         if line["loc"][-1:] == ("[key]",) and code == "bad_key":
             location = location[:-1]
         lines.append(_line(code, detail, location, line["input"]))
+    if more:
+        kind = PydanticCustomError(_TOO_MANY, "{more} more", {"more": more})
+        lines.append(InitErrorDetails(type=kind, loc=(), input=None))
     return ValidationError.from_exception_data(error.title, lines)
 
 
@@ -67,7 +79,21 @@ def error_of(problems: Iterable[Problem], title: str, value: Any) -> ValidationE
     return ValidationError.from_exception_data(title, lines)
 
 
-def problem_of(line: ErrorDetails) -> Problem:
+def problems_of(errors: Iterable[ErrorDetails]) -> list[Problem]:
+    """Returns pydantic's errors as problems, at most MAX_PROBLEMS and one with the number left."""
+    problems: list[Problem] = []
+    more = 0
+    for line in errors:
+        if line["type"] == _TOO_MANY or len(problems) == MAX_PROBLEMS:
+            more += line.get("ctx", {}).get("more", 1)
+        else:
+            problems.append(_problem_of(line))
+    if more:
+        problems.append(Problem("", _TOO_MANY, f"{more} more problems are not listed"))
+    return problems
+
+
+def _problem_of(line: ErrorDetails) -> Problem:
     """Returns one of pydantic's errors as a problem with a JSON pointer."""
     code, detail = _code_and_detail(line, ())
     # A key may be as long as the document.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import is_dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from ipulse.models.fields import FromObject
-from ipulse.models.messages import problem_of
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse.models.messages import problems_of
+from ipulse_core.errors import InvalidInput
 
 T = TypeVar("T")
-MAX_PROBLEMS = 100  # listed for one document: an answer must not outgrow the question
 
 
 @cache
@@ -35,12 +32,3 @@ def validate(kind: type[T], value: Any, error: type[InvalidInput] = InvalidInput
     except ValidationError as found:
         raise error(problems_of(found.errors(include_url=False))) from None
     return result
-
-
-def problems_of(errors: Iterable[ErrorDetails]) -> list[Problem]:
-    """Returns pydantic's errors as problems, at most MAX_PROBLEMS and one with the number left."""
-    problems = [problem_of(line) for line in errors]
-    if len(problems) > MAX_PROBLEMS:
-        more = f"{len(problems) - MAX_PROBLEMS} more problems are not listed"
-        problems[MAX_PROBLEMS:] = [Problem("", "too_many_problems", more)]
-    return problems

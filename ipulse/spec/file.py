@@ -171,7 +171,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]  # PyYAML's
+            return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError):
             tag = node.tag.rpartition(":")[2]
             raise yaml.constructor.ConstructorError(
