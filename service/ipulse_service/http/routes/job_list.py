@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
+from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
 from ipulse_service.http import pagination
 from ipulse_service.http.dependencies import State
@@ -110,7 +112,19 @@ def _spec_field(text: str) -> filters.Field:
     if isinstance(value, (dict, list)):
         detail = "the value must be a number, a text, true, false or null"
         raise InvalidParameter([Problem("/query/field", "wrong_form", detail)])
+    if not _may_occur(value):
+        detail = "no spec has such a value: its integers and texts are limited"
+        raise InvalidParameter([Problem("/query/field", "out_of_range", detail)])
     return filters.Field(path, value)
+
+
+def _may_occur(value: filters.Scalar) -> bool:
+    """Checks that the databases can compare the value."""
+    if isinstance(value, str):
+        return CONTROL_CHARACTERS.search(value) is None
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or abs(value) <= MAX_INTEGER
 
 
 def _milliseconds(moment: datetime | None) -> int | None:
