@@ -38,6 +38,7 @@ NO_MESSAGES = [
     b"\x80\x04 no JSON",
     b"[1, 2]",
     b'{"no": "message"}',
+    b"[" * 100_000,
     json.dumps(
         {
             "body": "not base64",

@@ -61,7 +61,14 @@ class _Connection(Connection):
 
     # Errors of reading what is no message. Celery would exit; as errors of the connection they
     # cost a new connection, and the offending bytes are gone by then.
-    _NO_MESSAGE = (ValueError, TypeError, LookupError, AttributeError)
+    _NO_MESSAGE = (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    )
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
         """Retries within seconds; Celery's own pauses, up to 30 s, would delay queued jobs."""
