@@ -14,7 +14,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 from ipulse.stack.stack import Stack
 
 DOCS = Path(__file__).parent
-# Pages whose blocks talk to a service.
+# Pages with blocks that use a service.
 ONLINE = ["tutorial/2-results.md"]
 
 

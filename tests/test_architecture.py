@@ -18,7 +18,7 @@ QUEUE = {"celery", "kombu", "redis"}
 NUMBERS = {"keras", "numpy", "sklearn", "tensorflow"}
 COMFORT = {"httpx", "rich", "typer", "yaml"}
 
-# The models need a newer Python than what runs beside Graphcore's TensorFlow.
+# The models need a newer Python than Graphcore's TensorFlow.
 MODELS = {"ipulse", "pydantic"}
 
 CORE = [

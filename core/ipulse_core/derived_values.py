@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Tuple
 
-# Kinds of data whose number of classes is fixed; the others have a field for it.
+# Kinds of data with a fixed number of classes; the others have a field for it.
 _CLASSES = {"digits": 10, "dvs_gesture": 11, "n_mnist": 10, "shd": 20, "ssc": 35, "yin_yang": 3}
 
 

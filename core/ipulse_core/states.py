@@ -43,7 +43,7 @@ class JobState(str, Enum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the job has ended."""
+        """Return whether the job has ended."""
         return self in TERMINAL
 
 

@@ -77,7 +77,7 @@ FORMER_GROUPS = {"ops": "op"}
 # Accepts any arguments: it only explains that the command has a new name.
 _ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-# The backspace tells click to keep the lines as they are.
+# The backspace makes click keep the lines as they are.
 _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
 
 

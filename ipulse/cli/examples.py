@@ -40,6 +40,6 @@ def epilog_of(command: str) -> str:
     """Return the end of a command's help: its examples, one a line."""
     examples = EXAMPLES[command]
     title = "Example:" if len(examples) == 1 else "Examples:"
-    # The backspace tells click to keep the lines as they are.
+    # The backspace makes click keep the lines as they are.
     lines = "\n".join(f"  ipulse {example}" for example in examples)
     return f"{title}\n\n\b\n{lines}"

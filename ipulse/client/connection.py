@@ -14,7 +14,7 @@ from .resources import Job
 
 LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
 PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
-CACHED_JOBS = 256  # jobs whose last response is cached, so that polling is cheap
+CACHED_JOBS = 256  # last responses that are cached, so that polling is cheap
 
 
 def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class _Spiking(_Integrator):
     )
     second_threshold: PerNeuron[SecondThreshold] | None = Field(
         default=None,
-        description="Gradient flows only through neurons whose membrane is above this value; null: "
+        description="Gradient flows only through neurons with a membrane above this value; null: "
         "through all.",
     )
     capacity: Annotated[Neurons | GrowingCapacity, ByShape()] | None = Field(

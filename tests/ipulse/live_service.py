@@ -1,4 +1,4 @@
-"""The real service as a process, and an agent whose requests the test makes."""
+"""The real service as a process, and an agent that the test plays."""
 
 from __future__ import annotations
 

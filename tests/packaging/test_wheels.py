@@ -107,6 +107,20 @@ def test_a_wheel_installs_one_package_and_nothing_else(package: str, dist: Path)
     assert not [name for name in names if name.endswith((".pyc", ".o"))]
 
 
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [
+        ("ipulse_ops", "ipulse_ops/lif/cpu/shipped/liblif.so"),
+        ("poplar_emulator", "poplar_emulator/shipped/lib/libpoplar.so"),
+        ("ipulse_worker", "ipulse_worker/runner/report/templates/page.html"),
+        ("ipulse", "ipulse/examples/digits.yaml"),
+    ],
+)
+def test_a_wheel_contains_more_than_python(package: str, file: str, dist: Path) -> None:
+    (wheel,) = dist.glob(f"{package}-*.whl")
+    assert file in zipfile.ZipFile(wheel).namelist()
+
+
 def test_the_ops_train_in_plain_keras(environment: Environment) -> None:
     environment.install("ipulse-ops", "scikit-learn")
     example = shutil.copy(ROOT / "examples" / "keras_alone.py", environment.folder)

@@ -52,7 +52,7 @@ class Publisher:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Ends attempts whose lease expired and jobs past their deadline, and queues due retries."""
+"""Ends attempts with an expired lease and jobs past their deadline, and queues due retries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reaper:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:

@@ -28,7 +28,7 @@ from ipulse_service.files.partial_upload import (
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TRIAL_BYTES = 4096
-KNOWN_FILES = 10_000  # files whose block checksums are kept in memory, 4 bytes a block
+KNOWN_FILES = 10_000  # files with block checksums in memory, 4 bytes a block
 ABANDONED_SECONDS = 86_400  # an interrupted upload this old is deleted
 
 

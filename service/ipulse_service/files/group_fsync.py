@@ -17,7 +17,7 @@ class GroupFsync:
         self._sync = sync
         self._change = threading.Condition()
         self._asked = 0  # number of calls of `wait`
-        self._kept = 0  # number of calls whose writes are on the disk
+        self._kept = 0  # number of calls with writes on the disk
         self._is_syncing = False
 
     def wait(self) -> None:

@@ -117,7 +117,7 @@ def _locked(path: Path) -> FileIO:
 
 
 def _is_at(file: IOBase, path: Path) -> bool:
-    """Whether a path still leads to an open file."""
+    """Return whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

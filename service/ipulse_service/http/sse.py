@@ -105,7 +105,7 @@ async def stream(
     silent_since = time.monotonic()
     kinds = tuple(sorted(selection.kinds))
     with state.notifier.watch(selection.job_id) as watch:
-        # From now on, new events wake the loop. The next read returns those since the first read.
+        # New events wake the loop from here on. The next read returns those since the first read.
         while await _is_still_known(state, caller):
             if read.page.events:
                 yield read.frames

@@ -142,7 +142,7 @@ def resume(transaction: Transaction, job: Job) -> Job:
 
 
 def expire(transaction: Transaction) -> list[Job]:
-    """Fails every job whose deadline has passed, or asks its agent to stop."""
+    """Fails every job that missed its deadline, or asks its agent to stop."""
     late = []
     for job in queue_order.overdue(transaction):
         options = SchedulingOptions(
@@ -157,7 +157,7 @@ def expire(transaction: Transaction) -> list[Job]:
 
 
 def reap(transaction: Transaction, settings: Settings) -> list[Job]:
-    """Ends every attempt whose lease has expired: its worker counts as lost."""
+    """Ends every attempt with an expired lease: its worker counts as lost."""
     concluded = []
     for attempt in leases.expired(transaction):
         job = store.get_by_pk(transaction, attempt.job_pk)
@@ -170,7 +170,7 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
 
 
 def requeue(transaction: Transaction) -> list[Job]:
-    """Queues every job whose wait before another attempt is over."""
+    """Queues every job that has waited long enough for another attempt."""
     queued = []
     for job in queue_order.due(transaction):
         moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)

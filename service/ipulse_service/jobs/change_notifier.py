@@ -23,7 +23,7 @@ class Watch:
 
     @property
     def is_woken(self) -> bool:
-        """Whether there was a change since `clear`."""
+        """Return whether there was a change since `clear`."""
         return self._changed.is_set()
 
     async def wait(self, seconds: float) -> None:

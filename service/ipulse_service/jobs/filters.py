@@ -37,7 +37,7 @@ class JobFilter:
 
     @property
     def looks_inside(self) -> bool:
-        """Whether it has conditions inside specs, for which there is no index."""
+        """Return whether it has conditions inside specs, for which there is no index."""
         return bool(self.labels or self.fields)
 
     def without_fields(self) -> JobFilter:

@@ -29,7 +29,7 @@ class Findings:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no guarantee was broken."""
+        """Return whether no guarantee was broken."""
         return not (self.lost or self.doubled or self.overlapping or self.broken)
 
 

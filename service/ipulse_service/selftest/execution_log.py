@@ -1,4 +1,4 @@
-"""What the runners themselves recorded, independently of the database."""
+"""The records of the runners themselves, independently of the database."""
 
 from __future__ import annotations
 

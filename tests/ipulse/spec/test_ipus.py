@@ -112,11 +112,14 @@ class TestIPUs:
             poplar_flags=("--allow_nans", "--log_cycle_count=1"),
             pvti_options={"enable": "true"},
         )
-        told = poplar_environment(device, "/attempt")
-        assert json.loads(told["POPLAR_ENGINE_OPTIONS"]) == {
+        variables = poplar_environment(device, "/attempt")
+        assert json.loads(variables["POPLAR_ENGINE_OPTIONS"]) == {
             "autoReport.all": "true",
             "autoReport.directory": "/attempt/poplar_reports",
         }
-        assert told["TF_POPLAR_FLAGS"] == "--allow_nans --log_cycle_count=1"
-        assert json.loads(told["PVTI_OPTIONS"]) == {"enable": "true", "directory": "/attempt/pvti"}
+        assert variables["TF_POPLAR_FLAGS"] == "--allow_nans --log_cycle_count=1"
+        assert json.loads(variables["PVTI_OPTIONS"]) == {
+            "enable": "true",
+            "directory": "/attempt/pvti",
+        }
         assert poplar_environment(IPUDevice(), "/attempt") == {}

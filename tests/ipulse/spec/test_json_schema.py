@@ -58,7 +58,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def is_said(problem: Problem) -> bool:
-    """Whether JSON Schema can express the rule: not one between fields, nor Poplar's own names."""
+    """Return whether JSON Schema can express the rule of a problem."""
     if problem.code == "wrong_length":  # of a number for each neuron, or of a list by itself
         return "for each of" not in problem.detail
     if problem.pointer.startswith(POPLAR):
@@ -67,7 +67,7 @@ def is_said(problem: Problem) -> bool:
 
 
 def is_parsed(document: Any) -> bool:
-    """Whether the spec is valid by the rules that JSON Schema can express."""
+    """Return whether JSON Schema accepts the spec."""
     try:
         parse_spec(document)
     except InvalidInput as error:

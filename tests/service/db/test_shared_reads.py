@@ -28,7 +28,7 @@ def test_who_asks_while_one_reads_shares_the_next_look() -> None:
         first = asyncio.create_task(reads.get("a job", read))
         await asyncio.to_thread(begun.wait)
         others = [asyncio.create_task(reads.get("a job", read)) for _ in range(MANY)]
-        # What is queued now runs before these two lines are through.
+        # Everything queued now runs before these two lines are through.
         await asyncio.sleep(0)
         go_on.set()
         return [await first, *[await one for one in others]]

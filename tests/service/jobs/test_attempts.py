@@ -217,7 +217,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.tokens)
     @rule(which=held_by)
     def lose_one_worker(self, which: int) -> None:
-        """Its lease has expired; the others have not."""
+        """The lease of one attempt has expired."""
         token = self.token(which)
         others = {one.attempt_id: self.is_over(one) for one in self.tokens if one != token}
         with self.database.write() as transaction:

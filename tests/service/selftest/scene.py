@@ -90,13 +90,13 @@ class Scene:
             transaction.connection.execute(statement)
 
     def audit(self, **changes: Any) -> Findings:
-        told: dict[str, Any] = {
+        report: dict[str, Any] = {
             "accepted": {"key": self.id},
             "cancelled": (),
             "stopped": (),
             "steps": STEPS,
         }
-        return audit(self, **{**told, **changes})
+        return audit(self, **{**report, **changes})
 
     def blob(self, text: str) -> Path:
         digest = hashlib.sha256(text.encode()).hexdigest()

@@ -92,7 +92,7 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
 
 
 def is_of_the_op(changes: Dict[str, Any]) -> bool:
-    """Whether attributes of the LIF op describe it; tests/ops tries those on every TensorFlow."""
+    """Return whether attributes of the LIF op can describe the network."""
     return changes.keys() == {"network"} and "trainable" not in changes["network"]
 
 

@@ -1,4 +1,4 @@
-"""A Redis whose answers come late."""
+"""A Redis that answers late."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ class TestCancel:
         job = self.cancel(service, attempt.claim["job_id"])
         assert job["state"] == "cancelling"
         assert attempt.heartbeat().json()["cancel"] is True
-        # Its agent may still upload files and report events.
+        # The agent may still upload files and report events.
         assert attempt.put("last.ckpt", "checkpoint").status_code == 201
         assert attempt.say({"kind": "log", "message": "stopping"}).status_code == 200
         ended = attempt.finish("cancelled_by_user").json()

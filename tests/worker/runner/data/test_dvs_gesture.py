@@ -124,7 +124,7 @@ class TestRecordings:
             loaded(folder)
 
     def test_an_impossible_pixel_says_where(self, folder: Path, recording: Path) -> None:
-        # 2^13 beside 128: addresses have 15 bits.
+        # 2^13 next to 128: addresses have 15 bits.
         for x in (128, 8192):
             recording.write_bytes(aedat([aedat_packet([(0, 0, 0, 1), (x, 3, 0, 2)])]))
             with pytest.raises(DataInvalid, match=rf"event at byte 78 is at pixel \({x}, 3\)"):

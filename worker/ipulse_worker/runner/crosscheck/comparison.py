@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all differences are within the tolerances; False if one is not finite."""
+        """Return whether all differences are within the tolerances; False if one is not finite."""
         return (
             self.margin <= MARGIN_TOLERANCE
             and self.membrane <= MEMBRANE_TOLERANCE

@@ -89,7 +89,7 @@ class Device(ABC):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether programs are compiled when the compile phase ends."""
+        """Return whether programs are compiled when the compile phase ends."""
         return True
 
     @abstractmethod

@@ -80,7 +80,7 @@ class IPU(Device):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether programs are compiled in the compile phase: yes, except with ON_DEMAND."""
+        """Return whether programs are compiled in the compile phase: yes, except with ON_DEMAND."""
         return self.connection != "ON_DEMAND"
 
     def configure(self) -> None:

@@ -97,7 +97,7 @@ class TileProfile:
 
     @property
     def has_run(self) -> bool:
-        """Whether anything was executed; otherwise there are no cycles."""
+        """Return whether anything was executed; otherwise there are no cycles."""
         return self._execution is not None and self.total.total > 0
 
     def seconds(self, cycles: float) -> float:

@@ -56,7 +56,7 @@ class Results:
     sample_trace: SampleTrace
     dropped_in_training: np.ndarray  # float64 [spiking layers]: dropped spikes of all epochs
     limits: LayerLimits  # capacities and second thresholds at the end
-    kept_epoch: int  # the epoch, from 1, whose weights are kept
+    kept_epoch: int  # the epoch, from 1, of the weights that are kept
     events: EventCounts  # counts of the input events
     profile: Dict[str, Any]  # see docs/reference/profile.md
     git: Dict[str, Any]  # see provenance.git_revision

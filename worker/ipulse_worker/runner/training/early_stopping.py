@@ -1,4 +1,4 @@
-"""Early stopping of a training, and the choice of the epoch whose weights are kept."""
+"""Early stopping of a training, and the choice of the weights to keep."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EarlyStopping:
 
     @property
     def stopped(self) -> bool:
-        """Whether the patience is used up."""
+        """Return whether the patience is used up."""
         return self._waited >= self._settings.patience
 
     @property
@@ -54,7 +54,7 @@ class EarlyStopping:
 
     @property
     def restores(self) -> bool:
-        """Whether the best epoch's weights are restored at the end."""
+        """Return whether the best epoch's weights are restored at the end."""
         return self._settings.restore_best and self.best_epoch > 0
 
     @property

@@ -116,14 +116,14 @@ class Training:
 
     @property
     def kept_epoch(self) -> int:
-        """The epoch, from 1, whose weights are kept."""
+        """The epoch, from 1, of the weights that are kept."""
         if self.early_stopping is not None and self.early_stopping.restores:
             return self.early_stopping.best_epoch
         return self.schedule.epoch(self.step - 1) + 1
 
     @property
     def stopped_early(self) -> bool:
-        """Whether early stopping ended the training."""
+        """Return whether early stopping ended the training."""
         return self.early_stopping is not None and self.early_stopping.stopped
 
     def run(

@@ -10,7 +10,7 @@ export function files() {
   const heading = element("h2", { hidden: true }, "Files");
   const unlisted = element("div"), unsaved = element("div"); // errors of listing and of saving
   let list = element("div");
-  let version = null; // the version of the job whose files are shown
+  let version = null; // the version of the job that is shown
   const areListed = (job) => version === job.version;
 
   /** Requests the list only if the job has changed or the last request failed. */

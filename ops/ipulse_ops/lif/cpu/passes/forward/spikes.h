@@ -26,7 +26,7 @@ struct Spikes {
 void lay_end_to_end(int64_t *counts, int64_t rows);
 
 // Copies the first `counts` input spikes of each step and sample, sample by sample: each panel of
-// the first layer reads all of a sample, whose steps are far apart in the caller's memory. Throws
+// the first layer reads all of a sample; its steps are far apart in the caller's memory. Throws
 // std::invalid_argument with the first wrong index.
 std::unique_ptr<Spikes> input_spikes(const LifNetwork &network, int threads, const int32_t *counts);
 
