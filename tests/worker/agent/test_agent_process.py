@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -48,6 +49,18 @@ NO_MESSAGES = [
             "properties": {"delivery_tag": "1", "body_encoding": "base64", "delivery_info": {}},
         }
     ).encode(),
+    *(
+        json.dumps(
+            {
+                "body": base64.b64encode(body).decode(),
+                "headers": {"task": messages.TASK, "id": "x"},
+                "content-type": "application/json",
+                "content-encoding": "utf-8",
+                "properties": {"delivery_tag": "1", "body_encoding": "base64", "delivery_info": {}},
+            }
+        ).encode()
+        for body in (b'[["x"], {}, 5]', b'[["x"], [], {}]', b'[["x"], {}, {"chain": [1]}]')
+    ),
 ]
 
 

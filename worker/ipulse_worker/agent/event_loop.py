@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from celery import Task, bootsteps
+from celery.exceptions import InvalidTaskError
 from celery.worker import state
 from celery.worker.request import Request
 
@@ -35,6 +36,14 @@ def task_base(waker: EventLoopWaker) -> type[Any]:
     """Returns a base class for tasks that wake the loop when they have ended."""
 
     class WakingRequest(Request):  # type: ignore[misc]  # Celery has no types
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            # Celery would raise outside of the task, count it as running for ever, and fetch no
+            # other. A wake-up has neither callbacks nor a chain.
+            kinds = [type(part) for part in self._payload]
+            if kinds != [list, dict, dict] or any(self._payload[2].values()):
+                raise InvalidTaskError("the message is not [arguments, keywords, no callbacks]")
+
         def on_success(self, *args: Any, **options: Any) -> Any:
             try:
                 return super().on_success(*args, **options)
