@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 
+from ipulse_core import messages
 from tests.service.running import InProcess
 
 CONTENT = random.Random(20).randbytes(3_000_001)
@@ -23,6 +24,7 @@ def test_a_large_body_and_the_request_behind_it(service: InProcess, at_once: int
         f"PUT {attempt.path}/artifacts/a.bin?role=weights&size={len(CONTENT)}&sha256={sha256} "
         f"HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: {service.worker.headers['authorization']}\r\n"
+        f"{messages.PROTOCOL_HEADER}: {messages.PROTOCOL}\r\n"
         f"IPUlse-Fence: {attempt.fence}\r\nContent-Length: {len(CONTENT)}\r\n\r\n"
     )
     last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
