@@ -17,6 +17,7 @@ from .fields import Integer as Integer
 from .fields import ListOf as ListOf
 from .fields import Text as Text
 from .fields import TextByKey as TextByKey
+from .fields import few as few
 from .fields import unit as unit
 from .messages import problems_of as problems_of
 from .unions import ByKind as ByKind

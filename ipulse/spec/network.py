@@ -3,20 +3,22 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, ListOf, Model
+from ipulse.models import ByKind, ExactInteger, Field, ListOf, Model, few
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Problem
 
 from .layers import LeakyReadout, LIFLayer, Readout
 from .surrogate import SuperSpike, Surrogate
 
+MAX_LAYERS = 16
+
 
 class Network(Model):
     """LIF layers and a readout."""
 
-    layers: ListOf[LIFLayer] = Field(
-        min_length=1, max_length=16, description="The hidden layers, input side first."
-    )
+    layers: Annotated[
+        ListOf[LIFLayer], Field(min_length=1, max_length=MAX_LAYERS), few(MAX_LAYERS)
+    ] = Field(description="The hidden layers, input side first.")
     readout: Annotated[Readout, ByKind(default="leaky")] = Field(
         default=LeakyReadout(), description="The output layer."
     )

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, Field, ListOf, Model
+from ipulse.models import ByKind, Field, ListOf, Model, few
 from ipulse_core.errors import Problem
 
 from .optimizers import Adam, GradientClipping, Optimizer
 from .regularisers import Regulariser
 from .schedules import EarlyStopping, RateSchedule, SecondThresholdRamp
+
+MAX_REGULARISERS = 16
 
 Loss = Literal[
     "mean_membrane_cross_entropy",
@@ -62,9 +64,11 @@ class Training(Model):
         description="Targets of the loss spike_count_mse; null: 10 spikes of the right neuron, 1 "
         "of every other.",
     )
-    regularisers: ListOf[Annotated[Regulariser, ByKind()]] = Field(
-        default=(), max_length=16, description="Bounds on how often hidden neurons spike."
-    )
+    regularisers: Annotated[
+        ListOf[Annotated[Regulariser, ByKind()]],
+        Field(max_length=MAX_REGULARISERS),
+        few(MAX_REGULARISERS),
+    ] = Field(default=(), description="Bounds on how often hidden neurons spike.")
     second_threshold_ramp: SecondThresholdRamp | None = Field(
         default=None, description="How second thresholds rise over the epochs; null: constant."
     )

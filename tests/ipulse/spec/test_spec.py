@@ -183,6 +183,17 @@ class TestInvalid:
         told = json.dumps([problem.to_json() for problem in problems])
         assert len(told) < len(json.dumps(document))
 
+    @pytest.mark.parametrize("place", ["network/layers", "training/regularisers"])
+    def test_a_far_too_long_list_of_objects_is_one_problem(self, place: str) -> None:
+        part, name = place.split("/")
+        document = minimal()
+        document[part] = {**document.get(part, {}), name: [1] * 400_000}
+        with pytest.raises(InvalidSpec) as caught:
+            parse_spec(document)
+        (problem,) = caught.value.problems
+        assert (problem.pointer, problem.code) == (f"/{place}", "wrong_length")
+        assert problem.detail == "must have at most 16 items; got 400000"
+
     def test_many_problems_deep_inside_are_counted_once_and_fast(self) -> None:
         layers = [{"neurons": 3, "decay": [True] * 40_000}, {"neurons": 0}]
         began = time.process_time()
