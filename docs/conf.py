@@ -33,7 +33,7 @@ html_theme_options = {"navigation_with_keys": True, "show_prev_next": True, "sho
 html_show_sourcelink = False
 exclude_patterns = ["_build"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 4
 # Code blocks run in tests (tests/docs), notebooks where they are built with --execute.
 nb_execution_mode = "off"

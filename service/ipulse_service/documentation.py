@@ -25,7 +25,7 @@ files of the web pages. Errors are `application/problem+json` (RFC 9457): `code`
 `errors` has the JSON pointer of its place, and `request_id` finds the request in the service's log.
 Every route may answer 400, 401, 403, 429 and 503, which are not listed below; 429 and 503 come
 with `Retry-After`. [The spec](spec.md) has a page of its own;
-[the guide for operators](../guides/operate.md#who-may-do-what) describes tokens and roles."""
+[Give others access](../guides/tokens.md) describes tokens and roles."""
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 _PROBLEM = "application/problem+json"

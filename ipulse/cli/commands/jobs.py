@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import duration, metric_line, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts, show_table
 from ipulse.client import Job
+from ipulse.client.resources import time_of
 from ipulse_core.states import JobState
 
 _STATES = ", ".join(state.value for state in JobState)
@@ -107,17 +109,21 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "id", job.id
     yield "name", job.name
     yield "device", str(job.json["device"])
-    yield "created", job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+    yield "created", _shown(job.created_at)
     if job.progress and not job.state.is_terminal:
         yield "progress", metric_line(job.progress)
     yield from _waiting_facts(job.json.get("waiting_on"))
-    yield "seconds", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
+    yield "phases", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "running"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
     for name, value in (job.summary or {}).items():
-        seconds = name.endswith("seconds")
-        yield name.replace("_", " "), duration(value) if seconds else f"{value:.6g}"
+        if name == "seconds":
+            yield "total time", duration(value)
+        elif name.endswith("_seconds"):
+            yield f"{name[: -len('_seconds')]} time", duration(value)
+        else:
+            yield name.replace("_", " "), f"{value:.6g}"
     for name, value in job.json["metadata"].items():
         yield f"metadata {name}", str(value)
 
@@ -131,8 +137,12 @@ def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
     if waiting["holder"] is not None:
         parts.append(f"behind {waiting['holder']}")
     if waiting["estimated_start"] is not None:
-        parts.append(f"expected to start at {waiting['estimated_start']}")
+        parts.append(f"expected to start at {_shown(time_of(waiting['estimated_start']))}")
     yield "waits for", ", ".join(parts)
+
+
+def _shown(time: datetime) -> str:
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def _accuracy(job: Job) -> str:

@@ -73,7 +73,8 @@ def submit(
 def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
     """Check a spec in YAML or JSON, without a service.
 
-    With --json the spec is printed as JSON with every default filled in.
+    With --json one object is printed: valid, the spec with every default filled in, and
+    its SHA-256.
     """
     spec = read_spec_file(file).spec()
     document = spec_to_json(spec)

@@ -113,9 +113,7 @@ def create_app(settings: Settings) -> FastAPI:
         max_requests=settings.max_requests,
     )
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
-    app.include_router(health.router)
     app.include_router(web.router)
-    app.include_router(worker.events_router)
     for module in (
         submissions,
         job_list,
@@ -124,11 +122,13 @@ def create_app(settings: Settings) -> FastAPI:
         logs,
         artifacts,
         tokens,
+        metrics,
+        health,
         worker,
         uploads,
-        metrics,
     ):
         app.include_router(module.router)
+    app.include_router(worker.events_router)
     return app
 
 

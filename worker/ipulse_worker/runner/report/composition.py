@@ -24,7 +24,7 @@ HEADS = [
     "firing rate",
     "active gradients",
     "dropped spikes",
-    "dropped in the worst step",
+    "most dropped",
 ]
 
 

@@ -48,7 +48,7 @@ export async function submit(main, parameters, signal) {
     },
   },
   element("label", { for: "spec" }, "Spec, as JSON"), text,
-  element("p.soft", {}, "To convert a YAML file to JSON, run ", element("code", {}, "ipulse validate --json FILE"), ". ", open),
+  element("p.soft", {}, "To submit a YAML file, run ", element("code", {}, "ipulse submit FILE"), ". ", open),
   scheduling,
   element("div.buttons", {}, element("button", { type: "submit" }, "Submit"),
     element("button.quiet", { type: "button", onclick: check }, "Check only")), answer);
