@@ -58,7 +58,7 @@ def emit(value: Any, indent: int = 2) -> None:
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table; cells are never cut, so that ids stay complete."""
-    cells: list[list[str]] = [list(headers), *([clean(cell) for cell in row] for row in rows)]
+    cells: list[list[str]] = [list(headers), *([_cell(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
     for number, row in enumerate(cells):
         line = "  ".join(
@@ -69,10 +69,12 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def show_facts(facts: Iterable[Sequence[str]]) -> None:
     """Write pairs of a name and a value, one a line; pairs with an empty value are left out."""
-    rows = [(name, value) for name, value in facts if value]
-    width = max((len(name) for name, _ in rows), default=0)
+    rows = [(_cell(name), value) for name, value in facts if value]
+    width = max((len(name) for name, _ in rows), default=0) + 2
     for name, value in rows:
-        line = Text.assemble((name.ljust(width + 2), "dim"), clean(value))
+        # Further lines of a value are indented, so that none looks like another fact.
+        indented = clean(value).replace("\n", "\n" + " " * width)
+        line = Text.assemble((name.ljust(width), "dim"), indented)
         console().print(line, soft_wrap=True)
 
 
@@ -93,3 +95,7 @@ def clean(text: str) -> str:
         char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
         for char in text.replace("\t", "    ")
     )
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("\n", "\\n")

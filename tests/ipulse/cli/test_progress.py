@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ipulse.cli.progress import JobProgress, duration, metric_line, numbered
-from ipulse.cli.terminal import clean
+from ipulse.cli.terminal import clean, show_facts, show_table
 from ipulse.client import Job, JobEvent
 from ipulse.client.resources import time_of
 from ipulse_core.build_cache.progress import BuildProgress
@@ -214,3 +214,13 @@ def test_no_text_controls_the_terminal(bad: str) -> None:
 
 def test_ordinary_text_is_not_changed() -> None:
     assert clean("tests ✓ grün 0.5 % [bold]") == "tests ✓ grün 0.5 % [bold]"
+
+
+def test_text_of_others_never_begins_a_line_of_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    show_facts([("metadata a\nid\u202e", "me\nsucceeded"), ("id", "job_1")])
+    show_table(["A", "B"], [["x\njob_2", "y"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("metadata a\\nid\\u202e  me")
+    assert lines[1].startswith(" ")
+    assert [line for line in lines if line.startswith("job_")] == []
+    assert lines[-1] == "x\\njob_2  y"
