@@ -137,3 +137,8 @@ def test_ctrl_c_while_a_program_compiles_is_the_commands_to_tell(
     with pytest.raises(SystemExit) as ended:
         emulate.main(request)
     assert ended.value.code == 130
+
+
+def test_the_command_line_handles_ctrl_c_before_large_imports() -> None:
+    program = "import sys, ipulse.cli; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
