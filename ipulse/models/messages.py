@@ -119,7 +119,8 @@ def _code_and_detail(line: ErrorDetails, fields: Sequence[str]) -> tuple[str, st
     kind, value, context = line["type"], line["input"], line.get("ctx", {})
     if "detail" in context:  # an error that is explained already
         return kind, str(context["detail"])
-    if kind == "float_type" and isinstance(value, int) and not isinstance(value, bool):
+    is_huge = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "int_parsing_size" or (kind == "float_type" and is_huge):
         return "out_of_range", "a huge integer is out of range"
     if kind in _WANTED:
         return "wrong_type", f"must be {_WANTED[kind]}; got {shown(value)}"

@@ -183,6 +183,10 @@ class TestInvalid:
         told = json.dumps([problem.to_json() for problem in problems])
         assert len(told) < len(json.dumps(document))
 
+    def test_a_huge_integer_for_a_choice_is_out_of_range(self) -> None:
+        document = {**minimal(), "version": 10**400}
+        assert problems_of(document) == [("/version", "out_of_range")]
+
     @pytest.mark.parametrize("place", ["network/layers", "training/regularisers"])
     def test_a_far_too_long_list_of_objects_is_one_problem(self, place: str) -> None:
         part, name = place.split("/")
