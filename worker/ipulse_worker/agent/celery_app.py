@@ -18,7 +18,7 @@ from kombu.connection import Connection
 from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
-from ipulse_worker.agent.event_loop import EventLoopWaker, consumer_step, task_base
+from ipulse_worker.agent.celery_extensions import WakeUpTask, consumer_step
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
@@ -118,7 +118,6 @@ def run_worker(
     A signal handler calls `stop`. Wake-ups for a device in quarantine are left to other agents.
     """
     application = make_application(settings.broker_url, settings.device_kinds)
-    waker = EventLoopWaker()
 
     def choose_queues(consumer: Any) -> None:
         consume_usable(application, consumer, settings.device_kinds, quarantine)
@@ -128,9 +127,9 @@ def run_worker(
         worker.consumer.call_soon(choose_queues, worker.consumer)  # in the main thread
 
     application.task(
-        look_at_job(look_and_choose), name=messages.TASK, shared=False, base=task_base(waker)
+        look_at_job(look_and_choose), name=messages.TASK, shared=False, base=WakeUpTask
     )
-    application.steps["consumer"].add(consumer_step(waker, choose_queues))
+    application.steps["consumer"].add(consumer_step(choose_queues))
 
     def on_shutdown(**_: Any) -> None:
         stop()
