@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict
 
-from ipulse.models import Field, FromObject, ListOf, Model, validate
+from ipulse.models import Field, FromObject, ListOf, StrictModel, validate
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.manifest import ListedFile
 
 
-class Contents(Model):
+class Contents(StrictModel):
     """The part of a manifest that says which files belong to the result."""
 
     model_config = ConfigDict(extra="ignore")  # the rest is for people

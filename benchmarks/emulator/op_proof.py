@@ -24,7 +24,7 @@ from benchmarks.common import command_line
 from benchmarks.common.processes import in_fresh_process
 from benchmarks.common.tables import Row, finish
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
-from ipulse_ops.lif.poplar.arrays import PoplarLIF, Run
+from ipulse_ops.lif.poplar.arrays import PoplarLIF, PoplarRun
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from ipulse_ops.lif.reference import network_pass as reference
@@ -155,7 +155,7 @@ def _between_ipus(op: PoplarLIF, turns: int, before: float = 0) -> float:
     return sum(int(total["bytesBetweenIpus"]) for total in loop) / turns - before
 
 
-def _assert_bit_equal(run: Run, trace: Trace) -> None:
+def _assert_bit_equal(run: PoplarRun, trace: Trace) -> None:
     np.testing.assert_array_equal(run.membrane, trace.membrane)
     for actual, right in zip(run.layers, trace.layers, strict=True):
         np.testing.assert_array_equal(actual.spike_counts, right.spike_counts)
@@ -180,7 +180,7 @@ def _gradient_error(found: Gradients, expected: Gradients, wanted: Wanted) -> fl
     )
 
 
-def _sha256(run: Run) -> str:
+def _sha256(run: PoplarRun) -> str:
     arrays = [run.membrane]
     for layer in run.layers:
         arrays += [array for array in layer if array is not None]

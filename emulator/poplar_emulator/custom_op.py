@@ -73,7 +73,7 @@ class CustomOp:
         self._with_gradients = list(inputs_with_gradients)
         taken, made = bindings.tensors(inputs), bindings.tensors(outputs)
         listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
-        call = bindings.Call(
+        call = bindings.EngineCall(
             library=str(library).encode(),
             codelets=codelets.encode(),
             op_name=op_name.encode(),
@@ -165,7 +165,7 @@ class CustomOp:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _from_cache(self, call: bindings.Call, cache: ExecutableCache, key: str) -> Any:
+    def _from_cache(self, call: bindings.EngineCall, cache: ExecutableCache, key: str) -> Any:
         executable = cache.load(key)
         if executable is None:
             return None
@@ -214,7 +214,7 @@ class CustomOp:
 
 
 def _key(
-    call: bindings.Call,
+    call: bindings.EngineCall,
     inputs: Sequence[Tuple[str, Shape]],
     outputs: Sequence[Tuple[str, Shape]],
     with_gradients: Sequence[int],

@@ -43,7 +43,7 @@ class Tensor(ctypes.Structure):
     )
 
 
-class Call(ctypes.Structure):
+class EngineCall(ctypes.Structure):
     """The structure CustomOpCall of custom_op.h."""
 
     _fields_ = (
@@ -67,7 +67,7 @@ class Call(ctypes.Structure):
     )
 
 
-def new_op(function_name: str, call: Call, *more: Any) -> Any:
+def new_op(function_name: str, call: EngineCall, *more: Any) -> Any:
     """Return a new op by `compile` or `deserialize`. Raises CustomOpError."""
     message = ctypes.create_string_buffer(MESSAGE_BYTES)
     function = getattr(library(), f"ipulse_custom_op_{function_name}")
@@ -77,7 +77,7 @@ def new_op(function_name: str, call: Call, *more: Any) -> Any:
     return op
 
 
-def is_hashable(call: Call) -> bool:
+def is_hashable(call: EngineCall) -> bool:
     """Return whether the op's metadata allows to cache its executable. Raises CustomOpError."""
     message = ctypes.create_string_buffer(MESSAGE_BYTES)
     answer: int = library().ipulse_custom_op_hashable(ctypes.byref(call), message, MESSAGE_BYTES)
@@ -110,16 +110,16 @@ def library() -> ctypes.CDLL:
     loaded = ctypes.CDLL(str(build() / "lib" / "libpoplar.so"), mode=ctypes.RTLD_GLOBAL)
     size = ctypes.c_size_t
     loaded.ipulse_custom_op_compile.restype = ctypes.c_void_p
-    loaded.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(Call), ctypes.c_char_p, size]
+    loaded.ipulse_custom_op_compile.argtypes = [ctypes.POINTER(EngineCall), ctypes.c_char_p, size]
     pointers = ctypes.POINTER(ctypes.c_void_p)
-    loaded.ipulse_custom_op_hashable.argtypes = [ctypes.POINTER(Call), ctypes.c_char_p, size]
+    loaded.ipulse_custom_op_hashable.argtypes = [ctypes.POINTER(EngineCall), ctypes.c_char_p, size]
     loaded.ipulse_custom_op_serialize.restype = ctypes.c_void_p
     loaded.ipulse_custom_op_serialize.argtypes = [
         *(ctypes.c_void_p, ctypes.POINTER(size), ctypes.c_char_p, size)
     ]
     loaded.ipulse_custom_op_deserialize.restype = ctypes.c_void_p
     loaded.ipulse_custom_op_deserialize.argtypes = [
-        *(ctypes.POINTER(Call), ctypes.c_char_p, size, ctypes.c_char_p, size)
+        *(ctypes.POINTER(EngineCall), ctypes.c_char_p, size, ctypes.c_char_p, size)
     ]
     loaded.ipulse_custom_op_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, size]
     for name in ("forward", "backward"):

@@ -32,7 +32,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True)
-class Call(Generic[T]):
+class APICall(Generic[T]):
     """One request, and a function that reads its response."""
 
     method: str
@@ -52,24 +52,24 @@ class Call(Generic[T]):
             raise _not_understood(response) from error
 
 
-def validate(spec: Spec) -> Call[ValidSpec]:
+def validate(spec: Spec) -> APICall[ValidSpec]:
     """Return the call that checks a spec."""
 
     def read(response: httpx.Response) -> ValidSpec:
         value = _object(response)
         return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
 
-    return Call("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
+    return APICall("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
 
 
-def submit(spec: Spec, idempotency_key: str, options: Mapping[str, int | None]) -> Call[Job]:
+def submit(spec: Spec, idempotency_key: str, options: Mapping[str, int | None]) -> APICall[Job]:
     """Return the call that submits a spec with its scheduling options."""
     headers = {**_JSON, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in options.items() if value is not None}
-    return Call("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
+    return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
 
-def get(job_id: str, known: Job | None) -> Call[Job]:
+def get(job_id: str, known: Job | None) -> APICall[Job]:
     """Return the call that reads a job; the service sends it only if it differs from `known`."""
 
     def read(response: httpx.Response) -> Job:
@@ -78,16 +78,16 @@ def get(job_id: str, known: Job | None) -> Call[Job]:
         return _job(response)
 
     headers = {"If-None-Match": known.etag} if known is not None and known.etag else {}
-    return Call("GET", _job_path(job_id), read, headers=headers)
+    return APICall("GET", _job_path(job_id), read, headers=headers)
 
 
-def get_ended(job_id: str, seconds: int) -> Call[Job]:
+def get_ended(job_id: str, seconds: int) -> APICall[Job]:
     """Return the call that reads a job once it has ended, or after so many seconds."""
     headers = {"Prefer": f"wait={seconds}"} if seconds else {}
-    return Call("GET", _job_path(job_id), _job, headers=headers)
+    return APICall("GET", _job_path(job_id), _job, headers=headers)
 
 
-def list_jobs(state: str | None, page_size: int, page_token: str) -> Call[JobPage]:
+def list_jobs(state: str | None, page_size: int, page_token: str) -> APICall[JobPage]:
     """Return the call that reads one page of jobs."""
 
     def read(response: httpx.Response) -> JobPage:
@@ -100,30 +100,30 @@ def list_jobs(state: str | None, page_size: int, page_token: str) -> Call[JobPag
         params["state"] = _state(state)
     if page_token:
         params["page_token"] = page_token
-    return Call("GET", "/v1/jobs", read, params=params)
+    return APICall("GET", "/v1/jobs", read, params=params)
 
 
-def cancel(job_id: str) -> Call[Job]:
+def cancel(job_id: str) -> APICall[Job]:
     """Return the call that cancels a job."""
-    return Call("POST", _job_path(job_id) + "/cancel", _job)
+    return APICall("POST", _job_path(job_id) + "/cancel", _job)
 
 
-def pause(job_id: str) -> Call[Job]:
+def pause(job_id: str) -> APICall[Job]:
     """Return the call that pauses a job."""
-    return Call("POST", _job_path(job_id) + "/pause", _job)
+    return APICall("POST", _job_path(job_id) + "/pause", _job)
 
 
-def resume(job_id: str) -> Call[Job]:
+def resume(job_id: str) -> APICall[Job]:
     """Return the call that resumes a job."""
-    return Call("POST", _job_path(job_id) + "/resume", _job)
+    return APICall("POST", _job_path(job_id) + "/resume", _job)
 
 
-def delete(job_id: str) -> Call[None]:
+def delete(job_id: str) -> APICall[None]:
     """Return the call that deletes a job."""
-    return Call("DELETE", _job_path(job_id), lambda response: None)
+    return APICall("DELETE", _job_path(job_id), lambda response: None)
 
 
-def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
+def events(job_id: str, after: int, kinds: Sequence[str]) -> APICall[EventPage]:
     """Return the call that reads one page of events."""
 
     def read(response: httpx.Response) -> EventPage:
@@ -134,24 +134,24 @@ def events(job_id: str, after: int, kinds: Sequence[str]) -> Call[EventPage]:
     params: dict[str, Any] = {"after": after}
     if kinds:
         params["kind"] = list(kinds)
-    return Call("GET", _job_path(job_id) + "/events", read, params=params)
+    return APICall("GET", _job_path(job_id) + "/events", read, params=params)
 
 
-def artifacts(job_id: str) -> Call[list[Artifact]]:
+def artifacts(job_id: str) -> APICall[list[Artifact]]:
     """Return the call that lists the files of a job."""
 
     def read(response: httpx.Response) -> list[Artifact]:
         return [Artifact.from_json(item) for item in _object(response)["artifacts"]]
 
-    return Call("GET", _job_path(job_id) + "/artifacts", read)
+    return APICall("GET", _job_path(job_id) + "/artifacts", read)
 
 
-def profile(job_id: str) -> Call[dict[str, Any]]:
+def profile(job_id: str) -> APICall[dict[str, Any]]:
     """Return the call that reads a job's profile.json."""
-    return Call("GET", _job_path(job_id) + "/profile", _object)
+    return APICall("GET", _job_path(job_id) + "/profile", _object)
 
 
-def create_token(name: str, role: str, seconds: int) -> Call[Token]:
+def create_token(name: str, role: str, seconds: int) -> APICall[Token]:
     """Return the call that creates a token."""
 
     def read(response: httpx.Response) -> Token:
@@ -159,28 +159,28 @@ def create_token(name: str, role: str, seconds: int) -> Call[Token]:
         return Token.from_json(value["about"], value["token"])
 
     content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
-    return Call("POST", "/v1/tokens", read, headers=_JSON, content=content)
+    return APICall("POST", "/v1/tokens", read, headers=_JSON, content=content)
 
 
-def tokens() -> Call[list[Token]]:
+def tokens() -> APICall[list[Token]]:
     """Return the call that lists the tokens."""
 
     def read(response: httpx.Response) -> list[Token]:
         return [Token.from_json(item) for item in _object(response)["tokens"]]
 
-    return Call("GET", "/v1/tokens", read)
+    return APICall("GET", "/v1/tokens", read)
 
 
-def revoke_token(token_id: str) -> Call[None]:
+def revoke_token(token_id: str) -> APICall[None]:
     """Return the call that revokes a token."""
     if not _ID.fullmatch(token_id):
         raise NotFound(f"there is no token {token_id[:100]!r}")
-    return Call("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
+    return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
 
-def ready() -> Call[None]:
+def ready() -> APICall[None]:
     """Return the call that checks that the service is ready."""
-    return Call("GET", "/readyz", lambda response: None)
+    return APICall("GET", "/readyz", lambda response: None)
 
 
 def events_path(job_id: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import httpx
 
 from . import calls
-from .calls import Call, Spec
+from .calls import APICall, Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
 from .location import PathLike
@@ -217,7 +217,7 @@ class ClientBase:
             return download.finish()
 
     async def _send(
-        self, call: Call[T], tries: int | None = None, deadline: WaitDeadline | None = None
+        self, call: APICall[T], tries: int | None = None, deadline: WaitDeadline | None = None
     ) -> T:
         retries = RetryPolicy(self.url, self._retries if tries is None else tries)
         while True:

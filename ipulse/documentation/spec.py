@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, Model
+from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
 from ipulse.spec.example import example_path
 from ipulse_core.limits import TRIMMED
@@ -49,7 +49,7 @@ def spec_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _models(model: type[Model], path: str) -> Iterator[tuple[str, type[Model]]]:
+def _models(model: type[StrictModel], path: str) -> Iterator[tuple[str, type[StrictModel]]]:
     """Yields a model and those in its fields, each with its path in a spec."""
     yield path, model
     for name, field in model.model_fields.items():
@@ -57,9 +57,9 @@ def _models(model: type[Model], path: str) -> Iterator[tuple[str, type[Model]]]:
             yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."))
 
 
-def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[Model], bool]]:
+def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[StrictModel], bool]]:
     """Returns the models in a type, and whether they are items of a list."""
-    if isinstance(hint, type) and issubclass(hint, Model):
+    if isinstance(hint, type) and issubclass(hint, StrictModel):
         return [(hint, is_item)]
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -70,13 +70,13 @@ def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[Model], bool
     return []
 
 
-def _tag(model: type[Model]) -> str:
+def _tag(model: type[StrictModel]) -> str:
     """Returns the field that selects a class among others, and its value."""
     name = "kind" if "kind" in model.model_fields else "name"
     return f"{name}: {get_args(model.model_fields[name].annotation)[0]}"
 
 
-def _section(path: str, tag: str, model: type[Model]) -> str:
+def _section(path: str, tag: str, model: type[StrictModel]) -> str:
     title = f"`{path}`" if path else "The document"
     title += f" with `{tag}`" if tag else ""
     rows = [
@@ -123,7 +123,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "*required*"
     default = field.default
-    if isinstance(default, Model):
+    if isinstance(default, StrictModel):
         tag = getattr(default, "kind", None)
         return f"`{tag}` with its defaults" if tag else "its defaults"
     return f"`{json.dumps(to_jsonable_python(default))}`"
@@ -180,5 +180,5 @@ def _number(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
-def _paragraphs(model: type[Model]) -> str:
+def _paragraphs(model: type[StrictModel]) -> str:
     return "\n".join(line.strip() for line in (model.__doc__ or "").strip().split("\n"))

@@ -6,7 +6,7 @@ A model accepts exactly what its fields say: nothing is coerced and unknown fiel
 
 from pydantic import Field as Field
 
-from .base import Model as Model
+from .base import StrictModel as StrictModel
 from .fields import MAX_INTEGER as MAX_INTEGER
 from .fields import MAX_KEY as MAX_KEY
 from .fields import MAX_TEXT as MAX_TEXT

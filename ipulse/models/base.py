@@ -18,7 +18,7 @@ from ipulse.models.messages import error_of, explained
 from ipulse_core.errors import Problem
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """A frozen object whose fields are checked when it is made.
 
     Override `problems` for rules between fields. It is called once the fields themselves are valid.

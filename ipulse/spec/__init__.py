@@ -10,9 +10,9 @@ from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice
 from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
-from .layers import GrowingCapacity, LeakyReadout, LIFLayer, SpikingReadout
-from .network import Network
-from .optimizers import SGD, Adam, AdamW, GradientClipping, Optimizer
+from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
+from .network import NetworkSpec
+from .optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
 from .recordings import (
     DVSGestureData,
     NMNISTData,
@@ -22,42 +22,41 @@ from .recordings import (
     SSCData,
 )
 from .regularisers import LowerBound, Regulariser, UpperBound
-from .schedules import EarlyStopping, RateSchedule, SecondThresholdRamp
+from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 from .shifts import Shifts
-from .surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
-from .training import SpikeTargets, Training
+from .surrogate import ArcTanSpec, BoxcarSpec, ExponentialSpec, SuperSpikeSpec, Surrogate, TableSpec
+from .training import SpikeTargets, TrainingSpec
 
 __all__ = [
     "MAX_STATE",
     "MAX_SYNAPSES",
-    "SGD",
-    "Adam",
-    "AdamW",
-    "ArcTan",
-    "Boxcar",
+    "AdamSpec",
+    "AdamWSpec",
+    "ArcTanSpec",
+    "BoxcarSpec",
     "CPUDevice",
     "ConnectionType",
     "DVSGestureData",
     "Data",
     "Device",
     "DigitsData",
-    "EarlyStopping",
+    "EarlyStoppingSpec",
     "EmulatorDevice",
     "Encoding",
     "ExperimentSpec",
-    "Exponential",
+    "ExponentialSpec",
     "FrozenNoiseData",
     "GradientClipping",
     "GrowingCapacity",
     "IPUDevice",
     "IPUs",
-    "LIFLayer",
-    "LeakyReadout",
+    "LayerSpec",
+    "LeakyReadoutSpec",
     "LinearLatency",
     "LogLatency",
     "LowerBound",
     "NMNISTData",
-    "Network",
+    "NetworkSpec",
     "NpzData",
     "Optimizer",
     "PoissonData",
@@ -67,16 +66,17 @@ __all__ = [
     "RateSchedule",
     "Recording",
     "Regulariser",
+    "SGDSpec",
     "SHDData",
     "SSCData",
     "SecondThresholdRamp",
     "Shifts",
     "SpikeTargets",
-    "SpikingReadout",
-    "SuperSpike",
+    "SpikingReadoutSpec",
+    "SuperSpikeSpec",
     "Surrogate",
-    "Table",
-    "Training",
+    "TableSpec",
+    "TrainingSpec",
     "UpperBound",
     "YinYangData",
     "parse_spec",

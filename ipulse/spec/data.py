@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, Field, Model, unit
+from ipulse.models import ByKind, Field, StrictModel, unit
 
 from .encoding import Encoding, LogLatency
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
@@ -10,7 +10,7 @@ from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
 from .shifts import Shifts
 
 
-class DigitsData(Model):
+class DigitsData(StrictModel):
     """The 1,797 scanned 8x8 digits of scikit-learn, encoded as spikes."""
 
     kind: Literal["digits"] = Field(default="digits", description="Data set.")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
-from ipulse.models import Field, ListOf, Model, Text, TextByKey, unit
+from ipulse.models import Field, ListOf, StrictModel, Text, TextByKey, unit
 from ipulse_core.errors import Problem
 
 from . import poplar_options
@@ -21,7 +21,7 @@ CONNECTION = (
 )
 
 
-class CPUDevice(Model):
+class CPUDevice(StrictModel):
     """The C++ LIF kernels in TensorFlow."""
 
     kind: Literal["cpu"] = Field(default="cpu", description="Device.")
@@ -44,7 +44,7 @@ class CPUDevice(Model):
     )
 
 
-class IPUs(Model):
+class IPUs(StrictModel):
     """Fields of emulated and real IPUs."""
 
     ipus: int = Field(

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from ipulse.models import Field, Model, unit
+from ipulse.models import Field, StrictModel, unit
 
 
-class LogLatency(Model):
+class LogLatency(StrictModel):
     """One spike per value, at t = tau_eff ln(x / (x - threshold)); none where x <= threshold.
 
     This is the charging time of a leaky integrator under constant current.
@@ -27,13 +27,13 @@ class LogLatency(Model):
     )
 
 
-class LinearLatency(Model):
+class LinearLatency(StrictModel):
     """One spike per value, at t = (1 - x) T of a sample of duration T; none where x is 0."""
 
     kind: Literal["linear_latency"] = Field(default="linear_latency", description="Encoding.")
 
 
-class RateCode(Model):
+class RateCode(StrictModel):
     """A spike in each step with probability x max_rate, drawn once for the whole experiment."""
 
     kind: Literal["rate"] = Field(default="rate", description="Encoding.")
@@ -48,7 +48,7 @@ class RateCode(Model):
     )
 
 
-class PopulationCode(Model):
+class PopulationCode(StrictModel):
     """Several channels per value, each with a Gaussian receptive field.
 
     Field i of P has its centre at i / (P - 1), activation a = exp(-(x - centre)^2 / (2 sigma^2))

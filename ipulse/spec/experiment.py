@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from ipulse.models import ByKind, ExactInteger, Field, Model, TextByKey, validate
+from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.derived_values import (
     class_count,
     input_channels,
@@ -20,8 +20,8 @@ from ipulse_core.limits import TRIMMED
 
 from .data import Data, DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
-from .network import Network
-from .training import SPIKE_LOSSES, Training
+from .network import NetworkSpec
+from .training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
@@ -38,13 +38,13 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class ExperimentSpec(Model):
+class ExperimentSpec(StrictModel):
     """One experiment: data, network, training and device, with a seed that fixes all of it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     version: Annotated[Literal[1], ExactInteger] = Field(description="Version of this schema.")
-    network: Network = Field(description="The network to train.")
+    network: NetworkSpec = Field(description="The network to train.")
     name: str = Field(
         default="experiment",
         max_length=128,
@@ -62,7 +62,9 @@ class ExperimentSpec(Model):
     data: Annotated[Data, ByKind(default="digits")] = Field(
         default=DigitsData(), description="The data set to learn."
     )
-    training: Training = Field(default=Training(), description="How the network is trained.")
+    training: TrainingSpec = Field(
+        default=TrainingSpec(), description="How the network is trained."
+    )
     device: Annotated[Device, ByKind(default="cpu")] = Field(
         default=CPUDevice(), description="The device to run on."
     )

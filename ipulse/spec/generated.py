@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from ipulse.models import Field, Model, unit
+from ipulse.models import Field, StrictModel, unit
 from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
 
@@ -11,7 +11,7 @@ MAX_SPIKES = 2**27  # in a data set: half a gigabyte
 MAX_TERMS = 2**32  # random numbers or sines to generate a data set: some minutes
 
 
-class Generated(Model):
+class Generated(StrictModel):
     """Fields of a data set that is generated from a seed."""
 
     kind: str = ""
@@ -76,7 +76,7 @@ class RandmanData(Generated):
         yield from _too_much(sines, MAX_TERMS, "sines", "samples_per_class")
 
 
-class YinYangData(Model):
+class YinYangData(StrictModel):
     """Points in a yin-yang sign, classified as yin, yang or dot; 5,000 training samples.
 
     A point is (x, y, 1 - x, 1 - y). Each value v is one spike at first_ms + v span_ms.

@@ -6,7 +6,7 @@ A constant of a layer is one number for all neurons or a list with one number pe
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
-from ipulse.models import ByShape, Field, ListOf, Model
+from ipulse.models import ByShape, Field, ListOf, StrictModel
 from ipulse_core.derived_values import first_capacity
 from ipulse_core.errors import Problem
 
@@ -20,7 +20,7 @@ SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
 PerNeuron = Annotated[T | Annotated[ListOf[T], Field(max_length=MAX_NEURONS)], ByShape()]
 
 
-class GrowingCapacity(Model):
+class GrowingCapacity(StrictModel):
     """A capacity that grows between two training steps whenever spikes were dropped."""
 
     grow: Neurons = Field(description="Initial capacity: slots per sample and step.")
@@ -34,11 +34,11 @@ class GrowingCapacity(Model):
             yield Problem("/most", "inconsistent", f"must not be below grow ({self.grow})")
 
 
-class _Sized(Model):
+class _Sized(StrictModel):
     neurons: Neurons = Field(description="Neurons in the layer.")
 
 
-class _Integrator(Model):
+class _Integrator(StrictModel):
     """Fields of every layer."""
 
     decay: PerNeuron[Decay] = Field(
@@ -103,7 +103,7 @@ class _Spiking(_Integrator):
             yield Problem("/policy", "inconsistent", detail)
 
 
-class LIFLayer(_Spiking, _Sized):
+class LayerSpec(_Spiking, _Sized):
     """One hidden layer of leaky integrate-and-fire neurons."""
 
     def problems(self) -> Iterator[Problem]:
@@ -111,7 +111,7 @@ class LIFLayer(_Spiking, _Sized):
         yield from self.problems_of_size(self.neurons)
 
 
-class LeakyReadout(_Integrator):
+class LeakyReadoutSpec(_Integrator):
     """Leaky integrators without spikes, one per class."""
 
     kind: Literal["leaky"] = Field(default="leaky", description="Readout.")
@@ -121,7 +121,7 @@ class LeakyReadout(_Integrator):
         yield from _wrong_lengths(self, ("decay", "synapse_decay"), neurons)
 
 
-class SpikingReadout(_Spiking):
+class SpikingReadoutSpec(_Spiking):
     """LIF neurons, one per class, whose spikes are counted."""
 
     kind: Literal["spiking"] = Field(default="spiking", description="Readout.")
@@ -139,7 +139,7 @@ class SpikingReadout(_Spiking):
             )
 
 
-Readout = LeakyReadout | SpikingReadout
+Readout = LeakyReadoutSpec | SpikingReadoutSpec
 
 
 def _wrong_lengths(layer: Any, names: tuple[str, ...], neurons: int) -> Iterator[Problem]:

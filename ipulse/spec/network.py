@@ -3,27 +3,27 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, ListOf, Model, few
+from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Problem
 
-from .layers import LeakyReadout, LIFLayer, Readout
-from .surrogate import SuperSpike, Surrogate
+from .layers import LayerSpec, LeakyReadoutSpec, Readout
+from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
 
 
-class Network(Model):
+class NetworkSpec(StrictModel):
     """LIF layers and a readout."""
 
     layers: Annotated[
-        ListOf[LIFLayer], Field(min_length=1, max_length=MAX_LAYERS), few(MAX_LAYERS)
+        ListOf[LayerSpec], Field(min_length=1, max_length=MAX_LAYERS), few(MAX_LAYERS)
     ] = Field(description="The hidden layers, input side first.")
     readout: Annotated[Readout, ByKind(default="leaky")] = Field(
-        default=LeakyReadout(), description="The output layer."
+        default=LeakyReadoutSpec(), description="The output layer."
     )
     surrogate: Annotated[Surrogate, ByKind(default="superspike", tag="name")] = Field(
-        default=SuperSpike(), description="The surrogate gradient."
+        default=SuperSpikeSpec(), description="The surrogate gradient."
     )
     reset: Literal["zero", "subtract", "none"] = Field(
         default="zero",

@@ -7,11 +7,11 @@ lr the learning rate of the step, and t the number of the step, from 1.
 from collections.abc import Iterator
 from typing import Literal
 
-from ipulse.models import Field, Model
+from ipulse.models import Field, StrictModel
 from ipulse_core.errors import Problem
 
 
-class SGD(Model):
+class SGDSpec(StrictModel):
     """Stochastic gradient descent: a = momentum a + g; w -= lr a.
 
     With nesterov: w -= lr (g + momentum a).
@@ -32,7 +32,7 @@ class SGD(Model):
             yield Problem("/nesterov", "inconsistent", "needs a momentum above 0")
 
 
-class _Moments(Model):
+class _Moments(StrictModel):
     """Fields of Adam and AdamW."""
 
     learning_rate: float = Field(default=2e-3, gt=0.0, le=10.0, description="Step size.")
@@ -47,13 +47,13 @@ class _Moments(Model):
     )
 
 
-class Adam(_Moments):
+class AdamSpec(_Moments):
     """Adam with bias correction."""
 
     kind: Literal["adam"] = Field(default="adam", description="Optimizer.")
 
 
-class AdamW(_Moments):
+class AdamWSpec(_Moments):
     """Adam with decoupled weight decay.
 
     Before Adam's step w -= lr weight_decay w, for matrices only.
@@ -68,10 +68,10 @@ class AdamW(_Moments):
     )
 
 
-Optimizer = Adam | AdamW | SGD
+Optimizer = AdamSpec | AdamWSpec | SGDSpec
 
 
-class GradientClipping(Model):
+class GradientClipping(StrictModel):
     """Bounds of the gradient, by value first and then by norm."""
 
     value: float | None = Field(

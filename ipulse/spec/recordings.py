@@ -6,7 +6,7 @@ A spec names one by a plain name, never by a path. docs/reference/data.md descri
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, Model, unit
+from ipulse.models import ByKind, ExactInteger, Field, StrictModel, unit
 from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
 
@@ -20,7 +20,7 @@ CAPACITY = (
 )
 
 
-class NpzData(Model):
+class NpzData(StrictModel):
     """Your own spikes or values, in NAME.npz; docs/reference/data.md describes its arrays."""
 
     name: DataName = Field(description="Name of the file without .npz.")
@@ -65,7 +65,7 @@ class NpzData(Model):
             yield Problem("/channels", "too_large", detail)
 
 
-class Recording(Model):
+class Recording(StrictModel):
     """Fields of a published data set, read from the files in which it is published."""
 
     kind: str = ""

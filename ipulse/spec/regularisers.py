@@ -5,12 +5,12 @@ c is the number of spikes of a neuron in a sample. The penalty is added to the l
 
 from typing import Annotated, Literal
 
-from ipulse.models import ExactInteger, Field, ListOf, Model
+from ipulse.models import ExactInteger, Field, ListOf, StrictModel
 
 LayerNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
-class _Bound(Model):
+class _Bound(StrictModel):
     layers: Annotated[ListOf[LayerNumber], Field(min_length=1, max_length=16)] | None = Field(
         default=None, description="Numbers of the hidden layers, from 1; null: all."
     )

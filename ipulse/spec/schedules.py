@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from ipulse.models import Field, Model
+from ipulse.models import Field, StrictModel
 
 
-class RateSchedule(Model):
+class RateSchedule(StrictModel):
     """How the learning rate changes from step to step."""
 
     shape: Literal["constant", "cosine"] = Field(
@@ -26,7 +26,7 @@ class RateSchedule(Model):
     )
 
 
-class SecondThresholdRamp(Model):
+class SecondThresholdRamp(StrictModel):
     """How the second thresholds of all layers that have one rise to the layer's value.
 
     Few neurons of an untrained network spike; a low second threshold lets gradient flow through
@@ -52,7 +52,7 @@ class SecondThresholdRamp(Model):
     )
 
 
-class EarlyStopping(Model):
+class EarlyStoppingSpec(StrictModel):
     """Ends training when a metric has not improved for some epochs."""
 
     metric: Literal["test_loss", "test_accuracy", "loss", "accuracy"] = Field(

@@ -1,9 +1,9 @@
 """Shifted copies of the training images."""
 
-from ipulse.models import Field, Model, unit
+from ipulse.models import Field, StrictModel, unit
 
 
-class Shifts(Model):
+class Shifts(StrictModel):
     """Copies of every training image, each shifted by a part of a pixel or more.
 
     Shifts along rows and along columns are drawn independently and uniformly from

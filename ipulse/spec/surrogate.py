@@ -6,24 +6,24 @@ classes are selected by `name`.
 
 from typing import Annotated, Literal
 
-from ipulse.models import Field, ListOf, Model
+from ipulse.models import Field, ListOf, StrictModel
 
 
-class SuperSpike(Model):
+class SuperSpikeSpec(StrictModel):
     """1 / (slope |x| + 1)^2, the derivative of a fast sigmoid."""
 
     name: Literal["superspike"] = Field(default="superspike", description="Shape.")
     slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-class ArcTan(Model):
+class ArcTanSpec(StrictModel):
     """1 / ((slope x)^2 + 1), the derivative of an arctangent."""
 
     name: Literal["arctan"] = Field(default="arctan", description="Shape.")
     slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-class Boxcar(Model):
+class BoxcarSpec(StrictModel):
     """1 where |x| < half_width, else 0."""
 
     name: Literal["boxcar"] = Field(default="boxcar", description="Shape.")
@@ -35,14 +35,14 @@ class Boxcar(Model):
     )
 
 
-class Exponential(Model):
+class ExponentialSpec(StrictModel):
     """exp(-slope |x|)."""
 
     name: Literal["exponential"] = Field(default="exponential", description="Shape.")
     slope: float = Field(default=10.0, gt=0.0, le=1e4, description="Steepness of the surrogate.")
 
 
-class Table(Model):
+class TableSpec(StrictModel):
     """Your own shape: linear interpolation between values, 0 beyond the width."""
 
     values: ListOf[Annotated[float, Field(ge=-1e6, le=1e6)]] = Field(
@@ -56,4 +56,4 @@ class Table(Model):
     name: Literal["table"] = Field(default="table", description="Shape.")
 
 
-Surrogate = SuperSpike | ArcTan | Boxcar | Exponential | Table
+Surrogate = SuperSpikeSpec | ArcTanSpec | BoxcarSpec | ExponentialSpec | TableSpec

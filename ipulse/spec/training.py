@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, Field, ListOf, Model, few
+from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 
-from .optimizers import Adam, GradientClipping, Optimizer
+from .optimizers import AdamSpec, GradientClipping, Optimizer
 from .regularisers import Regulariser
-from .schedules import EarlyStopping, RateSchedule, SecondThresholdRamp
+from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 
 MAX_REGULARISERS = 16
 
@@ -22,7 +22,7 @@ Loss = Literal[
 SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse")
 
 
-class SpikeTargets(Model):
+class SpikeTargets(StrictModel):
     """Target spike counts of the readout neurons in a sample."""
 
     right: float = Field(
@@ -36,7 +36,7 @@ class SpikeTargets(Model):
             yield Problem("/wrong", "inconsistent", f"must be below right ({self.right:g})")
 
 
-class Training(Model):
+class TrainingSpec(StrictModel):
     """How the network is trained."""
 
     epochs: int = Field(
@@ -44,7 +44,7 @@ class Training(Model):
     )
     batch_size: int = Field(default=64, ge=1, le=65_536, description="Samples per step.")
     optimizer: Annotated[Optimizer, ByKind(default="adam")] = Field(
-        default=Adam(), description="The optimizer."
+        default=AdamSpec(), description="The optimizer."
     )
     schedule: RateSchedule = Field(
         default=RateSchedule(), description="Schedule of the learning rate."
@@ -72,7 +72,7 @@ class Training(Model):
     second_threshold_ramp: SecondThresholdRamp | None = Field(
         default=None, description="How second thresholds rise over the epochs; null: constant."
     )
-    early_stopping: EarlyStopping | None = Field(
+    early_stopping: EarlyStoppingSpec | None = Field(
         default=None, description="When to end before the last epoch; null: never."
     )
     checkpoint_epochs: int = Field(

@@ -18,26 +18,26 @@ from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from ipulse.models import MAX_INTEGER, MAX_KEY, MAX_TEXT, PRINTABLE, Model
+from ipulse.models import MAX_INTEGER, MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
 from ipulse.spec import (
     MAX_STATE,
     MAX_SYNAPSES,
-    SGD,
     CPUDevice,
     EmulatorDevice,
     ExperimentSpec,
     FrozenNoiseData,
     GrowingCapacity,
     IPUDevice,
-    LeakyReadout,
-    LIFLayer,
-    Network,
+    LayerSpec,
+    LeakyReadoutSpec,
+    NetworkSpec,
     NpzData,
     PoissonData,
     RandmanData,
+    SGDSpec,
     SpikeTargets,
-    SpikingReadout,
-    Training,
+    SpikingReadoutSpec,
+    TrainingSpec,
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
@@ -113,7 +113,7 @@ def limits_of(metadata: Iterable[Any]) -> dict[str, Any]:
 
 
 def is_model(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, Model)
+    return isinstance(hint, type) and issubclass(hint, StrictModel)
 
 
 def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
@@ -130,7 +130,7 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     if hint in (EmulatorDevice, IPUDevice):
         return values(hint, **IPUS)
     if is_model(hint) or dataclasses.is_dataclass(hint):
-        return layers() if hint is LIFLayer else values(hint)
+        return layers() if hint is LayerSpec else values(hint)
     if origin in (Union, UnionType):
         return st.one_of(*(of_type(member, limits) for member in arguments))
     if origin is Literal:
@@ -197,9 +197,9 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 
 
-def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LIFLayer]:
+def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LayerSpec]:
     """Any valid layer: what binds its fields together holds too."""
-    sized = values(LIFLayer, neurons=st.integers(1, most_neurons))
+    sized = values(LayerSpec, neurons=st.integers(1, most_neurons))
     return sized.map(lambda layer: fitted(layer, layer.neurons))
 
 
@@ -212,7 +212,7 @@ def fitted(layer: Any, neurons: int) -> Any:
             few = neurons <= MOST_LISTED and value
             changes[name] = (value * neurons)[:neurons] if few else max(value, default=0.5)
     layer = replace(layer, **changes)
-    if isinstance(layer, LeakyReadout):
+    if isinstance(layer, LeakyReadoutSpec):
         return layer
     changes = {}
     if layer.second_threshold is not None:
@@ -256,21 +256,21 @@ def specs(draw: Any) -> ExperimentSpec:
 
 @cache  # putting a strategy together takes longer than drawing from it
 def _sound_specs() -> st.SearchStrategy[ExperimentSpec]:
-    return values(ExperimentSpec, network=values(Network, layers=_stacks()))
+    return values(ExperimentSpec, network=values(NetworkSpec, layers=_stacks()))
 
 
-def _stacks() -> st.SearchStrategy[tuple[LIFLayer, ...]]:
+def _stacks() -> st.SearchStrategy[tuple[LayerSpec, ...]]:
     return st.lists(layers(), min_size=1, max_size=2).map(tuple)
 
 
-def _fit_readout(spec: ExperimentSpec) -> Network:
+def _fit_readout(spec: ExperimentSpec) -> NetworkSpec:
     readout = fitted(spec.network.readout, class_count(spec.data))
-    if isinstance(readout, SpikingReadout):  # fewer slots than classes are refused
+    if isinstance(readout, SpikingReadoutSpec):  # fewer slots than classes are refused
         readout = replace(readout, capacity=None, policy="index")
     return replace(spec.network, readout=readout)
 
 
-def _fit_network(network: Network) -> Network:
+def _fit_network(network: NetworkSpec) -> NetworkSpec:
     trainable = tuple(dict.fromkeys(network.trainable))
     if all(layer.synapse_decay is None for layer in (*network.layers, network.readout)):
         trainable = tuple(name for name in trainable if name != "synapse_decay")
@@ -302,9 +302,9 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     return replace(spec, network=network, device=device)
 
 
-def _fit_training(spec: ExperimentSpec) -> Training:
+def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
     training, network = spec.training, spec.network
-    spikes = isinstance(network.readout, SpikingReadout)
+    spikes = isinstance(network.readout, SpikingReadoutSpec)
     loss = training.loss
     if spikes != loss.startswith("spike_count"):
         loss = "spike_count_mse" if spikes else "step_cross_entropy"
@@ -319,7 +319,7 @@ def _fit_training(spec: ExperimentSpec) -> Training:
         for bound in training.regularisers
     )
     optimizer = training.optimizer
-    if isinstance(optimizer, SGD) and optimizer.momentum == 0:
+    if isinstance(optimizer, SGDSpec) and optimizer.momentum == 0:
         optimizer = replace(optimizer, nesterov=False)
     return replace(
         training,
@@ -333,7 +333,7 @@ def _fit_training(spec: ExperimentSpec) -> Training:
     )
 
 
-def _fit_synapses(spec: ExperimentSpec) -> Network:
+def _fit_synapses(spec: ExperimentSpec) -> NetworkSpec:
     sizes = [
         input_channels(spec.data),
         *(layer.neurons for layer in spec.network.layers),

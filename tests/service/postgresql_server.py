@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ipulse_service.selftest.postgresql import USER, Server
+from ipulse_service.selftest.postgresql import USER, PostgreSQLServer
 
 
-class PostgreSQLServer(Server):
+class PostgreSQLServer(PostgreSQLServer):
     """Runs while its context is open; what it kept is gone afterwards."""
 
     def __init__(self, programs: Path, is_durable: bool = False) -> None:

@@ -20,7 +20,7 @@ LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check; `detail` describes it, or says what to do."""
 
     name: str
@@ -42,8 +42,8 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
     return Exit.OK if fine else Exit.OTHER
 
 
-def _examine(at: Address) -> Iterator[Finding]:
-    yield Finding("ipulse", True, f"{__version__} on Python {platform.python_version()}")
+def _examine(at: Address) -> Iterator[CheckResult]:
+    yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
     yield _check("redis-server", lambda: str(find_redis_server()))
     home = Path(at.home or os.environ.get("IPULSE_HOME") or "~/.local/state/ipulse").expanduser()
@@ -52,33 +52,35 @@ def _examine(at: Address) -> Iterator[Finding]:
     yield _check("service", lambda: _ask_service(at))
 
 
-def _compiler() -> Finding:
+def _compiler() -> CheckResult:
     for name in ("g++", "clang++", "c++"):
         path = shutil.which(name)
         if path:
-            return Finding("C++ compiler", True, path)
+            return CheckResult("C++ compiler", True, path)
     hint = "none found, and the kernels need one: sudo apt-get install g++"
-    return Finding("C++ compiler", False, hint)
+    return CheckResult("C++ compiler", False, hint)
 
 
-def _home(home: Path) -> Finding:
+def _home(home: Path) -> CheckResult:
     if not home.exists():
-        return Finding("home", True, f"{home} does not exist yet; `ipulse up` creates it")
+        return CheckResult("home", True, f"{home} does not exist yet; `ipulse up` creates it")
     mode = home.stat().st_mode & 0o777
     if mode & 0o077:
         hint = f"other users can read {home} (mode {mode:03o}): chmod 700 {home}"
-        return Finding("home", False, hint)
-    return Finding("home", True, f"{home}, mode {mode:03o}")
+        return CheckResult("home", False, hint)
+    return CheckResult("home", True, f"{home}, mode {mode:03o}")
 
 
-def _disk(home: Path) -> Finding:
+def _disk(home: Path) -> CheckResult:
     place = home
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
     detail = f"{free / 2**30:.1f} GiB free at {place}"
     is_enough = free >= LEAST_BYTES
-    return Finding("disk", is_enough, detail if is_enough else f"only {detail}, 1 GiB is needed")
+    return CheckResult(
+        "disk", is_enough, detail if is_enough else f"only {detail}, 1 GiB is needed"
+    )
 
 
 def _ask_service(at: Address) -> str:
@@ -88,8 +90,8 @@ def _ask_service(at: Address) -> str:
         return f"{client.url} is ready and accepts the token"
 
 
-def _check(name: str, examine: Callable[[], str]) -> Finding:
+def _check(name: str, examine: Callable[[], str]) -> CheckResult:
     try:
-        return Finding(name, True, examine())
+        return CheckResult(name, True, examine())
     except IPUlseError as error:
-        return Finding(name, False, error.message)
+        return CheckResult(name, False, error.message)

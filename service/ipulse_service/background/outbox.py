@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs, outbox
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.wake_up import WakeUp
 
 _PROMISE = insert(outbox)
@@ -25,7 +25,7 @@ _PROMISE_UNLESS_GONE = (
 )
 
 
-def add(transaction: Transaction, job: Job) -> None:
+def add(transaction: Transaction, job: JobRow) -> None:
     """Promises a wake-up for a job, in the transaction that queues and has locked it."""
     promised = transaction.connection.execute(_PROMISE, {"job_pk": job.pk})
     key = promised.inserted_primary_key
@@ -33,7 +33,7 @@ def add(transaction: Transaction, job: Job) -> None:
     transaction.wake_ups[key.pk] = WakeUp(job.id, job.device)
 
 
-def add_unless_gone(transaction: Transaction, job: Job) -> None:
+def add_unless_gone(transaction: Transaction, job: JobRow) -> None:
     """Promises a wake-up for a job that is not locked, unless it was deleted meanwhile."""
     promised = transaction.connection.execute(_PROMISE_UNLESS_GONE, {"of_job": job.pk})
     key = promised.scalar_one_or_none()

@@ -19,7 +19,7 @@ _FORM = re.compile(r"ipulse_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True)
-class Token:
+class IssuedToken:
     """A token without its secret. Times are milliseconds since 1970."""
 
     id: str
@@ -29,17 +29,17 @@ class Token:
     expires_at: int
 
 
-def issue(transaction: Transaction, name: str, role: str, seconds: int) -> tuple[Token, str]:
+def issue(transaction: Transaction, name: str, role: str, seconds: int) -> tuple[IssuedToken, str]:
     """Issues a token. Returns it with its secret text, which cannot be read again."""
     id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     now = transaction.now
-    token = Token(id_, name, role, now, now + seconds * 1000)
+    token = IssuedToken(id_, name, role, now, now + seconds * 1000)
     row = {**vars(token), "sha256": _digest(secret)}
     transaction.connection.execute(insert(tokens).values(row))
     return token, f"{PREFIX}{id_}_{secret}"
 
 
-def find(transaction: Transaction, text: str) -> Token | None:
+def find(transaction: Transaction, text: str) -> IssuedToken | None:
     """Returns the token of a secret text, None if it has expired or was revoked."""
     match = _FORM.fullmatch(text)
     if match is None:
@@ -50,7 +50,7 @@ def find(transaction: Transaction, text: str) -> Token | None:
         return None
     if row.expires_at <= transaction.now:
         return None
-    return Token(row.id, row.name, row.role, row.created_at, row.expires_at)
+    return IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at)
 
 
 def is_good(transaction: Transaction, token_id: str) -> bool:
@@ -60,11 +60,11 @@ def is_good(transaction: Transaction, token_id: str) -> bool:
     return expires_at is not None and expires_at > transaction.now
 
 
-def issued(transaction: Transaction) -> list[Token]:
+def issued(transaction: Transaction) -> list[IssuedToken]:
     """Returns all tokens that were not revoked, the latest first, including expired ones."""
     query = select(tokens).order_by(tokens.c.created_at.desc(), tokens.c.id)
     return [
-        Token(row.id, row.name, row.role, row.created_at, row.expires_at)
+        IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at)
         for row in transaction.connection.execute(query)
     ]
 

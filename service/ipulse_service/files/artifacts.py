@@ -17,7 +17,7 @@ from ipulse_service.db.tables import artifacts, attempts
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 
 Store = Blobs | S3Blobs
@@ -46,7 +46,7 @@ class ArtifactExists(Conflict):
 
 
 @dataclass(frozen=True)
-class Artifact:
+class ArtifactRow:
     """The row of a stored file. Times are milliseconds since 1970."""
 
     id: str
@@ -59,7 +59,7 @@ class Artifact:
     created_at: int
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Artifact:
+    def of(cls, row: Row[Any]) -> ArtifactRow:
         """Makes an artifact of a row."""
         return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
 
@@ -77,7 +77,7 @@ class NewArtifact:
 class StoreResult:
     """The artifact, whether it is new, and the digests of files that it replaced."""
 
-    artifact: Artifact
+    artifact: ArtifactRow
     created: bool
     replaced: list[str]
 
@@ -145,7 +145,7 @@ def add(
         "created_at": transaction.now,
     }
     transaction.connection.execute(_ADD, values)
-    stored = Artifact(
+    stored = ArtifactRow(
         artifact_id,
         described.name,
         described.role,
@@ -177,7 +177,7 @@ def collect(database: Database, blobs: Store) -> int:
     return removed
 
 
-def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
+def get(transaction: Transaction, job: JobRow, artifact_id: str) -> ArtifactRow:
     """Returns an artifact of any attempt of a job. Raises NotFound."""
     row = None
     if _ID.fullmatch(artifact_id):
@@ -185,15 +185,15 @@ def get(transaction: Transaction, job: Job, artifact_id: str) -> Artifact:
         row = transaction.connection.execute(query).one_or_none()
     if row is None:
         raise NotFound("there is no such artifact of that job")
-    return Artifact.of(row)
+    return ArtifactRow.of(row)
 
 
-def official(transaction: Transaction, job: Job) -> list[Artifact]:
+def official(transaction: Transaction, job: JobRow) -> list[ArtifactRow]:
     """Returns the files of the latest attempt so far, which are the job's."""
     query = _SELECTION.where(
         artifacts.c.job_pk == job.pk, attempts.c.number == job.attempt
     ).order_by(artifacts.c.pk)
-    return [Artifact.of(row) for row in transaction.connection.execute(query)]
+    return [ArtifactRow.of(row) for row in transaction.connection.execute(query)]
 
 
 def is_complete(transaction: Transaction, attempt: AttemptRow) -> bool:
@@ -201,10 +201,10 @@ def is_complete(transaction: Transaction, attempt: AttemptRow) -> bool:
     return any(artifact.role == "manifest" for artifact in _of_attempt(transaction, attempt))
 
 
-def latest_checkpoint(transaction: Transaction, job: Job) -> Artifact | None:
+def latest_checkpoint(transaction: Transaction, job: JobRow) -> ArtifactRow | None:
     """Returns the checkpoint from which the next attempt resumes."""
     row = transaction.connection.execute(_LATEST_CHECKPOINT, {"of_job": job.pk}).one_or_none()
-    return None if row is None else Artifact.of(row)
+    return None if row is None else ArtifactRow.of(row)
 
 
 def _blob(sha256: str) -> str:
@@ -223,6 +223,6 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
     return transaction.connection.execute(query).one_or_none() is not None
 
 
-def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[Artifact]:
+def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[ArtifactRow]:
     rows = transaction.connection.execute(_OF_ATTEMPT, {"of_attempt": attempt.pk})
-    return [Artifact.of(row) for row in rows]
+    return [ArtifactRow.of(row) for row in rows]

@@ -13,7 +13,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ipulse_service.files.artifacts import Artifact, Store
+from ipulse_service.files.artifacts import ArtifactRow, Store
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import etags
@@ -54,7 +54,7 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
 
 async def respond(
     request: Request,
-    artifact: Artifact,
+    artifact: ArtifactRow,
     blobs: Store,
     file_threads: FileThreadPool,
     disposition: str,

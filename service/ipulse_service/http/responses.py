@@ -9,7 +9,7 @@ from fastapi import Response
 from ipulse_core.states import JobState
 from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs import JobDetail
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.waiting import Waiting
 
@@ -20,7 +20,7 @@ _IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)
 
 
 def job_detail(
-    response: Response, job: Job, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
+    response: Response, job: JobRow, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
 ) -> JobDetail:
     """Returns a job's model, and sets its ETag and when to ask again."""
     response.headers["etag"] = etags.quoted(job.tag)

@@ -24,7 +24,7 @@ class NoSuchDevice(InvalidInput):
 
 
 @dataclass(frozen=True)
-class Agent:
+class KnownAgent:
     """A registered agent; `seen_at` is in milliseconds since 1970."""
 
     name: str
@@ -57,10 +57,10 @@ def forget_silent(transaction: Transaction) -> None:
     transaction.connection.execute(delete(agents).where(silent))
 
 
-def known(transaction: Transaction) -> list[Agent]:
+def known(transaction: Transaction) -> list[KnownAgent]:
     """Returns the agents that registered in the last week."""
     return [
-        Agent(
+        KnownAgent(
             row.name,
             tuple(json.loads(row.device_kinds)),
             tuple(json.loads(row.quarantined)),
@@ -81,7 +81,7 @@ def are_quarantined(transaction: Transaction, device: str) -> bool:
     return bool(present) and all(device in agent.quarantined for agent in present)
 
 
-def _present(transaction: Transaction, device: str) -> list[Agent]:
+def _present(transaction: Transaction, device: str) -> list[KnownAgent]:
     since = transaction.now - PRESENT_MS
     return [
         agent

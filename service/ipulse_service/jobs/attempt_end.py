@@ -15,10 +15,10 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http.schemas.worker_requests import FinishRequest, ManifestFile
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attempts, leases, worker_reports
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 
-JobAndAttempts = tuple[Job, Sequence[AttemptRow]]
+JobAndAttempts = tuple[JobRow, Sequence[AttemptRow]]
 
 
 def finish_attempt(

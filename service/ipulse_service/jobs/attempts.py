@@ -10,7 +10,7 @@ from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.jobs import leases, queue_order, store
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
@@ -33,7 +33,7 @@ def is_to_stop(transaction: Transaction, attempt: AttemptRow) -> bool:
 
 def finish(
     transaction: Transaction, attempt: AttemptRow, outcome: AttemptOutcome, settings: Settings
-) -> Job:
+) -> JobRow:
     """Ends an attempt with the outcome that its agent reports; a repetition changes nothing.
 
     Raises StaleToken if it ended otherwise, and Incomplete without a manifest.
@@ -50,12 +50,12 @@ def finish(
 
 def conclude(
     transaction: Transaction,
-    job: Job,
+    job: JobRow,
     attempt: AttemptRow,
     outcome: AttemptOutcome,
     settings: Settings,
     silent_ms: int = 0,
-) -> Job:
+) -> JobRow:
     """Ends an attempt and moves its job to a final state or to another attempt.
 
     The wait before another attempt grows with each loss. The time since the last sign of this
@@ -102,7 +102,7 @@ def conclude(
     )
 
 
-def cancel(transaction: Transaction, job: Job) -> Job:
+def cancel(transaction: Transaction, job: JobRow) -> JobRow:
     """Cancels a job: at once if no attempt holds it, otherwise by asking its agent to stop."""
     if job.state.is_terminal or job.state is JobState.CANCELLING:
         return job
@@ -113,7 +113,7 @@ def cancel(transaction: Transaction, job: Job) -> Job:
     return store.move(transaction, job, JobState.CANCELLING, Reason.CANCELLED_BY_USER)
 
 
-def pause(transaction: Transaction, job: Job) -> Job:
+def pause(transaction: Transaction, job: JobRow) -> JobRow:
     """Takes a job out of the queue, or asks its agent to stop at a checkpoint.
 
     Raises IllegalTransition for a job that is being cancelled or is over.
@@ -125,7 +125,7 @@ def pause(transaction: Transaction, job: Job) -> Job:
     return store.move(transaction, job, JobState.PAUSING)
 
 
-def resume(transaction: Transaction, job: Job) -> Job:
+def resume(transaction: Transaction, job: JobRow) -> JobRow:
     """Queues a paused job again; it resumes from its last checkpoint.
 
     A job that is not paused is left unchanged. Raises IllegalTransition for a job that is being
@@ -141,7 +141,7 @@ def resume(transaction: Transaction, job: Job) -> Job:
     return queued
 
 
-def expire(transaction: Transaction) -> list[Job]:
+def expire(transaction: Transaction) -> list[JobRow]:
     """Fails every job that missed its deadline, or asks its agent to stop."""
     late = []
     for job in queue_order.overdue(transaction):
@@ -156,7 +156,7 @@ def expire(transaction: Transaction) -> list[Job]:
     return late
 
 
-def reap(transaction: Transaction, settings: Settings) -> list[Job]:
+def reap(transaction: Transaction, settings: Settings) -> list[JobRow]:
     """Ends every attempt with an expired lease: its worker counts as lost."""
     concluded = []
     for attempt in leases.expired(transaction):
@@ -169,7 +169,7 @@ def reap(transaction: Transaction, settings: Settings) -> list[Job]:
     return concluded
 
 
-def requeue(transaction: Transaction) -> list[Job]:
+def requeue(transaction: Transaction) -> list[JobRow]:
     """Queues every job that has waited long enough for another attempt."""
     queued = []
     for job in queue_order.due(transaction):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
-class Watch:
+class JobWatch:
     """A waiter for a topic: clear it, read the database, then wait, and no change is missed."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class JobNotifier:
     """Passes commits of any thread on to the coroutines that wait for them."""
 
     def __init__(self) -> None:
-        self._watches: dict[str, set[Watch]] = {}
+        self._watches: dict[str, set[JobWatch]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self.stopping = False
 
@@ -68,9 +68,9 @@ class JobNotifier:
         return topic in self._watches
 
     @contextmanager
-    def watch(self, topic: str) -> Iterator[Watch]:
+    def watch(self, topic: str) -> Iterator[JobWatch]:
         """Registers a waiter for a topic while the block runs."""
-        watch = Watch()
+        watch = JobWatch()
         self._watches.setdefault(topic, set()).add(watch)
         try:
             yield watch

@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 from ipulse_core.errors import Conflict
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import artifacts, attempts, events, idempotency_keys, jobs, outbox
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 
 
 class NotOver(Conflict):
@@ -16,7 +16,7 @@ class NotOver(Conflict):
     code = "not_over"
 
 
-def delete_job(transaction: Transaction, job: Job) -> set[str]:
+def delete_job(transaction: Transaction, job: JobRow) -> set[str]:
     """Deletes all rows of a locked job and returns the digests of its files.
 
     Other jobs may share these files. Raises NotOver for a job that has not ended.

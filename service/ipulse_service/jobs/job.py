@@ -9,7 +9,7 @@ from ipulse_core.states import JobState, Reason
 from ipulse_service.db.tables import jobs
 
 
-class Job(NamedTuple):
+class JobRow(NamedTuple):
     """A job's row. Times are milliseconds since 1970; JSON is text."""
 
     pk: int
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     version: int
 
     @classmethod
-    def of(cls, row: Sequence[Any]) -> Job:
+    def of(cls, row: Sequence[Any]) -> JobRow:
         """Makes a job of a row of COLUMNS."""
         pk, job_id, name, state, reason, *rest = row
         return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
@@ -58,4 +58,4 @@ class Job(NamedTuple):
         return f"{self.version}-{self.updated_at:x}"
 
 
-COLUMNS = tuple(jobs.c[name] for name in Job._fields)
+COLUMNS = tuple(jobs.c[name] for name in JobRow._fields)

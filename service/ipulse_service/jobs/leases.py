@@ -18,7 +18,7 @@ from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs import queue_order, store
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
 
@@ -79,7 +79,7 @@ _WRITE = update(attempts).where(
 class Claim:
     """A new attempt, its job, and the fencing token, which only its agent receives."""
 
-    job: Job
+    job: JobRow
     attempt: AttemptRow
     fence: str
 

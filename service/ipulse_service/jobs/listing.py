@@ -10,14 +10,14 @@ from sqlalchemy import Select, bindparam, select
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.filters import JobFilter
-from ipulse_service.jobs.job import COLUMNS, Job
+from ipulse_service.jobs.job import COLUMNS, JobRow
 
 EXAMINED = 10_000  # specs that one page may examine
 
 
 def page(
     transaction: Transaction, before: int | None, limit: int, wanted: JobFilter
-) -> tuple[list[Job], int | None]:
+) -> tuple[list[JobRow], int | None]:
     """Returns at most `limit` jobs that pass a filter, newest first and older than `before`.
 
     The second value is `before` of the next page, None after the last. A page examines the specs
@@ -31,7 +31,7 @@ def page(
         if end is not None:
             query = query.where(jobs.c.pk > end)
     bounds = {"at_most": limit + 1, "before": before}
-    found = [Job.of(row) for row in transaction.connection.execute(query, bounds)]
+    found = [JobRow.of(row) for row in transaction.connection.execute(query, bounds)]
     if len(found) > limit:
         return found[:limit], found[limit - 1].pk
     return found, None if end is None else end + 1

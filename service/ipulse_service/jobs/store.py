@@ -17,7 +17,7 @@ from ipulse_core.states import ACTIVE, JobState, Reason, check_transition
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events
-from ipulse_service.jobs.job import COLUMNS, Job
+from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def add(
     text: str,
     sha256: str,
     options: SchedulingOptions,
-) -> Job:
+) -> JobRow:
     """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
     values = {
@@ -91,12 +91,12 @@ def add(
         **asdict(options),
         "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
-    job = Job.of(transaction.connection.execute(_ADD, values).one())
+    job = JobRow.of(transaction.connection.execute(_ADD, values).one())
     events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
     return job
 
 
-def get(transaction: Transaction, job_id: str) -> Job:
+def get(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job; a writing transaction locks it until it ends. Raises NotFound."""
     row = None
     if _ID.fullmatch(job_id):
@@ -104,46 +104,46 @@ def get(transaction: Transaction, job_id: str) -> Job:
         row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
-    return Job.of(row)
+    return JobRow.of(row)
 
 
-def peek(transaction: Transaction, job_id: str) -> Job:
+def peek(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job without a lock, so that it may change at once. Raises NotFound."""
     row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such job")
-    return Job.of(row)
+    return JobRow.of(row)
 
 
-def get_by_pk(transaction: Transaction, pk: int) -> Job:
+def get_by_pk(transaction: Transaction, pk: int) -> JobRow:
     """Returns the job; a writing transaction locks it until it ends."""
     query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
-    return Job.of(transaction.connection.execute(query, {"job_pk": pk}).one())
+    return JobRow.of(transaction.connection.execute(query, {"job_pk": pk}).one())
 
 
-def find_by_pk(transaction: Transaction, pk: int) -> Job | None:
+def find_by_pk(transaction: Transaction, pk: int) -> JobRow | None:
     """Returns the job like `get_by_pk`, or None if it was deleted."""
     query = _HOLD_BY_PK if transaction.is_writing else _BY_PK
     row = transaction.connection.execute(query, {"job_pk": pk}).one_or_none()
-    return None if row is None else Job.of(row)
+    return None if row is None else JobRow.of(row)
 
 
-def lock_or_skip(transaction: Transaction, pk: int) -> Job | None:
+def lock_or_skip(transaction: Transaction, pk: int) -> JobRow | None:
     """Returns the job, locked, or None while another transaction has locked it."""
     this = select(*COLUMNS).where(jobs.c.pk == pk)
     query = this.with_for_update(skip_locked=True, key_share=True)
     row = transaction.connection.execute(query).one_or_none()
-    return None if row is None else Job.of(row)
+    return None if row is None else JobRow.of(row)
 
 
 def move(
     transaction: Transaction,
-    job: Job,
+    job: JobRow,
     after: JobState,
     reason: Reason | None = None,
     message: str = "",
     **columns: Any,
-) -> Job:
+) -> JobRow:
     """Changes a job's state and stores the event.
 
     Raises IllegalTransition, or Conflict when the row changed since `job` was read.
@@ -156,11 +156,11 @@ def move(
 
 def transition(
     transaction: Transaction,
-    job: Job,
+    job: JobRow,
     after: JobState,
     reason: Reason | None = None,
     message: str = "",
-) -> tuple[Job, events.NewEvent]:
+) -> tuple[JobRow, events.NewEvent]:
     """Returns the job in another state, and the event of that, without storing them.
 
     The caller stores both with `update` and `events.append`. Raises IllegalTransition.
@@ -193,14 +193,14 @@ def transition(
     return moved, _state_event(after, reason, message)
 
 
-def update(transaction: Transaction, was: Job, job: Job) -> Job:
+def update(transaction: Transaction, was: JobRow, job: JobRow) -> JobRow:
     """Writes the changed columns of a job's row and increments its version.
 
     Raises Conflict when the row changed since `was` was read.
     """
     columns = {
         name: value
-        for name, value, former in zip(Job._fields, job, was, strict=True)
+        for name, value, former in zip(JobRow._fields, job, was, strict=True)
         if value != former
     }
     if "state" in columns:
@@ -213,7 +213,7 @@ def update(transaction: Transaction, was: Job, job: Job) -> Job:
     if row is None:
         raise Conflict("the job changed at the same moment; try again")
     transaction.topics.add(was.id)
-    return Job.of(row)
+    return JobRow.of(row)
 
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.NewEvent:

@@ -15,7 +15,7 @@ from ipulse_service.background import outbox
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import agents, store
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 WAIT_SECONDS = 1.0  # for another request with the same key
@@ -57,7 +57,7 @@ class ResolvedSpec:
 class Submitted:
     """The job of a submission, and whether an earlier request with the same key created it."""
 
-    job: Job
+    job: JobRow
     replayed: bool
 
 
@@ -130,7 +130,7 @@ def forget_keys(transaction: Transaction) -> int:
     return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
 
 
-def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> Job | None:
+def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> JobRow | None:
     this = {"of_caller": caller, "this_key": key}
     row = transaction.connection.execute(_SELECT_KEY, this).one_or_none()
     if row is None:

@@ -11,7 +11,7 @@ from ipulse_core.states import ACTIVE, STOPPING, JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import agents, queue_order
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 
 RECENT = 20  # finished jobs of the same kind from which the duration is estimated
 
@@ -28,7 +28,7 @@ class Waiting:
     estimated_start: int | None = None
 
 
-def of_job(transaction: Transaction, job: Job) -> Waiting | None:
+def of_job(transaction: Transaction, job: JobRow) -> Waiting | None:
     """Returns why a job waits, None if it does not."""
     if job.state is JobState.PAUSED:
         return Waiting("paused")

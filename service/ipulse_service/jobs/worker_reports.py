@@ -11,7 +11,7 @@ from ipulse_core.events import Event
 from ipulse_core.states import STATE_OF_PHASE, STOPPING, Phase
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import events, leases, store
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 
 Reportable = (
@@ -67,8 +67,8 @@ def _body(event: Event) -> str:
 
 
 def _enter(
-    transaction: Transaction, job: Job, event: protocol.PhaseEvent
-) -> tuple[Job, list[events.NewEvent]]:
+    transaction: Transaction, job: JobRow, event: protocol.PhaseEvent
+) -> tuple[JobRow, list[events.NewEvent]]:
     state = STATE_OF_PHASE[Phase(event.phase)]
     # A job that is asked to stop changes its state no more, whatever phases its runner enters.
     if job.state is state or job.state in STOPPING:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Span:
+class ExecutionSpan:
     """The first and last record of an attempt's process, on the monotonic clock."""
 
     attempt: int
@@ -24,14 +24,17 @@ class ExecutionLog:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def spans(self) -> dict[str, list[Span]]:
+    def spans(self) -> dict[str, list[ExecutionSpan]]:
         """Returns the spans by job, in the order of the attempts."""
         seen: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for line in self._lines():
             if line["what"] != "orphan":
                 seen[line["job"]][line["attempt"]].append(line["at"])
         return {
-            job: [Span(number, min(times), max(times)) for number, times in sorted(tries.items())]
+            job: [
+                ExecutionSpan(number, min(times), max(times))
+                for number, times in sorted(tries.items())
+            ]
             for job, tries in seen.items()
         }
 

@@ -43,7 +43,7 @@ def programs() -> Path:
     )
 
 
-class Server:
+class PostgreSQLServer:
     """A server on a private socket, whose folder belongs to the account that it runs under."""
 
     def __init__(self, programs: Path, folder: Path, is_durable: bool = False) -> None:
@@ -65,7 +65,7 @@ class Server:
         self._call("initdb", "--no-sync", "-U", USER, "-A", "trust", "-E", "UTF8")
         self.start()
 
-    def copy(self, of: Server) -> None:
+    def copy(self, of: PostgreSQLServer) -> None:
         """Copies a running server and starts as its standby."""
         self._call("pg_basebackup", "-h", str(of.sockets), "-U", USER, "-R", "-c", "fast")
         self.start()
@@ -142,7 +142,7 @@ class Servers:
         self._address = self._root / "address"
         self._count = 0
         self.primary = self._server()
-        self._standby: Server | None = None
+        self._standby: PostgreSQLServer | None = None
 
     @property
     def url(self) -> str:
@@ -193,11 +193,11 @@ class Servers:
                 server.stop()
         shutil.rmtree(self._root)
 
-    def _server(self) -> Server:
+    def _server(self) -> PostgreSQLServer:
         self._count += 1
-        return Server(self._programs, self._root / f"server-{self._count}")
+        return PostgreSQLServer(self._programs, self._root / f"server-{self._count}")
 
-    def _lead_to(self, server: Server) -> None:
+    def _lead_to(self, server: PostgreSQLServer) -> None:
         draft = self._root / "draft"
         draft.symlink_to(server.sockets)
         draft.replace(self._address)

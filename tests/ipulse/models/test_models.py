@@ -16,7 +16,7 @@ from ipulse.models import (
     Field,
     Integer,
     ListOf,
-    Model,
+    StrictModel,
     Text,
     TextByKey,
     unit,
@@ -25,27 +25,27 @@ from ipulse.models import (
 from ipulse_core.errors import InvalidInput, Problem
 
 
-class Circle(Model):
+class Circle(StrictModel):
     radius: float = Field(gt=0.0, description="Radius.", json_schema_extra=unit("m"))
     kind: Literal["circle"] = "circle"
 
 
-class Square(Model):
+class Square(StrictModel):
     side: float = Field(gt=0.0)
     kind: Literal["square"] = "square"
 
 
-class Round(Model):
+class Round(StrictModel):
     name: Literal["round"] = "round"
     corner: float = Field(default=0.5, gt=0.0)
 
 
-class Notched(Model):
+class Notched(StrictModel):
     depth: float = Field(gt=0.0)
     name: Literal["notched"] = "notched"
 
 
-class Automatic(Model):
+class Automatic(StrictModel):
     least: int = Field(default=1, ge=1)
 
 
@@ -55,7 +55,7 @@ Name = Annotated[str, Field(pattern="^[a-z]+$")]
 Weight = Annotated[float, Field(gt=0.0)]
 
 
-class Drawing(Model):
+class Drawing(StrictModel):
     """Some shapes."""
 
     shapes: ListOf[Annotated[Circle | Square, ByKind()]] = Field(max_length=3)

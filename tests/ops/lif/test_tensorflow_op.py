@@ -52,7 +52,7 @@ def gradient(problem: Problem, spikes: bool = True) -> Tuple[Any, List[Any]]:
     return out, tape.gradient(loss, weights)
 
 
-def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.Run, List[np.ndarray]]:
+def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.NetworkRun, List[np.ndarray]]:
     p = problem
     run = arrays.forward(p.network, p.weights, p.ids, p.counts)
     direct = p.grad_spikes if spikes else None

@@ -13,7 +13,7 @@ from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import leases, queue_order, submission
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
@@ -92,7 +92,7 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
         else:
             overdue = queue_order.overdue
 
-            def stopped_after(transaction: Transaction) -> list[Job]:
+            def stopped_after(transaction: Transaction) -> list[JobRow]:
                 found = overdue(transaction)
                 if not transaction.is_writing:
                     clocked.pass_seconds(seconds)

@@ -52,7 +52,7 @@ from ipulse_service.jobs import (
 from ipulse_service.jobs import (
     worker_reports as reports,
 )
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -93,7 +93,7 @@ class Life(RuleBasedStateMachine):
         self.jobs: list[str] = []
         self.tokens: list[Token] = []
         self.versions: dict[str, int] = {}
-        self.over: dict[str, Job] = {}
+        self.over: dict[str, JobRow] = {}
         self.placed: dict[str, int] = {}
 
     def teardown(self) -> None:
@@ -180,7 +180,7 @@ class Life(RuleBasedStateMachine):
         else:
             assert after == before
 
-    def check_outcome(self, before: Job, reason: Reason, after: Job) -> None:
+    def check_outcome(self, before: JobRow, reason: Reason, after: JobRow) -> None:
         """The effect of an attempt's end on its job, by reason and request."""
         is_lost = reason in INFRASTRUCTURE
         if reason is Reason.COMPLETED:
@@ -263,7 +263,7 @@ class Life(RuleBasedStateMachine):
 
     @precondition(lambda self: self.jobs)
     @rule(index=st.integers(0, 2), change=st.sampled_from([attempts.pause, attempts.resume]))
-    def pause_or_resume(self, index: int, change: Callable[[Transaction, Job], Job]) -> None:
+    def pause_or_resume(self, index: int, change: Callable[[Transaction, JobRow], JobRow]) -> None:
         with suppress(IllegalTransition), self.database.write() as transaction:
             before = store.get(transaction, self.jobs[index % len(self.jobs)])
             after = change(transaction, before)
@@ -312,7 +312,7 @@ class Life(RuleBasedStateMachine):
             for job_id in self.jobs:
                 self.check(transaction, store.get(transaction, job_id))
 
-    def check(self, transaction: Transaction, job: Job) -> None:
+    def check(self, transaction: Transaction, job: JobRow) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
         told = [json.loads(event.text) for event in page.events]
         assert [event["seq"] for event in told] == list(range(1, job.last_seq + 1))
@@ -348,7 +348,7 @@ class Life(RuleBasedStateMachine):
             promised = select(tables.outbox.c.pk).where(tables.outbox.c.job_pk == job.pk)
             assert transaction.connection.execute(promised).all(), "nobody would be woken"
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> JobRow:
         with self.database.read() as transaction:
             return store.get(transaction, job_id)
 

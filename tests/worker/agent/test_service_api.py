@@ -18,7 +18,7 @@ from ipulse_core.states import Reason
 from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import NotClaimable, ServiceUnavailable, raise_refusal
+from ipulse_worker.agent.service_responses import ClaimRefused, ServiceUnavailable, raise_refusal
 from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
@@ -52,7 +52,7 @@ class TestClaim:
         assert service.job(job_id).last.agent == "host-1"
 
     def test_of_a_held_job_is_refused(self, claim: ClaimedJob, api: ServiceAPI) -> None:
-        with pytest.raises(NotClaimable):
+        with pytest.raises(ClaimRefused):
             api.claim(claim.job_id, "host-2", ["cpu"])
 
     def test_of_an_unknown_job_is_refused(self, api: ServiceAPI) -> None:

@@ -16,7 +16,7 @@ from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program
 from ipulse_worker.runner.crosscheck.backends import BACKENDS, Result, one_op
 from ipulse_worker.runner.crosscheck.comparison import MARGIN_TOLERANCE, compare_with_reference
-from ipulse_worker.runner.crosscheck.problem import Problem, problem_of
+from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem, problem_of
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import cpu
@@ -38,14 +38,14 @@ def spec_of(layers: str, **network: Any) -> Dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def problem() -> Problem:
+def problem() -> CrosscheckProblem:
     spec = spec_from(spec_of("without slots", trainable=["threshold"]))
     dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
     return problem_of(spec, dataset, samples=5, steps=6)
 
 
 @pytest.fixture(scope="module")
-def reference_and_result(problem: Problem) -> Tuple[Trace, Result]:
+def reference_and_result(problem: CrosscheckProblem) -> Tuple[Trace, Result]:
     """The reference's own run, and one op's."""
     p = problem
     free = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
@@ -96,12 +96,14 @@ class TestWays:
 
 
 class TestVerdict:
-    def test_one_op_is_the_references(self, problem: Problem, reference_and_result: Any) -> None:
+    def test_one_op_is_the_references(
+        self, problem: CrosscheckProblem, reference_and_result: Any
+    ) -> None:
         assert compare_with_reference(problem, *reference_and_result).agrees
 
     @pytest.mark.parametrize("number", [0, -1], ids=["weights", "threshold"])
     def test_notices_a_gradient(
-        self, problem: Problem, reference_and_result: Any, number: int
+        self, problem: CrosscheckProblem, reference_and_result: Any, number: int
     ) -> None:
         free, result = reference_and_result
         wrong = [np.array(gradient) for gradient in result.gradients]
@@ -112,7 +114,9 @@ class TestVerdict:
         assert not comparison.agrees
         assert comparison.margin == 0.0
 
-    def test_notices_what_is_no_number(self, problem: Problem, reference_and_result: Any) -> None:
+    def test_notices_what_is_no_number(
+        self, problem: CrosscheckProblem, reference_and_result: Any
+    ) -> None:
         free, result = reference_and_result
         comparison = compare_with_reference(
             problem, free, result._replace(membrane=result.membrane * np.nan)
@@ -121,7 +125,7 @@ class TestVerdict:
         assert comparison.to_json()["membrane"] is None
 
     def test_notices_a_spike_that_no_rounding_explains(
-        self, problem: Problem, reference_and_result: Any
+        self, problem: CrosscheckProblem, reference_and_result: Any
     ) -> None:
         free, result = reference_and_result
         (ids, counts), *others = result.slots
@@ -136,7 +140,7 @@ class TestVerdict:
         assert not comparison.agrees
 
     def test_takes_a_spike_that_rounding_explains(
-        self, problem: Problem, reference_and_result: Any
+        self, problem: CrosscheckProblem, reference_and_result: Any
     ) -> None:
         """The reference itself, its threshold a hair above a membrane that was above it."""
         p, (free, _) = problem, reference_and_result

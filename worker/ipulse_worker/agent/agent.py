@@ -12,7 +12,7 @@ from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.registration.registration import Registration
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import WrongProtocol
+from ipulse_worker.agent.service_responses import ProtocolRefused
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
@@ -64,7 +64,7 @@ class Agent:
             _log.info("nothing_to_do", extra={"job": job_id, "why": error.message})
             return
         except IPUlseError as error:
-            if isinstance(error, WrongProtocol):
+            if isinstance(error, ProtocolRefused):
                 self.quarantine.suspend_all()  # other agents get the wake-ups
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
             return

@@ -22,13 +22,13 @@ from ipulse_core.errors import (
 )
 
 
-class NotClaimable(Conflict):
+class ClaimRefused(Conflict):
     """The job belongs to another attempt, is not due yet, or has ended."""
 
     code = "not_claimable"
 
 
-class WrongProtocol(IPUlseError):
+class ProtocolRefused(IPUlseError):
     """This agent is too old or too new for the service; the message says which to upgrade."""
 
     code = "wrong_protocol"
@@ -79,8 +79,8 @@ def raise_refusal(response: httpx.Response) -> None:
         raise ServiceUnavailable(detail, _retry_after(response), code)
     by_code: dict[str, type[IPUlseError]] = {
         "stale_token": StaleToken,
-        "not_claimable": NotClaimable,
-        "wrong_protocol": WrongProtocol,
+        "not_claimable": ClaimRefused,
+        "wrong_protocol": ProtocolRefused,
         "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
     }
     by_status: dict[int, type[IPUlseError]] = {

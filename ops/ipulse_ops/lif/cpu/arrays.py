@@ -28,7 +28,7 @@ class LayerRun:
 
 
 @dataclass(frozen=True)
-class Run:
+class NetworkRun:
     """Results of a network over a whole sequence."""
 
     membrane: np.ndarray  # float32 [time, batch, classes], u of the readout
@@ -36,7 +36,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Gradients:
+class KernelGradients:
     """Gradients of a loss, None where not requested."""
 
     weights: Tuple[np.ndarray, ...]  # float32, as ipulse_ops.lif.weights.weight_shapes says
@@ -55,7 +55,7 @@ def forward(
     u: bool = False,
     threads: int = 0,
     arch: Optional[int] = None,
-) -> Run:
+) -> NetworkRun:
     """Run the network from rest on input spikes.
 
     weights: float32 arrays with the shapes of ipulse_ops.lif.weights.weight_shapes.
@@ -118,7 +118,7 @@ def forward(
     )
     if membrane is None:
         membrane = dense[-1]
-    return Run(membrane=membrane, layers=layers)
+    return NetworkRun(membrane=membrane, layers=layers)
 
 
 def _whole_lines(floats: int) -> np.ndarray:
@@ -134,7 +134,7 @@ def backward(
     weights: Sequence[np.ndarray],
     ids: np.ndarray,
     counts: np.ndarray,
-    run: Run,
+    run: NetworkRun,
     grad_membrane: np.ndarray,
     grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
     grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
@@ -145,7 +145,7 @@ def backward(
     last_use: bool = False,
     threads: int = 0,
     arch: Optional[int] = None,
-) -> Gradients:
+) -> KernelGradients:
     """Return a loss's gradients of the weights and, on request, of input spikes and constants.
 
     run: the result of `forward` with the same arguments, including `store`, `weight_type` and
@@ -224,7 +224,7 @@ class _Outputs:
             setattr(pointers, name, abi.floats(array))
         return LayerConstants(second_threshold=None, **arrays)
 
-    def gradients(self) -> Gradients:
+    def gradients(self) -> KernelGradients:
         by_constants = None
         if self._constants is not None:
             by_constants = tuple(
@@ -237,7 +237,7 @@ class _Outputs:
                 )
                 for layer, grad in zip(self._layers, self._constants)
             )
-        return Gradients(tuple(self._weights), self.inputs, by_constants)
+        return KernelGradients(tuple(self._weights), self.inputs, by_constants)
 
 
 def _of_each(

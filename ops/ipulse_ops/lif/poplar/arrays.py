@@ -18,7 +18,7 @@ from ipulse_ops.reference.spikes import check_spikes
 from poplar_emulator.custom_op import CustomOp
 
 
-class LayerRun(NamedTuple):
+class PoplarLayerRun(NamedTuple):
     """Results of one layer: the fields of LayerTrace as float32."""
 
     spike_ids: np.ndarray  # [time, batch, slots]
@@ -28,12 +28,12 @@ class LayerRun(NamedTuple):
     membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer on request
 
 
-class Run(NamedTuple):
+class PoplarRun(NamedTuple):
     """Results of a network over a whole sequence."""
 
     membrane: np.ndarray  # float32 [time, batch, classes]
     ignored: np.ndarray  # float32 [time, batch]: input slots with an id out of range
-    layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
+    layers: Tuple[PoplarLayerRun, ...]  # of the hidden layers, and of the readout if it spikes
 
 
 class PoplarLIF:
@@ -105,7 +105,7 @@ class PoplarLIF:
         counts: np.ndarray,
         seed: int = 0,
         checked: bool = True,
-    ) -> Run:
+    ) -> PoplarRun:
         """Run the network from rest; the arguments are those of reference.forward.
 
         checked: False passes ids out of range to the device, which ignores them.
@@ -129,12 +129,12 @@ class PoplarLIF:
         readout = len(self.network.layers)
         layers = []
         for layer in range(len(self.network.spiking)):
-            kept = {name: by_name[layer, name] for name in LayerRun._fields[:-1]}
+            kept = {name: by_name[layer, name] for name in PoplarLayerRun._fields[:-1]}
             if kept["surrogate"].ndim == 4:  # by range; the other ranges have 0 for a slot
                 kept["surrogate"] = kept["surrogate"].sum(axis=2)
             hidden = None if layer == readout else by_name.get((layer, "membrane"))
-            layers.append(LayerRun(**kept, membrane=hidden))
-        return Run(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
+            layers.append(PoplarLayerRun(**kept, membrane=hidden))
+        return PoplarRun(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
 
     def backward(
         self,

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound
 from ipulse_service.files import artifacts
-from ipulse_service.files.artifacts import Artifact
+from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import open_to
@@ -91,11 +91,11 @@ async def get_profile(job_id: JobId, state: State, request: Request) -> Response
     raise NotFound("the job has no profile yet; it is written when training ends")
 
 
-def _latest(state: AppState, job_id: str) -> list[Artifact]:
+def _latest(state: AppState, job_id: str) -> list[ArtifactRow]:
     with state.database.read() as transaction:
         return artifacts.official(transaction, store.get(transaction, job_id))
 
 
-def _get(state: AppState, job_id: str, artifact_id: str) -> Artifact:
+def _get(state: AppState, job_id: str, artifact_id: str) -> ArtifactRow:
     with state.database.read() as transaction:
         return artifacts.get(transaction, store.get(transaction, job_id), artifact_id)

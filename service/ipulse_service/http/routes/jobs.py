@@ -18,7 +18,7 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attempts, deletion, leases, store, waiting
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.waiting import Waiting
 
@@ -33,7 +33,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"])
 class _View(NamedTuple):
     """A job and what a response says about it, read in one transaction."""
 
-    job: Job
+    job: JobRow
     attempts: Sequence[AttemptRow]
     waiting: Waiting | None
 
@@ -136,7 +136,7 @@ async def _wait(state: AppState, job_id: str, known: str | None, seconds: float)
             await watch.wait(left)
 
 
-def _has_changed(job: Job, known: str | None) -> bool:
+def _has_changed(job: JobRow, known: str | None) -> bool:
     if job.state.is_terminal:
         return True
     return known is not None and not etags.matches(known, job.tag)
@@ -146,7 +146,7 @@ def _change(
     state: AppState,
     job_id: str,
     if_match: str | None,
-    change: Callable[[Transaction, Job], Job],
+    change: Callable[[Transaction, JobRow], JobRow],
     response: Response,
 ) -> JobDetail:
     log.bind(job=job_id)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ipulse_core.events import Role
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.files.artifacts import Artifact
+from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http.schemas.base import ARTIFACT_ID, SHA256, Digest, Timestamp, example
 
 
@@ -25,7 +25,7 @@ class ArtifactInfo(BaseModel):
     created_at: Timestamp | None
 
     @classmethod
-    def from_row(cls, artifact: Artifact) -> Self:
+    def from_row(cls, artifact: ArtifactRow) -> Self:
         """Returns the model of a stored file."""
         return cls.model_validate(
             {

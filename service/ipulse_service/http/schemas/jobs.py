@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.waiting import Waiting, Why
 
@@ -104,7 +104,7 @@ class JobSummary(BaseModel):
     version: int = Field(description="Incremented by every change of the job.")
 
     @classmethod
-    def from_row(cls, job: Job, attempts: Sequence[AttemptRow]) -> Self:
+    def from_row(cls, job: JobRow, attempts: Sequence[AttemptRow]) -> Self:
         """Returns the model of a stored job and its attempts in order."""
         return cls(**_fields(job, attempts))
 
@@ -140,7 +140,7 @@ class JobDetail(JobSummary):
 
     @classmethod
     def from_row(
-        cls, job: Job, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
+        cls, job: JobRow, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
     ) -> Self:
         """Returns the model of a stored job, its attempts in order, and what it waits for."""
         return cls(
@@ -169,7 +169,7 @@ class ValidatedSpec(BaseModel):
     spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
 
 
-def _fields(job: Job, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
+def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
     return {
         "id": job.id,
         "name": job.name,

@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ipulse.models import Model, unit
+from ipulse.models import StrictModel, unit
 from ipulse_core.limits import CONTROL
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.db.tokens import Token
+from ipulse_service.db.tokens import IssuedToken
 from ipulse_service.http.schemas.base import Timestamp, example
 
 LONGEST_SECONDS = 366 * 86_400
@@ -23,7 +23,7 @@ _TOKEN = {
 }
 
 
-class TokenRequest(Model):
+class TokenRequest(StrictModel):
     """A request for an access token."""
 
     model_config = example(name="dashboard", role="reader", seconds=86_400)
@@ -50,7 +50,7 @@ class TokenInfo(BaseModel):
     expires_at: Timestamp | None
 
     @classmethod
-    def from_row(cls, token: Token) -> Self:
+    def from_row(cls, token: IssuedToken) -> Self:
         """Returns the model of a stored token."""
         return cls(
             id=token.id,

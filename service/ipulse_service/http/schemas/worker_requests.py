@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from ipulse.log_lines import length
-from ipulse.models import ByKind, Field, Integer, ListOf, Model, Text
+from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
@@ -25,7 +25,7 @@ Events = ListOf[Annotated[Reportable, ByKind()]]
 AgentName = Annotated[Text, Field(max_length=128, description="Host and process, for people.")]
 
 
-class ClaimRequest(Model):
+class ClaimRequest(StrictModel):
     """An agent's request for a job."""
 
     model_config = example(job_id=JOB_ID, agent="worker-1-4711", device_kinds=["cpu"])
@@ -35,7 +35,7 @@ class ClaimRequest(Model):
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
 
 
-class AgentRegistration(Model):
+class AgentRegistration(StrictModel):
     """An agent and its kinds of devices."""
 
     model_config = example(agent="worker-1-4711", device_kinds=["cpu", "ipu"], quarantined=["ipu"])
@@ -60,7 +60,7 @@ def _at_most(most: int) -> Callable[[Sequence[Reportable]], Sequence[Reportable]
     return check
 
 
-class EventBatch(Model):
+class EventBatch(StrictModel):
     """Consecutive events of an attempt."""
 
     model_config = example(
@@ -79,7 +79,7 @@ class EventBatch(Model):
     )
 
 
-class ManifestFile(Model):
+class ManifestFile(StrictModel):
     """The last file of an attempt; its presence means that the result is complete."""
 
     name: str = Field(pattern=FILE_NAME, description="Name of the file.")

@@ -53,7 +53,7 @@ def network_of(
     )
 
 
-def run(problem: Problem, arch: int, threads: int = 1, **options: Any) -> arrays.Run:
+def run(problem: Problem, arch: int, threads: int = 1, **options: Any) -> arrays.NetworkRun:
     """The kernel's forward pass of a problem."""
     p = problem
     return arrays.forward(
@@ -67,12 +67,12 @@ def run(problem: Problem, arch: int, threads: int = 1, **options: Any) -> arrays
 
 def gradients(
     problem: Problem,
-    forward: arrays.Run,
+    forward: arrays.NetworkRun,
     arch: int,
     threads: int = 1,
     everything: bool = False,
     **options: Any,
-) -> arrays.Gradients:
+) -> arrays.KernelGradients:
     """The kernel's backward pass of a problem.
 
     everything: of a loss on all membranes too, and by inputs and constants. Without, as in
@@ -90,7 +90,7 @@ def gradients(
     )
 
 
-def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
+def assert_same_forward(forward: arrays.NetworkRun, trace: reference.Trace) -> None:
     """Assert equality to the bit, for problems with exact float32 sums."""
     np.testing.assert_array_equal(forward.membrane, trace.membrane)
     for layer, judge in zip(forward.layers, trace.layers):
@@ -101,13 +101,13 @@ def assert_same_forward(forward: arrays.Run, trace: reference.Trace) -> None:
             np.testing.assert_array_equal(layer.u, judge.u)
 
 
-def assert_same_bits(one: arrays.Gradients, other: arrays.Gradients) -> None:
+def assert_same_bits(one: arrays.KernelGradients, other: arrays.KernelGradients) -> None:
     """Assert that the results of two calls are equal to the bit."""
     for left, right in zip(_named(one), _named(other)):
         np.testing.assert_array_equal(left[1], right[1], left[0])
 
 
-def replayed(problem: Problem, forward: arrays.Run) -> reference.Trace:
+def replayed(problem: Problem, forward: arrays.NetworkRun) -> reference.Trace:
     """Run the reference with the kernel's spikes."""
     p = problem
     replay = [(layer.spike_ids, layer.spike_counts) for layer in forward.layers]
@@ -116,8 +116,8 @@ def replayed(problem: Problem, forward: arrays.Run) -> reference.Trace:
 
 def assert_near_reference(
     problem: Problem,
-    forward: arrays.Run,
-    found: arrays.Gradients,
+    forward: arrays.NetworkRun,
+    found: arrays.KernelGradients,
     tolerance: float = 1e-5,
     trace: Optional[reference.Trace] = None,
 ) -> None:
@@ -145,7 +145,9 @@ def assert_near_reference(
         )
 
 
-def _named(found: Union[arrays.Gradients, reference.Gradients]) -> List[Tuple[str, np.ndarray]]:
+def _named(
+    found: Union[arrays.KernelGradients, reference.Gradients],
+) -> List[Tuple[str, np.ndarray]]:
     """Every array that is there."""
     named = [(f"weights[{number}]", grad) for number, grad in enumerate(found.weights)]
     if found.inputs is not None:

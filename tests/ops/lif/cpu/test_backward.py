@@ -205,7 +205,7 @@ class TestLossOnTheMeanOfTheReadout:
         p = replace(problem, grad_membrane=mean, grad_spikes=silent)
         forward = run(p, arch, store=store)
 
-        def found(threads: int) -> arrays.Gradients:
+        def found(threads: int) -> arrays.KernelGradients:
             arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
             return arrays.backward(*arguments, store=store, threads=threads, arch=arch)
 

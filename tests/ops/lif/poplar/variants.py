@@ -7,7 +7,7 @@ from typing import Any, List, Tuple
 import numpy as np
 from hypothesis import strategies as st
 
-from ipulse_ops.lif.poplar.arrays import PoplarLIF, Run
+from ipulse_ops.lif.poplar.arrays import PoplarLIF, PoplarRun
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
@@ -38,7 +38,7 @@ def compiled(
     return PoplarLIF(problem.network, steps, batch, slots, placement, tiles_per_ipu=tiles, **more)
 
 
-def run_both(op: PoplarLIF, problem: Problem) -> Tuple[Run, Trace]:
+def run_both(op: PoplarLIF, problem: Problem) -> Tuple[PoplarRun, Trace]:
     """The op's forward pass, and the reference's that replays its spikes."""
     p = problem
     run = op.forward(p.weights, p.ids, p.counts, p.seed)
@@ -55,7 +55,7 @@ def judge(problem: Problem) -> Trace:
     return reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
 
 
-def assert_bit_equal(run: Run, trace: Trace) -> None:
+def assert_bit_equal(run: PoplarRun, trace: Trace) -> None:
     """Assert equality for problems with exact float32 sums; surrogates are rounded."""
     np.testing.assert_array_equal(run.membrane, trace.membrane)
     for ours, theirs in zip(run.layers, trace.layers):

@@ -13,9 +13,9 @@ import pytest
 
 from ipulse_core import messages
 from ipulse_service.jobs import queue_order, store
-from ipulse_service.jobs.job import Job
+from ipulse_service.jobs.job import JobRow
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import WrongProtocol
+from ipulse_worker.agent.service_responses import ProtocolRefused
 from tests.service.conditions import eventually
 from tests.service.conftest import LEASE_SECONDS
 from tests.service.http.routes.test_submission import check_problem
@@ -51,7 +51,7 @@ class TestClaim:
 
         with ThreadPoolExecutor(1) as beside:
 
-            def head_meanwhile(*asked: Any) -> Job | None:
+            def head_meanwhile(*asked: Any) -> JobRow | None:
                 removed.append(beside.submit(remove))
                 if service.database.url.get_backend_name() == "postgresql":
                     removed[
@@ -148,9 +148,9 @@ class TestProtocol:
         monkeypatch.setattr(messages, "PROTOCOL", ours + 2)
         monkeypatch.setattr(messages, "OLDEST_PROTOCOL", ours + 1)
         message = f"protocol {ours}, the service {ours + 1} to {ours + 2}: upgrade the agent"
-        with pytest.raises(WrongProtocol, match=message):
+        with pytest.raises(ProtocolRefused, match=message):
             agent.claim(other, "old", ["cpu"])
-        with pytest.raises(WrongProtocol, match="upgrade the agent"):
+        with pytest.raises(ProtocolRefused, match="upgrade the agent"):
             agent.register("old", ["cpu"])
         assert service.job(other)["state"] == "queued"
         assert held.heartbeat().json()["cancel"] is False
@@ -165,7 +165,7 @@ class TestProtocol:
         newer = ServiceAPI(service.url, service.settings.worker_token_file.read_text().strip())
         monkeypatch.undo()
         message = f"protocol {ours + 1}, the service {ours}: upgrade the service"
-        with closing(newer), pytest.raises(WrongProtocol, match=message):
+        with closing(newer), pytest.raises(ProtocolRefused, match=message):
             newer.claim(job_id, "new", ["cpu"])
         assert service.job(job_id)["state"] == "queued"
         assert service.attempt(job_id).complete()["state"] == "succeeded"

@@ -12,7 +12,7 @@ from ipulse_ops.lif.network import LIF
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.reference.select_spikes import select_spikes
 from ipulse_ops.sparse import sparse_to_dense
-from ipulse_worker.runner.crosscheck.problem import Problem
+from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem
 
 
 class Result(NamedTuple):
@@ -28,13 +28,13 @@ class Backend(NamedTuple):
 
     name: str
     device: str
-    run: Callable[[Problem, int], Result]
+    run: Callable[[CrosscheckProblem, int], Result]
 
 
-def one_op(device: str) -> Callable[[Problem, int], Result]:
+def one_op(device: str) -> Callable[[CrosscheckProblem, int], Result]:
     """Return a back end that runs all layers and steps in one op."""
 
-    def run(problem: Problem, tiles: int) -> Result:
+    def run(problem: CrosscheckProblem, tiles: int) -> Result:
         net = MultiLIF(**_arguments(problem), backend=device, tiles_per_ipu=tiles)
         net.set_kernels(problem.weights)
         with tf.GradientTape() as tape:
@@ -45,10 +45,10 @@ def one_op(device: str) -> Callable[[Problem, int], Result]:
     return run
 
 
-def sparse_cell(device: str) -> Callable[[Problem, int], Result]:
+def sparse_cell(device: str) -> Callable[[CrosscheckProblem, int], Result]:
     """Return a back end that runs sparse ops in a Keras RNN, step by step."""
 
-    def run(problem: Problem, tiles: int) -> Result:
+    def run(problem: CrosscheckProblem, tiles: int) -> Result:
         cell = SparseLIFCell(**_arguments(problem), backend=device, tiles_per_ipu=tiles)
         cell.set_kernels(problem.weights)
         rnn = tf.keras.layers.RNN(cell, return_sequences=True)
@@ -61,13 +61,13 @@ def sparse_cell(device: str) -> Callable[[Problem, int], Result]:
     return run
 
 
-def dense_cell(device: str) -> Callable[[Problem, int], Result]:
+def dense_cell(device: str) -> Callable[[CrosscheckProblem, int], Result]:
     """Return a back end that multiplies dense matrices in a Keras RNN.
 
     It raises UnsupportedNetwork for networks with a capacity.
     """
 
-    def run(problem: Problem, tiles: int) -> Result:
+    def run(problem: CrosscheckProblem, tiles: int) -> Result:
         try:
             cell = DenseLIFCell(**_arguments(problem), backend=device, tiles_per_ipu=tiles)
         except ValueError as error:
@@ -87,7 +87,7 @@ BACKENDS = (
 )
 
 
-def _run_dense(problem: Problem, cell: Any) -> Result:
+def _run_dense(problem: CrosscheckProblem, cell: Any) -> Result:
     network = problem.network
     cell.set_kernels(problem.weights)
     rnn = tf.keras.layers.RNN(cell, return_sequences=True)
@@ -106,21 +106,21 @@ def _run_dense(problem: Problem, cell: Any) -> Result:
     return Result(out.membrane.numpy(), slots, _gradients(tape, loss, cell))
 
 
-def _arguments(problem: Problem) -> Dict[str, Any]:
+def _arguments(problem: CrosscheckProblem) -> Dict[str, Any]:
     network = problem.network
     names = ("inputs", "layers", "readout", "reset", "reset_gradient", "reset_on", "delay")
     arguments = {name: getattr(network, name) for name in (*names, "surrogate")}
     return {**arguments, "trainable": problem.trainable, "seed": problem.seed}
 
 
-def _loss(problem: Problem, membrane: Any, spikes: List[Any]) -> Any:
+def _loss(problem: CrosscheckProblem, membrane: Any, spikes: List[Any]) -> Any:
     loss = tf.reduce_sum(membrane * problem.by_membrane)
     for dense, by in zip(spikes, problem.by_spikes):
         loss += tf.reduce_sum(dense * by)
     return loss
 
 
-def _dense_spikes(problem: Problem, out: LIFOutputs) -> List[Any]:
+def _dense_spikes(problem: CrosscheckProblem, out: LIFOutputs) -> List[Any]:
     layers: Tuple[LIF, ...] = problem.network.spiking
     return [
         sparse_to_dense(ids, counts, layer.neurons)

@@ -13,7 +13,7 @@ from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Gradients, Trace
 from ipulse_ops.reference.select_spikes import filled
 from ipulse_worker.runner.crosscheck.backends import Result
-from ipulse_worker.runner.crosscheck.problem import Problem
+from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem
 
 # Tolerances, relative to the largest value of the reference, or to 1 if that is smaller.
 MARGIN_TOLERANCE = 2e-5  # distance of a membrane to its threshold at which a spike may differ
@@ -46,7 +46,9 @@ class Comparison:
         return {"agrees": self.agrees, **{k: _finite(v) for k, v in vars(self).items()}}
 
 
-def compare_with_reference(problem: Problem, reference_run: Trace, result: Result) -> Comparison:
+def compare_with_reference(
+    problem: CrosscheckProblem, reference_run: Trace, result: Result
+) -> Comparison:
     """Compare a back end's result with the reference.
 
     Args:
@@ -74,7 +76,7 @@ def compare_with_reference(problem: Problem, reference_run: Trace, result: Resul
     )
 
 
-def _compare_sets(p: Problem, reference_run: Trace, result: Result) -> Tuple[int, float]:
+def _compare_sets(p: CrosscheckProblem, reference_run: Trace, result: Result) -> Tuple[int, float]:
     """Count neurons whose set differs from the reference's; return it with the largest margin.
 
     A sample is compared up to its first differing spike, because all later ones depend on it.
@@ -140,7 +142,7 @@ def _nearest(margins: Any, step: int, sample: int, row: np.ndarray) -> float:
     return nearest / float(scale)
 
 
-def _in_order(p: Problem, gradients: Gradients) -> List[np.ndarray]:
+def _in_order(p: CrosscheckProblem, gradients: Gradients) -> List[np.ndarray]:
     """Order the reference's gradients like Result.gradients."""
     ordered = list(gradients.weights)
     for name in CONSTANTS:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Problem:
+class CrosscheckProblem:
     """A problem; `ids` and `counts` as in ipulse_ops.lif.reference.network_pass.forward."""
 
     network: Network
@@ -31,7 +31,9 @@ class Problem:
     by_spikes: List[np.ndarray]  # of each spiking layer, float32 [time, batch, neurons]
 
 
-def problem_of(spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int) -> Problem:
+def problem_of(
+    spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int
+) -> CrosscheckProblem:
     """Make a problem of the first `steps` time steps of the first `samples` training samples."""
     network = network_of(spec)
     ids, counts = dataset.trains.batch(dataset.training[:samples])
@@ -41,7 +43,7 @@ def problem_of(spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int)
     def drawn(neurons: int) -> Any:
         return rng.normal(size=(*counts.shape, neurons)).astype(np.float32)
 
-    return Problem(
+    return CrosscheckProblem(
         network=network,
         trainable=spec.network.trainable,
         weights=initial_weights(spec, dataset),

@@ -53,7 +53,7 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        settings: Union[spec.Adam, spec.AdamW],
+        settings: Union[spec.AdamSpec, spec.AdamWSpec],
         weights: Sequence[tf.Variable],
         threads: int = 0,
     ) -> None:
@@ -92,7 +92,7 @@ class SGD(Optimizer):
     momentum w -= rate (g + momentum a).
     """
 
-    def __init__(self, settings: spec.SGD, weights: Sequence[tf.Variable]) -> None:
+    def __init__(self, settings: spec.SGDSpec, weights: Sequence[tf.Variable]) -> None:
         self.names = ("momenta",) if settings.momentum else ()
         super().__init__(weights)
         self._settings = settings

@@ -71,7 +71,7 @@ class Layer(NamedTuple):
         return self.forward.total + self.backward.total
 
 
-class Run(NamedTuple):
+class ProfiledRun(NamedTuple):
     """One recorded run with its steps in order."""
 
     name: str
@@ -134,12 +134,12 @@ class TileProfile:
         return [row for row in rows if row.total or row.name not in (TOGETHER, AROUND)]
 
     @property
-    def runs(self) -> List[Run]:
+    def runs(self) -> List[ProfiledRun]:
         """The first recorded run of each name."""
-        runs: Dict[str, Run] = {}
+        runs: Dict[str, ProfiledRun] = {}
         for run in (self._execution or {}).get("runs", []):
             if run["steps"] and run["name"] not in runs:
-                runs[run["name"]] = Run(
+                runs[run["name"]] = ProfiledRun(
                     name=run["name"] or "run",
                     programs=[step["program"] for step in run["steps"]],
                     cycles=np.array([_cycles(step) for step in run["steps"]], np.float64),
@@ -147,7 +147,7 @@ class TileProfile:
                 )
         return list(runs.values())
 
-    def one_iteration(self, run: Run) -> Optional[Tuple[int, int]]:
+    def one_iteration(self, run: ProfiledRun) -> Optional[Tuple[int, int]]:
         """Return the first step and the end of an iteration from the middle of the main loop.
 
         The main loop is the most expensive one. Returns None for a run without a loop.

@@ -9,7 +9,7 @@ import numpy as np
 from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
-from ipulse_worker.runner.report.tables import Table
+from ipulse_worker.runner.report.tables import ReportTable
 from ipulse_worker.runner.results.results import Results
 
 NONE = "–"
@@ -37,7 +37,7 @@ def network(results: Results) -> Dict[str, Any]:
     return {
         "weights": sum(_weights(results, at) for at in range(len(names))),
         "memory": results.profile["memory"],
-        "table": Table(HEADS, rows),
+        "table": ReportTable(HEADS, rows),
     }
 
 

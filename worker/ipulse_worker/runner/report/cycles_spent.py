@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ipulse_worker.runner.profile.tile_profile import KINDS, Cycles, Layer, Run, Step, TileProfile
+from ipulse_worker.runner.profile.tile_profile import (
+    KINDS,
+    Cycles,
+    Layer,
+    ProfiledRun,
+    Step,
+    TileProfile,
+)
 from ipulse_worker.runner.report.plots import charts, step_plots
 from ipulse_worker.runner.report.plots.step_plots import COLOURS
 from ipulse_worker.runner.report.quantities import count, duration, percent
-from ipulse_worker.runner.report.tables import Table
+from ipulse_worker.runner.report.tables import ReportTable
 
 MOST_STEPS = 12  # of the table
 
@@ -41,10 +48,10 @@ def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
     }
 
 
-def _layer_table(profile: TileProfile) -> Table:
+def _layer_table(profile: TileProfile) -> ReportTable:
     total = profile.total
     rows = [_layer_row(profile, layer, total.total) for layer in profile.layers]
-    return Table(["layer", "forward", "backward", *KINDS, "time", "share"], rows)
+    return ReportTable(["layer", "forward", "backward", *KINDS, "time", "share"], rows)
 
 
 def _layer_row(profile: TileProfile, layer: Layer, total: float) -> List[str]:
@@ -59,7 +66,7 @@ def _layer_row(profile: TileProfile, layer: Layer, total: float) -> List[str]:
     ]
 
 
-def _step_table(profile: TileProfile) -> Table:
+def _step_table(profile: TileProfile) -> ReportTable:
     total, steps = profile.total, _by_name(profile.steps)
     rows = [_step_row(profile, step, total.total) for step in steps[:MOST_STEPS]]
     rest = steps[MOST_STEPS:]
@@ -70,7 +77,7 @@ def _step_table(profile: TileProfile) -> Table:
         executions = sum(step.executions for step in rest)
         others = Step(f"{len(rest):,} more", executions, cycles)
         rows.append(_step_row(profile, others, total.total))
-    return Table(["step", "executions", "cycles each", *KINDS, "time", "share"], rows)
+    return ReportTable(["step", "executions", "cycles each", *KINDS, "time", "share"], rows)
 
 
 def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
@@ -90,7 +97,7 @@ def _with_layer(profile: TileProfile, step: str) -> str:
     return f"{step} ({layer})" if layer.startswith(("layer", "readout")) else step
 
 
-def _run(profile: TileProfile, run: Run) -> Dict[str, Any]:
+def _run(profile: TileProfile, run: ProfiledRun) -> Dict[str, Any]:
     iteration = profile.one_iteration(run)
     return {
         "name": run.name,
@@ -102,7 +109,7 @@ def _run(profile: TileProfile, run: Run) -> Dict[str, Any]:
     }
 
 
-def _iteration(profile: TileProfile, run: Run, begin: int, end: int) -> Dict[str, Any]:
+def _iteration(profile: TileProfile, run: ProfiledRun, begin: int, end: int) -> Dict[str, Any]:
     steps = [(profile.name_of(run.programs[n]), run.cycles[n]) for n in range(begin, end)]
     cycles = float(run.cycles[begin:end].sum())
     return {

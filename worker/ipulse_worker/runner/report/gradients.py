@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import count
-from ipulse_worker.runner.report.tables import Table
+from ipulse_worker.runner.report.tables import ReportTable
 from ipulse_worker.runner.results.results import Results
 
 MOST_ROWS = 12  # of the table
@@ -53,7 +53,7 @@ def gradients(results: Results) -> Dict[str, Any]:
     }
 
 
-def _table(results: Results, names: Sequence[str]) -> Table:
+def _table(results: Results, names: Sequence[str]) -> ReportTable:
     records = [r for r in results.history.records if r["scope"] == "epoch"]
     heads = ["epoch", "learning rate"]
     for name in names:
@@ -72,7 +72,7 @@ def _table(results: Results, names: Sequence[str]) -> Table:
             if f"capacity/{name}" in record:
                 row.append(count(record[f"capacity/{name}"]))
         rows.append(row)
-    return Table(heads, rows)
+    return ReportTable(heads, rows)
 
 
 def _selected(records: List[Dict[str, float]]) -> List[Dict[str, float]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import percent
-from ipulse_worker.runner.report.tables import Cell, Table
+from ipulse_worker.runner.report.tables import Cell, ReportTable
 from ipulse_worker.runner.results.results import Results
 
 _LOSS_LABEL = {"spike_count_mse": "mean square distance (spikes²)"}
@@ -73,5 +73,5 @@ def confusion(results: Results) -> Dict[str, Any]:
         "true": true,
         "predicted": predicted,
         "plot": charts.confusion_matrix(counts, "Confusion matrix of the held-out samples"),
-        "table": Table(["class", "held out", "errors", "accuracy"], rows),
+        "table": ReportTable(["class", "held out", "errors", "accuracy"], rows),
     }

@@ -16,7 +16,7 @@ from ipulse_worker.runner.report.plots.tile_plots import (
     tile_map,
 )
 from ipulse_worker.runner.report.quantities import count, percent, size
-from ipulse_worker.runner.report.tables import Cell, Table
+from ipulse_worker.runner.report.tables import Cell, ReportTable
 from ipulse_worker.runner.results.results import Results
 
 CATEGORY_COLOURS = {
@@ -114,7 +114,7 @@ def _compute(profile: TileProfile) -> Dict[str, Any]:
     return {"compute_map": compute_map, "balance_plot": balance_plot}
 
 
-def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> Table:
+def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> ReportTable:
     whole = sum(float(amounts.sum()) for amounts in categories.values())
     rows: List[List[Union[str, Cell]]] = [
         [
@@ -125,7 +125,7 @@ def _category_table(categories: Dict[str, np.ndarray], fullest: int) -> Table:
         ]
         for name, amounts in categories.items()
     ]
-    return Table(["memory", "all tiles", "share", "fullest tile"], rows)
+    return ReportTable(["memory", "all tiles", "share", "fullest tile"], rows)
 
 
 def _liveness(liveness: List[Tuple[str, float]]) -> Dict[str, Any]:
@@ -152,9 +152,9 @@ def _liveness(liveness: List[Tuple[str, float]]) -> Dict[str, Any]:
     return {"liveness_plot": plot, "peak": where}
 
 
-def _variable_table(title: str, variables: List[Tuple[str, float]]) -> Table:
+def _variable_table(title: str, variables: List[Tuple[str, float]]) -> ReportTable:
     rows = [[name or "without a name", size(b)] for name, b in variables[:MOST_VARIABLES]]
     rest = variables[MOST_VARIABLES:]
     if rest:
         rows.append([f"{len(rest):,} more", size(sum(bytes_ for _, bytes_ in rest))])
-    return Table([title, "all tiles"], rows)
+    return ReportTable([title, "all tiles"], rows)

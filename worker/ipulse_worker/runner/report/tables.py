@@ -17,7 +17,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Column heads and rows; all columns except the first are aligned right by default."""
 
     heads: Sequence[str]

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import duration, percent
-from ipulse_worker.runner.report.tables import Cell, Table
+from ipulse_worker.runner.report.tables import Cell, ReportTable
 from ipulse_worker.runner.results.results import Results
 
 PHASE_COLOURS = {"prepare": 5, "compile": 2, "acquire": 4, "run": 1, "report": 0}
@@ -49,7 +49,7 @@ def time_spent(results: Results) -> Dict[str, Any]:
     }
 
 
-def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> Table:
+def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> ReportTable:
     """Return a table of the phases, with the parts of the run phase below it."""
     total = sum(phase["seconds"] for phase in phases)
     rows = []
@@ -60,10 +60,10 @@ def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> T
             for part in parts:
                 cell = Cell(part["name"], is_indented=True)
                 rows.append([cell, part["what"], *_share(part, total)])
-    return Table(["phase", "content", "time", "share"], rows, text_columns=(1,))
+    return ReportTable(["phase", "content", "time", "share"], rows, text_columns=(1,))
 
 
-def _step_table(steps: Dict[str, Any]) -> Table:
+def _step_table(steps: Dict[str, Any]) -> ReportTable:
     rows = [
         [
             Cell(part["name"], colour=STEP_COLOURS[part["name"]]),
@@ -79,7 +79,7 @@ def _step_table(steps: Dict[str, Any]) -> Table:
     spread = [_optional_duration(whole[key]) for key in ("mean", "p50", "p95")]
     rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
     heads = ["part", "content", "mean", "median", "95th percentile", "total", "share"]
-    return Table(heads, rows, text_columns=(1,), has_sum=True)
+    return ReportTable(heads, rows, text_columns=(1,), has_sum=True)
 
 
 def _share(part: Dict[str, Any], total: float) -> List[str]:

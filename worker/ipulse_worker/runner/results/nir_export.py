@@ -21,7 +21,7 @@ from ipulse_core.derived_values import class_count, input_channels, spiking_laye
 from ipulse_core.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec, LeakyReadout
+    from ipulse.spec import ExperimentSpec, LeakyReadoutSpec
 
 # exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
 NO_MEMORY = 1000.0
@@ -148,7 +148,7 @@ def _weights(arrays: Arrays, name: str) -> Any:
     return nir.Linear(weight=matrix) if bias is None else nir.Affine(weight=matrix, bias=bias)
 
 
-def _integrator(readout: LeakyReadout, classes: int, arrays: Arrays, step_s: float) -> Any:
+def _integrator(readout: LeakyReadoutSpec, classes: int, arrays: Arrays, step_s: float) -> Any:
     import nir
 
     return nir.LI(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class EarlyStopping:
     """Monitors one metric after every epoch."""
 
-    def __init__(self, settings: spec.EarlyStopping, trained: Sequence[np.ndarray]) -> None:
+    def __init__(self, settings: spec.EarlyStoppingSpec, trained: Sequence[np.ndarray]) -> None:
         """Start without an epoch.
 
         Args:

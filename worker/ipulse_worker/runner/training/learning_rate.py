@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ipulse.spec import Training
+    from ipulse.spec import TrainingSpec
 
 
-def learning_rate(training: Training, step: int, steps: int) -> float:
+def learning_rate(training: TrainingSpec, step: int, steps: int) -> float:
     """Return the learning rate of update `step`, from 1, of `steps` updates.
 
     Warm-up multiplies the optimizer's rate by step / warmup_steps until this factor is 1. A cosine
