@@ -24,7 +24,7 @@ VARIABLE = "IPULSE_POPLAR_OP"
 OLD_LEVEL = 4
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.\d+")
 NAMES = ("libipulse_lif.so", "ipulse_lif.gp")
-CURE = f"it must be of a whole Poplar SDK (set {VARIABLE} to an op that was built before instead)"
+HINT = f"it must be of a whole Poplar SDK (set {VARIABLE} to an op that was built before instead)"
 
 
 class MissingSDK(NativeError):
@@ -70,7 +70,7 @@ def built_op(
             f"popc is not on the PATH: `source .../poplar/enable.sh` first, or set {VARIABLE} to "
             "the directory of an op that was built before"
         )
-    version = run_tool([popc, "--version"], CURE)
+    version = run_tool([popc, "--version"], HINT)
     if api_level is None:
         api_level = level_of(version)
     directory = cache_directory() / f"sdk-op-{hash_of_sources(f'{version} level {api_level}')}"
@@ -95,7 +95,7 @@ def _build(complete: Path, scratch: Path, steps: Steps, api_level: int) -> None:
     steps.begin(1)
     sources = scratch / "sources"
     shutil.copytree(SOURCES, sources)
-    run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], CURE)
+    run_tool(["make", "-C", str(sources), f"LEVEL={api_level}"], HINT)
     for name in NAMES:
         shutil.move(str(sources / name), str(complete / name))
     steps.finish_one()

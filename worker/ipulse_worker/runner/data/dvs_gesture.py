@@ -30,7 +30,7 @@ LISTS = ("trials_to_train.txt", "trials_to_test.txt")  # names of recordings
 CUT = ("ibmGestureTrain", "ibmGestureTest")  # folders of recordings, each a folder of CLASS.npy
 ROWS_AT_ONCE = 2**20  # of an npy file
 MAX_LIST_BYTES = 2**20
-CURE = (
+HINT = (
     f"put there either the published recordings ({' and '.join(LISTS)}, *.aedat and *_labels.csv) "
     f"or the cut samples ({' and '.join(CUT)} with folders of npy files, 0.npy to 10.npy)"
 )
@@ -50,17 +50,17 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
-    directory.folder(data.name, hint=CURE)
+    directory.folder(data.name, hint=HINT)
     if directory.has(data.name, LISTS[0]):
         parts = [_recorded(data, directory, name) for name in LISTS]
     elif directory.has(data.name, CUT[0]):
         parts = [_cut(data, directory, name) for name in CUT]
     else:
-        folder = directory.folder(data.name, hint=CURE)
-        raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {CURE}")
+        folder = directory.folder(data.name, hint=HINT)
+        raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {HINT}")
     for gestures, name in zip(parts, ("to learn from", "to test")):
         if not gestures:
-            raise DataUnavailable(f"there are no gestures {name} in {data.name}: {CURE}")
+            raise DataUnavailable(f"there are no gestures {name} in {data.name}: {HINT}")
     chosen = [
         [part[at] for at in subset(len(part), data.samples, data.subset_seed)] for part in parts
     ]
@@ -79,11 +79,11 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
 def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> List[Gesture]:
     """Return the gestures of the recordings in a list."""
     gestures = []
-    for name in _text(directory.file(data.name, listed, hint=CURE)).split():
-        path = directory.file(data.name, name, hint=CURE)
+    for name in _text(directory.file(data.name, listed, hint=HINT)).split():
+        path = directory.file(data.name, name, hint=HINT)
         if path.suffix != ".aedat":
             raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
-        table = directory.file(data.name, f"{path.stem}_labels.csv", hint=CURE)
+        table = directory.file(data.name, f"{path.stem}_labels.csv", hint=HINT)
         gestures += [Gesture(path, *row) for row in _labels(table, class_count(data))]
     return gestures
 
@@ -116,12 +116,12 @@ def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
 def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gesture]:
     """Return the cut samples of one folder, by recording and class."""
     gestures = []
-    for folder in sorted(directory.folder(data.name, part, hint=CURE).iterdir()):
+    for folder in sorted(directory.folder(data.name, part, hint=HINT).iterdir()):
         if not folder.is_dir():
             continue
         for label in range(class_count(data)):
             if directory.has(data.name, part, folder.name, f"{label}.npy"):
-                path = directory.file(data.name, part, folder.name, f"{label}.npy", hint=CURE)
+                path = directory.file(data.name, part, folder.name, f"{label}.npy", hint=HINT)
                 gestures.append(Gesture(path, label, 0, 0))
         for path in folder.iterdir():
             if path.suffix == ".npy" and not re.fullmatch(r"10|[0-9]", path.stem):

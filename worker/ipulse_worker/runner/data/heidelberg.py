@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ipulse.spec import SHDData, SSCData
 
 SAMPLES_AT_ONCE = 256
-CURE = (
+HINT = (
     "put the data set's HDF5 files there under their own names, unpacked (shd_train.h5, "
     "shd_test.h5; ssc_train.h5, ssc_valid.h5, ssc_test.h5), or name their folder in data.name"
 )
@@ -43,7 +43,7 @@ def load(
     """
     held_out = "valid" if data.kind == "ssc" and data.judged_on == "validation" else "test"
     paths = [
-        directory.file(data.name, f"{data.kind}_{part}.h5", hint=CURE)
+        directory.file(data.name, f"{data.kind}_{part}.h5", hint=HINT)
         for part in ("train", held_out)
     ]
     binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)

@@ -28,7 +28,7 @@ MAX_BYTES = 2**26  # of one sample's file; the published ones have some ten thou
 OVERFLOW_Y = 240  # marks an overflow of the time stamps instead of an event
 OVERFLOW_US = 2**13
 FILES_AT_ONCE = 256
-CURE = (
+HINT = (
     "put N-MNIST's folders Train and Test there, unpacked, each with folders 0 to 9 of .bin files"
 )
 
@@ -91,10 +91,10 @@ def _listed(data: NMNISTData, directory: DataDirectory, part: str) -> List[Tuple
     files = [
         (path, label)
         for label in range(class_count(data))
-        for path in directory.files(data.name, part, str(label), suffix=".bin", hint=CURE)
+        for path in directory.files(data.name, part, str(label), suffix=".bin", hint=HINT)
     ]
     if not files:
         raise DataUnavailable(
-            f"there are no .bin files in {directory.folder(data.name, part, hint=CURE)}: {CURE}"
+            f"there are no .bin files in {directory.folder(data.name, part, hint=HINT)}: {HINT}"
         )
     return [files[at] for at in subset(len(files), data.samples, data.subset_seed)]
