@@ -83,7 +83,7 @@ def test_the_core_is_the_standard_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["core", "emulator", "ops", "worker/ipulse_worker/runner"])
-def test_what_runs_beside_graphcores_tensorflow_is_python_3_8(folder: str) -> None:
+def test_what_runs_next_to_graphcores_tensorflow_is_python_3_8(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files
     for file in files:

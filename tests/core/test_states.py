@@ -65,7 +65,7 @@ class TestTransitions:
     def test_a_cancelled_attempt_is_never_retried(self) -> None:
         assert reachable_from(JobState.CANCELLING) <= TERMINAL
 
-    def test_success_comes_only_after_the_report_or_before_a_cancel_was_heard(self) -> None:
+    def test_success_comes_only_after_the_report_or_before_a_cancel_was_received(self) -> None:
         before = {state for state, after in TRANSITIONS.items() if JobState.SUCCEEDED in after}
         assert before == {JobState.REPORTING, JobState.CANCELLING, JobState.PAUSING}
 

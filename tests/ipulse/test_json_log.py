@@ -23,7 +23,7 @@ def record(message: str, **extra: object) -> logging.LogRecord:
     return made
 
 
-def test_the_action_stands_beside_its_facts() -> None:
+def test_the_action_stands_next_to_its_facts() -> None:
     value = line(record("job_claimed", job="job_1", attempt="att_1"))
     assert value["action"] == "job_claimed"
     assert value["level"] == "warning"

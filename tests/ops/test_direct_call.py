@@ -46,7 +46,7 @@ class TestDirectCall:
         assert total.numpy() == 3
 
     @pytest.mark.parametrize("kind", [tuple, list])
-    def test_gives_one_tensor_or_several_beside_each_other(self, kind):
+    def test_gives_one_tensor_or_several_next_to_each_other(self, kind):
         signature = tf.TensorSpec([], tf.float32)
         pair = DirectCall(tf.function(lambda x: kind([x, x + 1])), signature)
         single = DirectCall(tf.function(lambda x: 2 * x), signature)
@@ -82,7 +82,7 @@ class TestDirectCall:
         with pytest.raises(tf.errors.InvalidArgumentError, match="not two"):
             DirectCall(failing)()
 
-    def test_refuses_none_beside_tensors(self):
+    def test_refuses_none_next_to_tensors(self):
         with pytest.raises(ValueError, match="None among tensors"):
             DirectCall(tf.function(lambda: (tf.constant(1.0), None))).trace()
 

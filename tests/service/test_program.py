@@ -71,7 +71,7 @@ class TestKilled:
             )
             eventually(lambda: set(published(broker)) == set(accepted))
 
-    def test_an_attempt_goes_on_and_its_events_have_no_gap(self, program: Program) -> None:
+    def test_an_attempt_continues_and_its_events_have_no_gap(self, program: Program) -> None:
         with program:
             claim = program.attempt(program.submit()["id"]).claim
             attempt = Attempt(program.worker, claim)

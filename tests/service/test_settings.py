@@ -52,7 +52,7 @@ def test_the_environment_is_read(tmp_path: Path) -> None:
         ({"port": 65536}, "less than or equal to 65535"),
     ],
 )
-def test_what_cannot_work_is_refused_with_the_cure(
+def test_what_cannot_work_is_refused_with_the_hint(
     wrong: dict[str, object], cure: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValidationError, match=cure):

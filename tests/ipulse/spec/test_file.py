@@ -105,7 +105,7 @@ class TestProblems:
             (9, "/colour", "unknown_field"),
         ]
 
-    def test_a_missing_field_is_told_at_the_object_that_lacks_it(self) -> None:
+    def test_a_missing_field_is_reported_at_the_object_that_lacks_it(self) -> None:
         assert problems_of("version: 1\n\nnetwork:\n  delay: 0\n") == [
             (3, "/network/layers", "missing")
         ]

@@ -123,7 +123,7 @@ class TestInvalid:
     def test_a_document_that_is_no_object(self, document: Any) -> None:
         assert problems_of(document) == [("", "wrong_type")]
 
-    def test_every_problem_is_told_at_once(self) -> None:
+    def test_every_problem_is_reported_at_once(self) -> None:
         document = {
             "seed": -1,
             "network": {"layers": [{"neurons": 0}, {"decay": 2.0}], "delay": 7},

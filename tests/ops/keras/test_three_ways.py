@@ -219,7 +219,7 @@ def test_config_round_trip(kind: Any) -> None:
     assert again.get_config() == cell.get_config()
 
 
-def test_a_stateful_rnn_goes_on_where_it_ended() -> None:
+def test_a_stateful_rnn_continues_where_it_ended() -> None:
     """Traced, as `model.predict` does, where Keras 3 hands the cell its own variables."""
     cell = DenseLIFCell(inputs=6, layers=[LIF(4)], readout=LeakyReadout(2))
     rng = np.random.Generator(np.random.PCG64(1))

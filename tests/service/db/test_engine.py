@@ -128,7 +128,7 @@ BREAKS = {
 }
 
 
-def test_a_client_is_told_what_to_do_and_the_log_why(
+def test_a_client_is_reported_what_to_do_and_the_log_why(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A driver's words hold statements, and those of PostgreSQL process ids."""
@@ -145,7 +145,7 @@ def test_a_client_is_told_what_to_do_and_the_log_why(
     assert "secret" not in f"{why}{cause}"
 
 
-def test_topics_are_told_once_the_commit_is_visible(database: Database) -> None:
+def test_topics_are_reported_once_the_commit_is_visible(database: Database) -> None:
     seen: list[int] = []
 
     def look(topics: frozenset[str]) -> None:
@@ -210,7 +210,7 @@ def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
         impatient.close()
 
 
-def test_more_readers_than_connections_are_told_to_come_again(
+def test_more_readers_than_connections_are_reported_to_come_again(
     sqlite: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = create_engine(sqlite.url, pool_size=1, max_overflow=0, pool_timeout=0.05)
@@ -245,7 +245,7 @@ def test_another_database_is_refused_without_telling_its_password(url: str) -> N
         (1_769_860_800_007, "2026-01-31T12:00:00.007Z"),
     ],
 )
-def test_times_are_told_in_utc_to_the_millisecond(
+def test_times_are_reported_in_utc_to_the_millisecond(
     milliseconds: int | None, text: str | None
 ) -> None:
     assert rfc3339(milliseconds) == text

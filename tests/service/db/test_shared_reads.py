@@ -56,7 +56,7 @@ def test_one_that_goes_away_takes_nobody_along() -> None:
     assert asyncio.run(ask())
 
 
-def test_what_goes_wrong_is_told_to_each() -> None:
+def test_what_goes_wrong_is_reported_to_each() -> None:
     async def ask() -> list[object]:
         reads = SharedReads()
         return await asyncio.gather(

@@ -109,7 +109,7 @@ def test_only_abandoned_uploads_are_cleared_away(blobs: Blobs, tmp_path: Path) -
     assert files(incoming) == ["young"]
 
 
-def test_a_full_disk_is_a_trouble_of_the_store_with_its_cure(blobs: Blobs) -> None:
+def test_a_full_disk_is_a_trouble_of_the_store_with_its_hint(blobs: Blobs) -> None:
     full = blobs.receive()
     full.close()
     full._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - stands for a file on a full disk

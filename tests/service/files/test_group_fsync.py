@@ -53,7 +53,7 @@ def test_many_that_write_during_a_sync_share_the_next() -> None:
     assert disk.syncs == 2
 
 
-def test_each_is_told_of_a_sync_that_failed() -> None:
+def test_each_is_reported_of_a_sync_that_failed() -> None:
     def fail() -> None:
         raise OSError(5, "Input/output error")
 

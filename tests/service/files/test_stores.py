@@ -82,7 +82,7 @@ def test_the_same_content_is_kept_once_and_discarded_twice(blobs: Store) -> None
         assert list(blobs.kept(0)) == []
 
 
-def test_an_upload_that_broke_off_goes_on(blobs: Store) -> None:
+def test_an_upload_that_broke_off_continues(blobs: Store) -> None:
     first = blobs.receive("7-upload")
     first.write(CONTENT[:100])
     first.suspend()

@@ -47,7 +47,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
     assert latest <= PROMISED_SECONDS
 
 
-def test_a_loss_that_is_told_is_waited_out_within_it_too(tmp_path: Path) -> None:
+def test_a_loss_that_is_reported_is_waited_out_within_it_too(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     longest = settings.retry_seconds * 2**attempts.DOUBLINGS
     assert longest + reaper.TICK_SECONDS + CLAIM_SECONDS <= PROMISED_SECONDS

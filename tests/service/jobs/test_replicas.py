@@ -81,7 +81,7 @@ def test_one_key_at_two_replicas_makes_one_job(replicas: tuple[InProcess, InProc
         assert len({answer.result()["id"] for answer in asked}) == 1
 
 
-def test_a_lease_that_ran_out_is_judged_once(replicas: tuple[InProcess, InProcess]) -> None:
+def test_a_lease_that_ran_out_is_evaluated_once(replicas: tuple[InProcess, InProcess]) -> None:
     one, other = replicas
     job_id = one.submit()["id"]
     one.attempt(job_id)

@@ -72,7 +72,7 @@ def test_weights_of_another_number_of_steps_are_found(scene: Scene) -> None:
     assert "undisturbed" in found
 
 
-def test_an_old_runner_beside_the_next_is_found_unless_it_slept(scene: Scene) -> None:
+def test_an_old_runner_next_to_the_next_is_found_unless_it_slept(scene: Scene) -> None:
     scene.saw(1, 2.5, 2.5)
     assert scene.audit().overlapping == [scene.id]
     [first, _] = scene.records.tried()

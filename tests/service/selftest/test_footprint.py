@@ -20,7 +20,7 @@ def test_it_is_that_of_the_process_and_shared_with_none() -> None:
     assert own_bytes(process.pid) is None
 
 
-def test_the_first_and_the_last_sample_are_told_however_many_there_were() -> None:
+def test_the_first_and_the_last_sample_are_reported_however_many_there_were() -> None:
     few = [Sample(jobs, 1.0) for jobs in range(MAX_SAMPLES)]
     assert thinned(few) == few
     many = [Sample(jobs, 1.0) for jobs in range(10 * MAX_SAMPLES)]

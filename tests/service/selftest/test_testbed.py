@@ -30,14 +30,14 @@ def test_what_did_not_start_in_time_is_started_again(failures: int) -> None:
     assert part.tries == failures + 1
 
 
-def test_what_never_starts_is_told() -> None:
+def test_what_never_starts_is_reported() -> None:
     part = Part([Unavailable()] * (START_TRIES + 1))
     with pytest.raises(Unavailable):
         _start_with_retries(part.start)
     assert part.tries == START_TRIES
 
 
-def test_an_error_that_waiting_does_not_cure_is_told_at_once() -> None:
+def test_an_error_that_waiting_does_not_hint_is_reported_at_once() -> None:
     part = Part([Conflict()])
     with pytest.raises(Conflict):
         _start_with_retries(part.start)

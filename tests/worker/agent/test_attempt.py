@@ -167,7 +167,7 @@ class TestResume:
         assert json.loads(job.last.messages("runner")[0])["checkpoint"] == "three epochs"
         assert job.last.said("resumes from epoch-3.npz")
 
-    def test_one_that_is_damaged_is_not_used_and_the_user_is_told(
+    def test_one_that_is_damaged_is_not_used_and_the_user_is_reported(
         self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         job_id = service.submit("shows_its_world")

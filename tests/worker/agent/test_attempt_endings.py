@@ -131,7 +131,7 @@ class TestEndings:
         assert str(os.getpid()) in alive
         assert pid not in alive
 
-    def test_a_runner_whose_guardian_is_killed_is_lost(
+    def test_a_runner_with_guardian_is_killed_is_lost(
         self, service: FakeService, agent: Agent
     ) -> None:
         job_id = service.submit("ignores_term")

@@ -126,7 +126,7 @@ class TestWithoutAnAssignment:
         assert runner.finish() == 0
         assert [event["kind"] for event in runner.events] == ["ready"]
 
-    def test_ends_quietly_when_told_to_stop(self, start_runner: Start) -> None:
+    def test_ends_quietly_when_reported_to_stop(self, start_runner: Start) -> None:
         runner = start_runner()
         runner.until_kind("ready")
         runner.process.send_signal(signal.SIGTERM)

@@ -112,7 +112,9 @@ def started(changes: Dict[str, Any]) -> Training:
 
 
 @pytest.mark.parametrize("changes", CASES)
-def test_a_variant_is_trained_judged_and_exported(changes: Dict[str, Any], tmp_path: Path) -> None:
+def test_a_variant_is_trained_evaluated_and_exported(
+    changes: Dict[str, Any], tmp_path: Path
+) -> None:
     run = started(changes)
     before = run.model.trained
     with recorded_progress(run) as (progress, _):
@@ -168,7 +170,7 @@ class TestWhatAVariantDoes:
         upper = spikes({"kind": "upper", "spikes": 0.2}, std=1.0)
         assert upper[-1] < 0.75 * upper[0]
 
-    def test_growth_ends_overflow_and_is_told(self) -> None:
+    def test_growth_ends_overflow_and_is_reported(self) -> None:
         changes = layer(capacity={"grow": 2}, second_threshold=0.5)
         changes["training"] = {"epochs": 4}
         run = started(changes)

@@ -103,7 +103,7 @@ print(native.build_kernels())
 
 
 class TestCompiler:
-    def test_none_is_an_error_that_names_the_cure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_none_is_an_error_that_names_the_hint(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("CXX", raising=False)
         monkeypatch.setenv("PATH", "")
         with pytest.raises(native.MissingCompiler, match=r"apt-get install g\+\+") as caught:

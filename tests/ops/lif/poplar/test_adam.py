@@ -42,6 +42,6 @@ def test_updates_are_those_of_the_equations(weight_decay: float) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_wrong_numbers_are_told() -> None:
+def test_wrong_numbers_are_reported() -> None:
     with pytest.raises(CustomOpError, match="beta_2 must be above 0 and below 1"):
         PoplarAdam(NETWORK, beta_2=1.0, tiles_per_ipu=9)

@@ -148,7 +148,9 @@ class TestAttributes:
             ("neurons=4,", "neurons=5,", r"weights\[0\] must have shape \{6,5\}"),
         ],
     )
-    def test_wrong_ones_are_told_what_was_expected(self, old: str, new: str, words: str) -> None:
+    def test_wrong_ones_are_reported_what_was_expected(
+        self, old: str, new: str, words: str
+    ) -> None:
         assert old in self.good
         with pytest.raises(CustomOpError, match=words):
             self.compile(self.good.replace(old, new))

@@ -117,7 +117,7 @@ def test_ids_that_are_no_neurons_are_ignored() -> None:
     np.testing.assert_allclose(product[0], [weights[0] + weights[1], np.zeros(5)], atol=1e-6)
 
 
-def test_wrong_attributes_are_told_what_was_expected() -> None:
+def test_wrong_attributes_are_reported_what_was_expected() -> None:
     with pytest.raises(CustomOpError, match="slots must be 1 to 3; got 4"):
         sparse_ops.select_spikes_op(2, 3, 4, surrogate=SuperSpike())
     with pytest.raises(CustomOpError, match="neurons must be a whole number of at least 1"):

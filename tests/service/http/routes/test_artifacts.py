@@ -67,7 +67,7 @@ def stored(service: InProcess) -> Stored:
 
 
 class TestResumed:
-    def test_an_upload_goes_on_where_it_broke_off(self, service: InProcess) -> None:
+    def test_an_upload_continues_where_it_broke_off(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         content = bytes(range(256)) * 20_000
         arriving = partial_upload(service, attempt, content)
@@ -94,7 +94,7 @@ class TestResumed:
         assert rest.status_code == 201
         assert attempt.arrived("w", "weights", content) == "0"
 
-    def test_an_upload_that_a_stop_cancels_goes_on_after_it(self, service: InProcess) -> None:
+    def test_an_upload_that_a_stop_cancels_continues_after_it(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         content = bytes(range(256)) * 20_000
         arriving = partial_upload(service, attempt, content)

@@ -80,7 +80,7 @@ class TestLog:
             monkeypatch.setattr(logs, "EVENTS_PER_READ", piece)
             assert service.user.get(f"/v1/jobs/{finished}/log").content == whole
 
-    def test_of_a_job_that_goes_on_writing_ends(
+    def test_of_a_job_that_continues_writing_ends(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Each time a piece is read there is one line more."""
@@ -231,7 +231,7 @@ class TestStream:
         problem = check_problem(response, 400)
         assert problem["errors"][0]["pointer"] == "/header/last-event-id"
 
-    def test_follows_a_job_as_it_goes_on(self, service: InProcess) -> None:
+    def test_follows_a_job_as_it_continues(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         path = f"/v1/jobs/{attempt.claim['job_id']}/events"
         seen = []

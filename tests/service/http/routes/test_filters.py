@@ -70,7 +70,7 @@ def test_a_page_token_is_good_for_its_filters_only(
     assert problem["errors"][0]["code"] == "filters_changed"
 
 
-def test_a_page_opens_so_many_specs_and_the_next_goes_on(
+def test_a_page_opens_so_many_specs_and_the_next_continues(
     service: InProcess, jobs: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "EXAMINED", 1)

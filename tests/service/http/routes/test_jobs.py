@@ -238,7 +238,7 @@ class TestCancel:
         assert service.claim(str(job["id"])).json()["code"] == "not_claimable"
 
     @pytest.mark.parametrize("entered", range(len(PHASES) + 1))
-    def test_a_held_job_stops_when_its_agent_has_heard(
+    def test_a_held_job_stops_when_its_agent_has_received(
         self, service: InProcess, entered: int
     ) -> None:
         attempt = service.attempt(service.submit()["id"])

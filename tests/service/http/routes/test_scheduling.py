@@ -56,7 +56,7 @@ class TestPause:
         assert act(service, job_id, "resume")["state"] == "queued"
         assert service.attempt(job_id).complete()["state"] == "succeeded"
 
-    def test_a_running_job_stops_at_a_checkpoint_and_goes_on_from_it(
+    def test_a_running_job_stops_at_a_checkpoint_and_continues_from_it(
         self, service: InProcess
     ) -> None:
         job_id = submit(service)
@@ -165,7 +165,7 @@ class TestPriority:
         assert alone.claim(high).status_code == 409
         assert alone.claim(low).json()["job_id"] == low
 
-    def test_a_job_whose_attempt_was_lost_has_kept_its_place(self, alone: InProcess) -> None:
+    def test_a_job_with_attempt_was_lost_has_kept_its_place(self, alone: InProcess) -> None:
         jobs = [submit(alone) for _ in range(3)]
         lost = Attempt(alone.worker, alone.claim(jobs[0]).json())
         assert lost.finish("worker_lost").json()["state"] == "retry_wait"

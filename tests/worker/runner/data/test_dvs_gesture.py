@@ -66,7 +66,7 @@ class TestRecordings:
         assert ids[0, 0, :2].tolist() == [8 * 128 + 4, 8 * 128 + 5]
         assert dataset.trains.channels == 2 * 128 * 128
 
-    def test_a_time_goes_on_where_its_31_bits_end(self, tmp_path: Path) -> None:
+    def test_a_time_continues_where_its_31_bits_end(self, tmp_path: Path) -> None:
         path = tmp_path / "a.aedat"
         path.write_bytes(aedat([aedat_packet([(1, 2, 1, 7)], overflow=3)]))
         (found,) = pixel_events(path)

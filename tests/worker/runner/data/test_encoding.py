@@ -48,7 +48,7 @@ class TestLogLatency:
         binning.add(*events, samples=1)
         assert (binning.counts.kept, binning.counts.outside) == (1, 1)
 
-    def test_drops_a_value_whose_charging_hardly_ends(self) -> None:
+    def test_drops_a_value_with_charging_hardly_ends(self) -> None:
         just_above = np.array([[np.nextafter(0.25, 1.0)]])
         binning = Binning(10_000, 1)
         code = LogLatency(threshold=0.25, tau_eff_ms=1e6)

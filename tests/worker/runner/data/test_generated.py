@@ -74,7 +74,7 @@ def test_is_the_same_on_every_machine_and_numpy(name: str) -> None:
         ),
     ],
 )
-def test_is_the_same_in_pieces_each_of_which_is_told(
+def test_is_the_same_in_pieces_each_of_which_is_reported(
     data: Data, at_once: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = digest(loaded(data))

@@ -72,7 +72,7 @@ def test_uses_only_some_samples_where_asked(folder: Path) -> None:
     assert set(dataset.labels[:2]) < {19, 0, 4}
 
 
-def test_ssc_is_judged_on_the_file_that_is_asked_for(tmp_path: Path) -> None:
+def test_ssc_is_evaluated_on_the_file_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "ssc").mkdir()
     for part, label in (("train", 34), ("valid", 1), ("test", 2)):
         write_hdf5(tmp_path / "ssc" / f"ssc_{part}.h5", [([0.1], [5])], [label])
@@ -80,7 +80,7 @@ def test_ssc_is_judged_on_the_file_that_is_asked_for(tmp_path: Path) -> None:
     assert loaded(tmp_path, SSCData(judged_on="validation")).labels.tolist() == [34, 1]
 
 
-def test_a_missing_file_is_named_with_its_cure(folder: Path) -> None:
+def test_a_missing_file_is_named_with_its_hint(folder: Path) -> None:
     (folder / "shd" / "shd_test.h5").unlink()
     with pytest.raises(DataUnavailable, match=r"shd/shd_test\.h5 .*HDF5 files there"):
         loaded(folder)

@@ -86,7 +86,7 @@ def test_a_file_that_is_no_sample_is_not_read_into_memory(folder: Path) -> None:
         loaded(folder)
 
 
-def test_a_missing_folder_is_named_with_its_cure(folder: Path) -> None:
+def test_a_missing_folder_is_named_with_its_hint(folder: Path) -> None:
     place = folder / "n_mnist" / "Train" / "4"
     for path in place.iterdir():
         path.unlink()

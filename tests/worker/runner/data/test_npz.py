@@ -75,7 +75,7 @@ class TestForms:
         )
         np.testing.assert_array_equal(as_dense(dataset), spikes)
 
-    def test_a_cancel_is_heard_between_events(
+    def test_a_cancel_is_received_between_events(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(npz, "EVENTS_AT_ONCE", 20)
@@ -204,7 +204,7 @@ def test_values_out_of_range_name_the_sample(tmp_path: Path) -> None:
         loaded(tmp_path, replace(DATA, encoding=LinearLatency()), values=values, labels=LABELS)
 
 
-def test_a_missing_file_is_named_with_its_cure(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_its_hint(tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match=r"mine\.npz on this worker: docs/reference/data\.md"):
         loaded(tmp_path)
 

@@ -52,7 +52,7 @@ class TestShiftedCopies:
 
 
 class TestDigits:
-    def test_copies_are_learned_from_and_never_judged(self) -> None:
+    def test_copies_are_learned_from_and_never_evaluated(self) -> None:
         plain = loaded(DigitsData(samples=100))
         data = loaded(DigitsData(samples=100, shifts=Shifts(copies=2, pixels=0.5)))
         np.testing.assert_array_equal(data.test, plain.test)

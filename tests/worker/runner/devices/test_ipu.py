@@ -120,7 +120,7 @@ def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
         )
 
 
-def test_goes_on_from_a_checkpoint(
+def test_continues_from_a_checkpoint(
     device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the same bits: queues begin with the batch of the step that is due."""

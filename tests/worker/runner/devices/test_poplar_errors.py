@@ -70,7 +70,7 @@ def test_each_has_one_reason_and_one_policy(words: str, reason: Reason, policy: 
     assert POLICIES[error.reason] is policy
 
 
-def test_the_parts_are_told_apart() -> None:
+def test_the_parts_are_reported_apart() -> None:
     error = find(f"{EXAMPLES[0][0]}\n\t [[{{{{node cluster}}}}]] [Op:__inference_step_12]")
     assert error == (
         "Load engine",
@@ -80,7 +80,7 @@ def test_the_parts_are_told_apart() -> None:
     )
 
 
-def test_the_message_has_the_cure_and_what_does_not_fit() -> None:
+def test_the_message_has_the_hint_and_what_does_not_fit() -> None:
     error = find(EXAMPLES[7][0])
     assert error is not None
     assert "training.batch_size" in error.message

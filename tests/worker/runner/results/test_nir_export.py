@@ -160,7 +160,7 @@ class TestVariants:
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), [0.5, 0.25])
         assert lif.v_threshold.tolist() == [1.5, 2.0]
 
-    def test_what_nir_has_no_word_for_is_told(self, tmp_path: Path) -> None:
+    def test_what_nir_has_no_word_for_is_reported(self, tmp_path: Path) -> None:
         layers = [{"neurons": 8, "capacity": 3}]
         spec = spec_of(network={"layers": layers, "reset": "none"})
         arrays = {"layer_1": np.ones((64, 8)), "readout": np.ones((8, 10))}

@@ -231,7 +231,7 @@ class TestRun:
 
 
 class TestDiverged:
-    def test_says_where_and_the_cure(self, cancellation: Cancellation) -> None:
+    def test_says_where_and_the_hint(self, cancellation: Cancellation) -> None:
         # Each step makes the weights 10,000 times as large.
         optimizer = {"kind": "adamw", "learning_rate": 10.0, "weight_decay": 1000.0}
         training = training_of(spec_of(training={"epochs": 9, "optimizer": optimizer}))

@@ -106,7 +106,9 @@ def patience(
 
 
 class TestOneHolder:
-    def test_who_comes_second_is_told_on_whom_it_waits_and_is_woken(self, contend: Start) -> None:
+    def test_who_comes_second_is_reported_on_whom_it_waits_and_is_woken(
+        self, contend: Start
+    ) -> None:
         first = contend("job_1")
         assert first.says() == ["has", 0]
         second = contend("job_2")
@@ -174,7 +176,7 @@ class TestTheWait:
         with pytest.raises(DeviceUnavailable, match=r"needs 2 emulated IPUs.*has 1.*--emulated-ip"):
             Pool(tmp_path, 1).acquire(2, "job_1", patience())
 
-    def test_who_need_not_wait_is_told_nothing(self, tmp_path: Path) -> None:
+    def test_who_need_not_wait_is_reported_nothing(self, tmp_path: Path) -> None:
         reported: List[Wait] = []
         lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", patience(reported=reported))
         assert (lease.ipus, reported) == ((0,), [])

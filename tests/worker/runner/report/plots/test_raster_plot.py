@@ -29,7 +29,7 @@ class TestRasterPlot:
         assert "2 spikes" in svg
         assert "1 spike<" in svg
 
-    def test_names_the_true_class_beside_a_wrong_prediction(self) -> None:
+    def test_names_the_true_class_next_to_a_wrong_prediction(self) -> None:
         right = raster_plot(raster(), (64, 8, 10), step_ms=1.0)
         wrong = raster_plot(raster(predicted=8), (64, 8, 10), step_ms=1.0)
         assert "3 (true)" in right
