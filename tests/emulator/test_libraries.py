@@ -77,6 +77,16 @@ def test_losses_of_scaled_outputs_leave_out_masked_labels(tensors: Tensors, kind
 
 
 @types
+def test_correct_samples_are_added_to_those_before(tensors: Tensors, done: str, kind: str) -> None:
+    """Two of four samples are right, one is masked: 5 + 3 * 2."""
+    case = Case(tensors, kind, "accuracy")
+    assert (case["correct"], case["by_loss"]) == (11, 11)
+    least = {"float": np.finfo(np.float32).tiny, "half": 2.0**-24}[kind]
+    case.close("loss", -np.log([0.7, 0.6, 1.0, least]))
+    assert done.count("only the loss CROSS_ENTROPY_LOSS can be scaled") == 2
+
+
+@types
 def test_gelu_by_the_error_function(tensors: Tensors, kind: str) -> None:
     case = Case(tensors, kind, "loss")
     x = case["in"]

@@ -96,6 +96,31 @@ void losses(Libraries &n, const std::string &name, const Type &type) {
   n.show(name + "_place", place);
 }
 
+void accuracies(Libraries &n, const std::string &name, const Type &type) {
+  const Tensor outputs = n.graph.addConstant(
+      type, {4, 3}, ArrayRef<float>({.1f, .2f, .7f, .6f, .3f, .1f, .2f, .5f, .3f, 1.f, 0.f, 0.f}));
+  n.graph.setTileMapping(outputs, 2);
+  const Tensor labels = n.numbers({4}, {2, 0, MASKED_LABEL_CODE, 1});
+  const Tensor correct = n.graph.addVariable(UNSIGNED_INT, {1}, VariableMappingMethod::LINEAR),
+               byLoss = n.graph.addVariable(UNSIGNED_INT, {}, VariableMappingMethod::LINEAR),
+               loss = n.graph.addVariable(type, {4}, VariableMappingMethod::LINEAR),
+               deltas = n.graph.clone(outputs);
+  for (const Tensor &counted : {correct, byLoss})
+    n.graph.setInitialValue(counted, 5u);
+  n.prog.add(Repeat(3, popnn::calcAccuracy(n.graph, outputs, labels, correct)));
+  n.prog.add(Repeat(3, popnn::calcLoss(n.graph, outputs, labels, loss, deltas, byLoss,
+                                       popnn::CROSS_ENTROPY_LOSS)));
+  n.show(name + "_correct", correct);
+  n.show(name + "_by_loss", byLoss.reshape({1}));
+  n.show(name + "_loss", loss);
+  try {
+    popnn::calcLoss(n.graph, outputs, labels, loss, deltas, n.number(8, type), n.number(1, type),
+                    popnn::SUM_SQUARED_LOSS);
+  } catch (const poputil::poplibs_error &error) {
+    std::cout << error.what() << '\n';
+  }
+}
+
 void elements(Libraries &n, const std::string &name, const Type &type) {
   const Tensor a = n.filled(name + "_a", {5}, 6, type), b = n.filled(name + "_b", {5}, 7, type);
   const Tensor moved = poputil::duplicate(n.graph, a, n.prog);
@@ -242,6 +267,7 @@ int main() {
   for (const auto &[name, type] : {std::pair<std::string, Type>{"float", FLOAT}, {"half", HALF}}) {
     slices(n, name + "_slices", type);
     losses(n, name + "_loss", type);
+    accuracies(n, name + "_accuracy", type);
     elements(n, name + "_elements", type);
     linear(n, name + "_linear", type);
     layers(n, name + "_layers", type);

@@ -156,6 +156,7 @@ int main() {
   Tensor lossT = var(FLOAT, {2}), deltas = graph.clone(a), lab = var(UNSIGNED_INT, {2}),
          good = var(UNSIGNED_INT, {});
   graph.setInitialValue(lab, ArrayRef<unsigned>({0, 1}));
+  graph.setInitialValue(good, 0u);
   Tensor sm = popnn::softmax(graph, a, prog);
   prog.add(
       popnn::calcLoss(graph, sm, lab, lossT, deltas, good, popnn::LossType::CROSS_ENTROPY_LOSS));

@@ -21,13 +21,15 @@ poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &mo
                                   const poplar::Tensor &deltas, LossType lossType,
                                   const poplar::DebugContext &debugContext = {},
                                   const poplar::OptionFlags &options = {});
-/// The same, and the number of samples with the largest output at the expected class.
+/// Also adds the number of samples with the largest output at the expected class to numCorrect, one
+/// element, which the program sets to 0 before it counts.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, const poplar::Tensor &numCorrect,
                                   LossType lossType, const poplar::DebugContext &debugContext = {},
                                   const poplar::OptionFlags &options = {});
 /// The gradients times deltasScale, of outputs that are modelOutputScaling times a softmax's.
+/// Raises poplibs_error for another loss than CROSS_ENTROPY_LOSS.
 poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                   const poplar::Tensor &expected, const poplar::Tensor &loss,
                                   const poplar::Tensor &deltas, const poplar::Tensor &deltasScale,
@@ -41,6 +43,7 @@ poplar::program::Program calcLoss(poplar::Graph &graph, const poplar::Tensor &mo
                                   const poplar::Tensor &numCorrect, LossType lossType,
                                   const poplar::DebugContext &debugContext = {},
                                   const poplar::OptionFlags &options = {});
+/// Adds the number of samples with the largest output at the expected class to numCorrect.
 poplar::program::Program calcAccuracy(poplar::Graph &graph, const poplar::Tensor &modelOutputs,
                                       const poplar::Tensor &expected,
                                       const poplar::Tensor &numCorrect,

@@ -34,6 +34,8 @@ std::pair<Tensor, Tensor> first(Graph &graph, const Tensor &input, bool largest,
 void addLoss(Graph &graph, const Tensor &outputs, const Tensor &expected, const Tensor &loss,
              const Tensor &deltas, const Tensor &scale, const Tensor &outputScale, LossType type,
              Sequence &prog, const DebugContext &dc) {
+  if (outputScale.valid() && type == LossType::SUM_SQUARED_LOSS)
+    throw poputil::poplibs_error("calcLoss: only the loss CROSS_ENTROPY_LOSS can be scaled");
   const Tensor oneHot = graph.clone(outputs, {dc, "expected"});
   popops::encodeOneHot(graph, expected, oneHot, prog, dc);
   const Tensor classes = expected.reinterpret(poplar::UNSIGNED_INT).expand({1});
@@ -41,10 +43,16 @@ void addLoss(Graph &graph, const Tensor &outputs, const Tensor &expected, const 
       outputScale.valid() ? popops::map(graph, _1 / _2, {outputs, outputScale}, prog, dc) : outputs;
   popops::mapWithOutput(graph, Select(_1 - _2, Const(0.f), _3 != Const(MASKED_LABEL_CODE)),
                         {probabilities, oneHot, classes}, deltas, prog, dc);
-  const Tensor terms = type == LossType::SUM_SQUARED_LOSS
-                           ? popops::map(graph, _1 * _1 * 0.5f, {deltas}, prog, dc)
-                           : popops::map(graph, Select(-Log(_1), Const(0.f), _2 > 0.f),
-                                         {probabilities, oneHot}, prog, dc);
+  // The loss of an expected class whose output is 0 is large and finite.
+  const float least = outputs.elementType() == poplar::HALF ? EPS_LOG_N_HALF : EPS_LOG_N_FLOAT;
+  const Any logarithm = outputScale.valid() ? Any(Log(_1 + least) - Log(_3)) : Any(Log(_1 + least));
+  std::vector<Tensor> of{outputs, oneHot};
+  if (outputScale.valid())
+    of.push_back(outputScale);
+  const Tensor terms =
+      type == LossType::SUM_SQUARED_LOSS
+          ? popops::map(graph, _1 * _1 * 0.5f, {deltas}, prog, dc)
+          : popops::map(graph, Select(-logarithm, Const(0.f), _2 > 0.f), of, prog, dc);
   popops::reduceWithOutput(graph, terms, loss, {1}, popops::Operation::ADD, prog, dc);
   if (scale.valid())
     popops::mulInPlace(graph, deltas, scale, prog, dc);
@@ -109,13 +117,16 @@ Program calcLoss(Graph &graph, const Tensor &modelOutputs, const Tensor &expecte
 
 Program calcAccuracy(Graph &graph, const Tensor &modelOutputs, const Tensor &expected,
                      const Tensor &numCorrect, const DebugContext &debugContext) {
+  if (numCorrect.numElements() != 1)
+    throw poputil::poplibs_error("calcAccuracy: numCorrect must be one element, not " +
+                                 numCorrect.shapeToString());
   Sequence prog({}, debugContext);
   const Tensor best = argMax(graph, modelOutputs, prog, debugContext);
   const Tensor right =
       popops::map(graph, Cast(_1 == _2, numCorrect.elementType()),
                   {best, expected.reinterpret(poplar::UNSIGNED_INT)}, prog, debugContext);
-  popops::reduceWithOutput(graph, right, numCorrect.reshape({}), {0}, popops::Operation::ADD, prog,
-                           debugContext);
+  popops::reduceWithOutput(graph, right, numCorrect.reshape({}), {0},
+                           {popops::Operation::ADD, true}, prog, debugContext);
   return prog;
 }
 
