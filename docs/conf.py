@@ -35,7 +35,7 @@ exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 4
-# Code blocks run in tests (tests/docs), notebooks where they are built with --execute.
+# Code blocks run in tests (conftest.py), notebooks where they are built with --execute.
 nb_execution_mode = "off"
 
 autodoc_typehints = "description"

@@ -1,48 +1,64 @@
-"""Runs the Python code blocks of the documentation, with Sybil."""
+"""Runs the code blocks of the documentation and of the README, with Sybil.
+
+Every block in Python or for the shell runs, in the order of its page, unless a comment `skip: next`
+gives a reason. `tests/test_docs.py` refuses blocks in other forms.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
-
-from ipulse.stack.stack import Stack
+from reader import Reader
+from sybil import Example, Sybil
+from sybil.integration.pytest import pytest_integration as integration
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 DOCS = Path(__file__).parent
-# Pages with blocks that use a service.
+README = DOCS.parent / "README.md"
+# Pages with Python blocks that use a service.
 ONLINE = ["tutorial/2-results.md"]
 
 
+@pytest.fixture(scope="session")
+def everyones_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """The reader of all pages, whose stack runs on from page to page."""
+    reader = Reader(tmp_path_factory.mktemp("home"))
+    yield reader
+    reader.stop()
+
+
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A working directory with the examples, as in a checkout; the demo's training is short."""
-    folder = tmp_path_factory.mktemp("workspace")
-    shutil.copytree(DOCS.parent / "examples", folder / "examples")
-    (folder / "DIR").mkdir()  # stands for a directory that the reader chooses
-    digits = folder / "examples" / "digits.yaml"
-    digits.write_text(digits.read_text().replace("epochs: 20", "epochs: 1"))
+def reader(everyones_reader: Reader) -> Iterator[Reader]:
+    """The reader at the begin of a page; Python code runs in the checkout and home of theirs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        yield folder
+        patch.chdir(everyones_reader.folder)
+        for name in ("HOME", "IPULSE_CACHE"):
+            patch.setenv(name, everyones_reader.environment[name])
+        yield everyones_reader
+        everyones_reader.leave_page()
 
 
 @pytest.fixture(scope="module")
-def stack(workspace: Path) -> Iterator[Stack]:
+def stack(reader: Reader) -> None:
     """A running stack that the client finds by itself."""
-    home = workspace / "home"
-    cache = os.environ.get("IPULSE_CACHE", str(Path.home() / ".cache" / "ipulse"))
-    running = Stack(home, port=0, environment={"IPULSE_CACHE": cache})
-    with running, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IPULSE_HOME", str(home))
-        yield running
+    reader.start()
 
 
-parsers = [PythonCodeBlockParser(), SkipParser()]
-offline = Sybil(parsers, patterns=["*.md"], excludes=ONLINE, fixtures=["workspace"])
-online = Sybil(parsers, patterns=ONLINE, fixtures=["stack"])
-pytest_collect_file = (offline + online).pytest()
+def run_in_shell(example: Example) -> None:
+    """Run a shell block as the page's reader."""
+    example.namespace["reader"].read(str(example.parsed), example.namespace.get("folder"))
+
+
+parsers = [PythonCodeBlockParser(), CodeBlockParser("sh", run_in_shell), SkipParser()]
+offline = Sybil(parsers, patterns=["*.md"], excludes=ONLINE, fixtures=["reader"])
+online = Sybil(parsers, patterns=ONLINE, fixtures=["reader", "stack"])
+readme = Sybil(parsers, path="..", patterns=["README.md"], fixtures=["reader", "stack"])
+_collect = integration(offline, online, readme)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
+    """Collect a page; the README, which is outside this folder, in the place of the index."""
+    return _collect(README if file_path == DOCS / "index.md" else file_path, parent)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from ipulse import __version__
 from ipulse.cli.app import COMMANDS, FORMER_GROUPS, GROUPS
@@ -66,9 +67,27 @@ def test_python_that_pages_show_is_python() -> None:
             ast.parse(code, filename=page.name)
 
 
-def test_the_changelog_tells_of_this_version() -> None:
-    wanted = rf"^## \[{re.escape(__version__)}\]"
-    assert re.search(wanted, (ROOT / "CHANGELOG.md").read_text(), re.M)
+# Blocks in Python and for the shell are run by docs/conftest.py.
+LANGUAGES = {"python", "sh", "text", "yaml"}
+DOCUMENTED = [ROOT / "README.md", *(page for page in PROSE if page.is_relative_to(ROOT / "docs"))]
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_code_block_is_run_or_skipped_with_a_reason(page: Path) -> None:
+    for token in MarkdownIt().parse(page.read_text()):
+        place = f"line {token.map[0] + 1}" if token.map else ""
+        if token.type == "fence" and not token.info.startswith("{"):
+            assert token.info in LANGUAGES, f"{place}: name the language of the block"
+        elif token.type == "code_block":  # by its indent alone
+            lines = token.content.splitlines()
+            assert all(line.startswith("make ") for line in lines), f"{place}: use a fenced block"
+        elif token.type == "html_block" and "skip:" in token.content:
+            assert re.fullmatch(r'<!--- skip: next ".+" -->\s*', token.content), place
+
+
+def test_the_changelog_has_this_version() -> None:
+    heading = rf"^## \[{re.escape(__version__)}\]"
+    assert re.search(heading, (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
@@ -90,11 +109,11 @@ def test_no_file_names_a_registry_or_the_machine_it_was_written_on() -> None:
     # Written in two parts, so that this file is not the one that is found.
     names = ["pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".com"]
     places = ["/work" + "/main", "/root" + "/"]
-    found = [
+    hits = [
         f"{path.relative_to(ROOT)}: {word}"
         for path in tracked()
         for content in [path.read_bytes()]
         for word in names + places
         if word.encode() in content
     ]
-    assert found == []
+    assert hits == []

@@ -25,14 +25,14 @@ KEY = {"idempotency-key": "after-the-copy"}
 def run(kind: str, which: int, settings: Settings) -> None:
     """The page's first command of this kind copies, its second puts back."""
     section = PAGE.read_text().partition("## Backup and restore")[2].partition("\n## ")[0]
-    commands = re.findall(rf"^    (.*{kind}.*)$", section, re.M)
+    commands = re.findall(rf"^(.*{kind}.*)$", section, re.M)
     assert len(commands) == 2
     words = {
         "HOME": str(settings.home),
         "COPY": str(settings.home / "copy"),
         "DATABASE_URL": settings.database_url,
     }
-    command = re.sub("|".join(words), lambda found: words[found[0]], commands[which])
+    command = re.sub("|".join(words), lambda match: words[match[0]], commands[which])
     path = f"{programs()}:/usr/bin:/bin"
     subprocess.run(shlex.split(command), check=True, timeout=60, env={"PATH": path})
 
@@ -71,7 +71,7 @@ def status(service: InProcess, headers: dict[str, str]) -> int:
         return anybody.get("/v1/jobs", headers=headers).status_code
 
 
-def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
+def test_jobs_of_the_copy_end_and_later_ones_are_refused(
     redis_server: RedisServer, home: Path, database_settings: dict[str, Any]
 ) -> None:
     bounds = {"retry_seconds": 0.02, "lease_seconds": 600.0}  # none ends before its time
@@ -81,17 +81,17 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         ended, running, queued = (service.submit()["id"] for _ in range(3))
         complete(service.attempt(ended))
         under_way = service.attempt(running)
-        under_way.say(phase("prepare"), line("one"))
+        under_way.report(phase("prepare"), line("one"))
         under_way.put("c", "checkpoint", b"an early checkpoint")
         revoked, of_revoked = token(service, "revoked later")
         run(kind, 0, settings)
 
-        under_way.say(line("two"), METRIC)
+        under_way.report(line("two"), METRIC)
         under_way.put("c", "checkpoint", b"a later checkpoint")
         since = service.attempt(queued)
         complete(since)
         known = service.user.get(f"/v1/jobs/{queued}")
-        heard = ids_of(resumed(service, queued))
+        event_ids = ids_of(resumed(service, queued))
         later = service.submit(**KEY)["id"]
         at_work = service.attempt(later)
         service.user.delete(f"/v1/tokens/{revoked}")
@@ -103,7 +103,7 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         assert weights_of(service, ended) == f"weights of {ended}".encode()
         # An agent that still works is refused and stops.
         under_way._worker = since._worker = at_work._worker = service.worker
-        assert under_way.say(line("three")).json()["code"] == "sequence_gap"
+        assert under_way.report(line("three")).json()["code"] == "sequence_gap"
         assert under_way.finish("completed").json()["code"] == "incomplete"
         assert since.heartbeat().status_code == at_work.heartbeat().status_code == 404
         # Jobs that ended after the copy end again, with the same results.
@@ -112,15 +112,15 @@ def test_what_was_in_the_copy_ends_and_what_came_after_is_refused(
         for job_id in (running, queued):
             assert complete(service.attempt(job_id))["state"] == "succeeded"
             assert weights_of(service, job_id) == f"weights of {job_id}".encode()
-            told = service.events(job_id)["events"]
-            assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+            events = service.events(job_id)["events"]
+            assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         # Versions and numbers of events are the same again, and nobody takes one for the other.
         again = service.user.get(
             f"/v1/jobs/{queued}", headers={"if-none-match": known.headers["etag"]}
         )
         assert (again.status_code, again.json()["version"]) == (200, known.json()["version"])
-        assert resumed(service, queued, heard[0]).status_code == 200
-        for event_id in heard[1:]:
+        assert resumed(service, queued, event_ids[0]).status_code == 200
+        for event_id in event_ids[1:]:
             assert resumed(service, queued, event_id).json()["code"] == "other_history"
         # Jobs submitted after the copy are unknown and can be submitted again.
         assert service.user.get(f"/v1/jobs/{later}").status_code == 404

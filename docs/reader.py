@@ -1,0 +1,170 @@
+"""A reader who follows the pages: runs their shell blocks against a stack started as they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from ipulse.client import Client
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = Path(sys.executable).parent
+SECONDS = 300  # until a command that does not end is given up
+# Commands that run until Ctrl-C.
+STACK = re.compile(r"^(make|ipulse) up\b.*$", re.M)
+AGENT = re.compile(r"^python -m ipulse_worker\.agent$", re.M)
+FIRST_ID = "import json, sys; print(json.load(sys.stdin)['tokens'][0]['id'])"
+TOKEN_ID = f'$(ipulse token list --json | python -c "{FIRST_ID}")'
+HOME = re.compile(r"(?<!\$)\bHOME/")
+STATE = "$HOME/.local/state/ipulse"
+LONG_SPEC = {"version": 1, "network": {"layers": [{"neurons": 8}]}, "training": {"epochs": 10_000}}
+
+
+class Reader:
+    """A reader with a home directory, a checkout and a port of their own."""
+
+    def __init__(self, home: Path) -> None:
+        """Prepare a checkout with the examples, in which the demo's training is short."""
+        self.folder = home / "checkout"
+        self.folder.mkdir(parents=True)
+        shutil.copytree(ROOT / "examples", self.folder / "examples")
+        digits = self.folder / "examples" / "digits.yaml"
+        digits.write_text(digits.read_text().replace("epochs: 20", "epochs: 1"))
+        shutil.copy(digits, self.folder / "mine.yaml")  # the copy of tutorial/3-change.md
+        (self.folder / "DIR").mkdir()  # stands for a directory that the reader chooses
+        (self.folder / ".venv").symlink_to(PROGRAMS.parent)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        self.environment = {
+            "HOME": str(home),
+            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "IPULSE_CACHE": os.environ.get("IPULSE_CACHE", f"{Path.home()}/.cache/ipulse"),
+            "IPULSE_NICE": "0",
+            "IPULSE_PORT": self.port,
+        }
+        self._command = ""
+        self._stack: subprocess.Popen[str] | None = None
+
+    def read(self, block: str, folder: object = None) -> None:
+        """Run a block; `folder` is what the page's Python code called so.
+
+        Raises AssertionError if a command fails or prints a traceback.
+        """
+        served = STACK.search(block)
+        if served:
+            block = STACK.sub("", block, count=1)
+            self.start(served[0].replace("FOLDER", str(folder)))
+        if AGENT.search(block):
+            self._run_agent(self._filled_in(block))
+        elif block.strip():
+            self._run(self._filled_in(block))
+
+    def start(self, command: str = "make up") -> None:
+        """Start the stack with this command, unless that is how it runs; another one is stopped."""
+        if self._stack is None or self._command != command:
+            self.stop()
+            # In the reader's checkout make would set up another environment.
+            line = command.replace("make", f"exec make -C {ROOT}")
+            self._stack = self._spawn(line)
+            self._command = command
+            printed = ""
+            assert self._stack.stdout is not None
+            for text in self._stack.stdout:
+                printed += text
+                if "ready at" in text:
+                    return
+            raise AssertionError(f"{command} ended:\n{printed}")
+
+    def stop(self) -> None:
+        """Stop the stack with Ctrl-C, if it runs."""
+        if self._stack is not None:
+            os.killpg(self._stack.pid, signal.SIGINT)
+            _check(self._stack.communicate(timeout=SECONDS)[0])
+            self._stack = None
+
+    def leave_page(self) -> None:
+        """Cancel the jobs that still run."""
+        if self._stack is not None and self._command == "make up":
+            with self.client() as client:
+                for job in client.list():
+                    if not job.state.is_terminal:
+                        client.cancel(job.id)
+
+    def client(self) -> Client:
+        """Return a client for the reader's service."""
+        return Client(home=self.environment["HOME"] + "/.local/state/ipulse")
+
+    def _filled_in(self, block: str) -> str:
+        """Replace what the pages write in capitals, and the usual port by ours."""
+        if HOME.search(block):
+            self.start()  # which makes it
+        block = HOME.sub(f"{STATE}/", block.replace("8470", self.port))
+        if re.search(r"\bID\b", block):
+            self.start()
+            block = self._with_ids(block)
+        return re.sub(r"\bTOKEN_ID\b", TOKEN_ID, block)
+
+    def _with_ids(self, block: str) -> str:
+        with self.client() as client:
+            if "pause" in block:
+                job = client.submit(LONG_SPEC)
+                next(
+                    event
+                    for event in client.watch(job.id)
+                    if event.fields.get("state") == "running"
+                )
+            else:
+                job = next(iter(client.list(state="succeeded")), None) or client.wait(
+                    client.submit(self.folder / "examples" / "digits.yaml").id
+                )
+            files = {file.name: file.id for file in client.artifacts(job.id)}
+        block = re.sub(r"\bID\b", job.id, block)
+        return block.replace("ARTIFACT_ID", files.get("report.html", "none"))
+
+    def _spawn(self, line: str, **options: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+            ["bash", "-euo", "pipefail", "-c", line],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            **options,
+        )
+
+    def _run(self, block: str) -> None:
+        process = self._spawn(block)
+        try:
+            output, _ = process.communicate(timeout=SECONDS)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode == 0, f"exit status {process.returncode}:\n{output}"
+        _check(output)
+
+    def _run_agent(self, block: str) -> None:
+        """Start an agent, wait until it is ready for jobs and stop it with Ctrl-C."""
+        self.start()
+        ready, write = os.pipe()
+        process = self._spawn(f"export IPULSE_READY_FD={write}\n{block}", pass_fds=[write])
+        os.close(write)
+        with open(ready) as ready_file:
+            line = ready_file.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=SECONDS)
+        assert line == "ready\n", output
+        # Celery's exit code after Ctrl-C is 1.
+        assert "agent_stopped" in output, output
+        _check(output)
+
+
+def _check(output: str) -> None:
+    assert "Traceback" not in output, output
