@@ -6,11 +6,13 @@ from pydantic import (
     BeforeValidator,
     Field,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     Strict,
     StringConstraints,
     ValidationError,
     WrapValidator,
 )
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ipulse.models.messages import shown
@@ -60,6 +62,18 @@ def few(most: int) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+class _NamedValues:
+    """Describes a map by its values and the form of its keys, which every reader understands."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        document = handler(schema)
+        [(pattern, values)] = document.pop("patternProperties").items()
+        names = {**document.get("propertyNames", {}), "pattern": pattern}
+        return {**document, "propertyNames": names, "additionalProperties": values}
+
+
 class FromObject:
     """Lets a strict dataclass be read from a JSON object."""
 
@@ -78,5 +92,5 @@ Key = Annotated[
     StringConstraints(min_length=1, max_length=MAX_KEY, pattern=PRINTABLE),
     WrapValidator(_key),
 ]
-TextByKey = dict[Key, Text]
+TextByKey = Annotated[dict[Key, Text], _NamedValues()]
 ListOf = Annotated[tuple[T, ...], Strict(False)]  # a list in JSON, a tuple in Python

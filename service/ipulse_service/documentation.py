@@ -23,7 +23,7 @@ A running service serves its OpenAPI document at `/openapi.json`. Browsers displ
 Every request carries `Authorization: Bearer TOKEN`, except those for `/healthz`, `/readyz` and the
 files of the web pages. Errors are `application/problem+json` (RFC 9457): `code` is stable, each of
 `errors` has the JSON pointer of its place, and `request_id` finds the request in the service's log.
-Every route may answer 400, 401, 403, 429 and 503, which are not listed below; 429 and 503 come
+Every route may answer 400, 401, 403, 429, 500 and 503, which are not listed below; 429 and 503 come
 with `Retry-After`. [The spec](spec.md) has a page of its own;
 [Give others access](../guides/tokens.md) describes tokens and roles."""
 

@@ -97,12 +97,13 @@ _DESCRIPTIONS: dict[int | str, str] = {
     422: "The body is JSON, but its content is not valid.",
     429: "The token has too many requests in progress.",
     "4XX": "The request is refused; `code` says why.",
+    500: "An unexpected error; the service's log has it under `request_id`.",
     503: "The database, the artifact store or the broker is not available.",
 }
 _log = logging.getLogger(__name__)
 
 # Every route may answer these. "4XX" also keeps FastAPI from adding a 422 in its own format.
-COMMON = (400, 401, 403, 429, "4XX", 503)
+COMMON = (400, 401, 403, 429, "4XX", 500, 503)
 
 
 def documented(*statuses: int | str) -> dict[int | str, dict[str, Any]]:

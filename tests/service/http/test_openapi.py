@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import openapi_spec_validator
@@ -9,6 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
 
 from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse_service.http.openapi import describe_object_defaults
+from ipulse_service.jobs.events import KINDS
 from tests.service.agents import METRIC
 from tests.service.running import SPEC, InProcess
 
@@ -51,11 +54,57 @@ def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) ->
     body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
     described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
     expected = ExperimentSpec.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = without_nulls(expected.pop("$defs"))
-    assert {**described, "examples": []} == {**without_nulls(expected), "examples": []}
+    parts = {**without_nulls(expected.pop("$defs")), "ExperimentSpec": without_nulls(expected)}
+    describe_object_defaults(parts)
+    expected = parts.pop("ExperimentSpec")
+    assert {**described, "examples": []} == {**expected, "examples": []}
     assert parts.items() <= document["components"]["schemas"].items()
     [example] = described["examples"]
     assert parse_spec(example).data.kind == "digits"
+
+
+def test_no_default_is_an_object_and_each_is_described(document: dict[str, Any]) -> None:
+    """Generators of clients refuse such defaults, and leave the whole schema out."""
+    schemas = document["components"]["schemas"]
+    for schema in schemas.values():
+        for described in schema.get("properties", {}).values():
+            assert not isinstance(described.get("default"), dict)
+    spec = schemas["ExperimentSpec"]["properties"]
+    for name, default in (("data", {"kind": "digits"}), ("training", {}), ("metadata", {})):
+        assert f"`{json.dumps(default)}`" in spec[name]["description"]
+        parse_spec({**SPEC, name: default})
+
+
+def test_every_body_and_answer_has_a_schema(document: dict[str, Any]) -> None:
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+            for body in bodies:
+                for media_type, content in body.get("content", {}).items():
+                    assert "schema" in content, (method, path, media_type)
+
+
+def test_every_event_is_as_described(service: InProcess, document: dict[str, Any]) -> None:
+    job_id = service.submit()["id"]
+    attempt = service.attempt(job_id)
+    progress = {"kind": "progress", "phase": "prepare", "fraction": 0.5, "message": "half"}
+    checkpoint = {"kind": "checkpoint", "path": "a.ckpt", "epoch": 1, "step": 2}
+    log = {"kind": "log", "message": "x", "level": "info", "stream": "runner"}
+    phase = {"kind": "phase", "phase": "prepare"}
+    assert attempt.say(phase, progress, METRIC, log, checkpoint).status_code == 200
+    attempt.finish("diverged")
+    schema = {"$ref": "#/components/schemas/JobEvent", "components": document["components"]}
+    stored = service.events(job_id)["events"]
+    for event in stored:
+        Draft202012Validator(schema).validate(event)
+    assert {event["kind"] for event in stored} == set(KINDS)
+    with service.user.stream("GET", f"/v1/jobs/{job_id}/events/stream") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in stream.iter_lines() if line.startswith("data: ")]
+    messages = [json.loads(line.removeprefix("data: ")) for line in lines]
+    assert messages[:-1] == stored
+    schema["$ref"] = "#/components/schemas/StreamEnd"
+    Draft202012Validator(schema).validate(messages[-1])
 
 
 def test_every_body_and_every_answer_has_an_example_that_is_one(document: dict[str, Any]) -> None:
@@ -113,12 +162,15 @@ def test_every_operation_needs_a_token_but_the_two_that_are_open(
 
 def test_errors_are_described_as_problem_documents(document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
-        for operation in operations.values():
+        for method, operation in operations.items():
             errors = {s: r for s, r in operation["responses"].items() if s[0] in "45"}
             needs_token = path not in ("/healthz", "/readyz")
-            assert {"400", "503", "4XX"} <= set(errors)
+            assert {"400", "500", "503", "4XX"} <= set(errors)
             assert ({"401", "403", "429"} <= set(errors)) is needs_token
             for response in errors.values():
+                if method == "head":
+                    assert "content" not in response
+                    continue
                 [(media_type, content)] = response["content"].items()
                 assert media_type == "application/problem+json"
                 assert content["schema"] == {"$ref": "#/components/schemas/ProblemDocument"}

@@ -20,7 +20,9 @@ from ipulse_service.jobs import store
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 
-_FILE: dict[str, Any] = {"application/octet-stream": {}}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+# Generators take the first one; the file's own media type is in its ArtifactInfo.
+_FILE: dict[str, Any] = {"application/octet-stream": _BINARY, "*/*": _BINARY}
 _DOWNLOAD: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file.", "content": _FILE},
     206: {"description": "The bytes that the Range header names.", "content": _FILE},
@@ -28,8 +30,10 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
     307: {"description": "The object store sends the file from the signed URL in Location."},
     **problems.documented(404, 416),
 }
+_OBJECT = {"schema": {"type": "object", "additionalProperties": True}}
 _PROFILE: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The profile.", "content": {"application/json": {}}},
+    200: {"description": "The profile.", "content": {"application/json": _OBJECT}},
+    206: {**_DOWNLOAD[206], "content": {"application/json": {"schema": {}}}},
     304: _DOWNLOAD[304],
     **problems.documented(404, 416),
 }

@@ -22,7 +22,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, get_args
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
@@ -51,12 +51,26 @@ _BATCH_BYTES = 2**20  # one batch is written while the next arrives
 _MAX_SIZE = 2**53 - 1  # the largest integer that every JSON library reads exactly
 _MAX_MEDIA_TYPE = 128  # characters
 
-_BODY: dict[str, Any] = {"requestBody": {"content": {"application/octet-stream": {}}}}
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/octet-stream": _BINARY}}
+}
 _STORED: dict[int | str, dict[str, Any]] = {
     200: {"model": StoredFile, "description": "The attempt has stored the same file before."},
     201: {"model": StoredFile, "description": "The file is stored."},
     **problems.documented(404, 409, 413, 422),
 }
+_OFFSET: dict[str, Any] = {
+    "description": "The offset is in a header.",
+    "headers": {
+        "Upload-Offset": {
+            "description": "Bytes that the service has.",
+            "required": True,
+            "schema": {"type": "integer"},
+        }
+    },
+}
+_HELD = problems.documented(404, 409)
 
 router = APIRouter(
     prefix="/v1/worker/attempts/{attempt_id}/artifacts",
@@ -83,15 +97,23 @@ class ArtifactQuery(BaseModel):
     media_type: str = "application/octet-stream"
 
 
+FileName = Annotated[str, Path(description="The file's name.")]
 FileQuery = Annotated[ArtifactQuery, Query()]
 UploadOffset = Annotated[
     int, Header(ge=0, le=_MAX_SIZE, description="Where in the file the body begins, in bytes.")
 ]
 
 
-@router.head("/{name}", include_in_schema=False)
+@router.head(
+    "/{name}",
+    response_class=Response,
+    summary="Get the offset of an upload",
+    responses={200: _OFFSET, **_HELD},
+)
 @open_to("worker")
-def get_offset(attempt_id: AttemptId, fence: Fence, query: FileQuery, state: State) -> Response:
+def get_offset(
+    attempt_id: AttemptId, name: FileName, fence: Fence, query: FileQuery, state: State
+) -> Response:
     """Returns how many bytes of a file the service has, in `Upload-Offset`."""
     log.bind(attempt=attempt_id)
     attempt_pk = _check_held(state, attempt_id, fence)
@@ -101,7 +123,12 @@ def get_offset(attempt_id: AttemptId, fence: Fence, query: FileQuery, state: Sta
 @router.put("/{name}", summary="Upload a file", responses=_STORED, openapi_extra=_BODY)
 @open_to("worker")
 async def put_file(
-    attempt_id: AttemptId, name: str, fence: Fence, query: FileQuery, state: State, request: Request
+    attempt_id: AttemptId,
+    name: FileName,
+    fence: Fence,
+    query: FileQuery,
+    state: State,
+    request: Request,
 ) -> Response:
     """Stores a whole file. The same file twice is one artifact."""
     return await _receive(request, state, attempt_id, fence, name, query, None)
@@ -110,13 +137,13 @@ async def put_file(
 @router.patch(
     "/{name}",
     summary="Resume an upload",
-    responses={**_STORED, 204: {"description": "Bytes of the file are missing."}},
+    responses={**_STORED, 204: {**_OFFSET, "description": "Bytes of the file are missing."}},
     openapi_extra=_BODY,
 )
 @open_to("worker")
 async def append_to_file(
     attempt_id: AttemptId,
-    name: str,
+    name: FileName,
     fence: Fence,
     query: FileQuery,
     state: State,
