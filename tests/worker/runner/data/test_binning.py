@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ipulse_ops.reference.spikes import dense_to_sparse
-from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning, step_of
+from ipulse_worker.runner.data.binning import PLACES_AT_ONCE, Binning
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 SEED = 20251
@@ -155,15 +155,6 @@ class TestCapacity:
         ids, counts = binning.trains().batch(np.array([0]))
         assert ids[0, 0].tolist() == [0, 1, 2]
         assert counts[:, 0].tolist() == [3, 3]
-
-
-class TestStepOf:
-    def test_is_the_floor_of_t_over_dt(self) -> None:
-        assert step_of(np.array([0, 999, 1000, 2999, 3000]), 1000.0).tolist() == [0, 0, 1, 2, 3]
-        assert step_of(np.array([-0.1, 0.0, 0.29]), 0.1).tolist() == [-1, 0, 2]
-
-    def test_keeps_what_no_integer_holds_outside(self) -> None:
-        assert step_of(np.array([1e300, -1e300]), 1e-9).tolist() == [2**31, -1]
 
 
 @pytest.mark.parametrize("place", ["sample", "channel"])

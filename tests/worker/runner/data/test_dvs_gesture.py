@@ -35,6 +35,10 @@ def table(folder: Path) -> Path:
     return folder / "dvs_gesture" / "user01_led_labels.csv"
 
 
+def _sample(cut: Path) -> Path:
+    return cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
+
+
 def loaded(folder: Path, data: DVSGestureData = DATA) -> Dataset:
     return dvs_gesture.load(data, DataDirectory(folder), lambda done, samples: None)
 
@@ -145,6 +149,20 @@ class TestRecordings:
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
 
+    def test_a_recording_listed_twice_says_so(self, folder: Path) -> None:
+        (folder / "dvs_gesture" / "trials_to_train.txt").write_text(
+            "user01_led.aedat\nuser02_led.aedat\nuser01_led.aedat\n"
+        )
+        words = r"trials_to_train\.txt names user01_led\.aedat twice, as entries 1 and 3"
+        with pytest.raises(DataInvalid, match=words):
+            loaded(folder)
+
+    def test_a_recording_in_both_lists_says_so(self, folder: Path) -> None:
+        (folder / "dvs_gesture" / "trials_to_test.txt").write_text("user01_led.aedat\n")
+        words = r"user01_led\.aedat is in trials_to_train\.txt and in trials_to_test\.txt"
+        with pytest.raises(DataInvalid, match=words):
+            loaded(folder)
+
     def test_a_list_cannot_lead_out_of_the_folder(self, folder: Path) -> None:
         (folder / "dvs_gesture" / "trials_to_test.txt").write_text("../../secret.aedat")
         with pytest.raises(DataUnavailable, match="not the plain name of a file"):
@@ -202,6 +220,28 @@ class TestCutSamples:
         np.save(str(path), np.array([[0, 0, 0, 0], row], dtype=np.float64))
         with pytest.raises(DataInvalid, match=words):
             loaded(cut)
+
+    def test_times_keep_their_own_type(self, cut: Path) -> None:
+        """Float32 times at k * 0.1 ms would be one step early as float64."""
+        k = np.arange(600)
+        rows = np.stack([k % 128, k // 128, k % 2, k * 0.1], axis=1).astype(np.float32)
+        np.save(str(_sample(cut)), rows)
+        dataset = loaded(cut, DVSGestureData(steps=600, step_ms=0.1, pixels_merged=1))
+        counts = dataset.trains.counts[0]
+        assert counts.tolist() == [1] * 600
+
+    def test_one_without_events_says_so(self, cut: Path) -> None:
+        np.save(str(_sample(cut)), np.zeros((0, 4)))
+        with pytest.raises(DataInvalid, match="has no events"):
+            loaded(cut)
+
+    def test_companion_files_of_macos_are_ignored(self, cut: Path) -> None:
+        before = digest(loaded(cut))
+        sample = _sample(cut)
+        (sample.parent / f"._{sample.name}").write_bytes(b"\0\5\x16\7")
+        (sample.parent / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+        (sample.parents[1] / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
+        assert digest(loaded(cut)) == before
 
     def test_another_class_is_refused(self, cut: Path) -> None:
         folder = cut / "dvs_gesture" / "ibmGestureTest" / "user01_led"

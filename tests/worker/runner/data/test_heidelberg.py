@@ -154,3 +154,69 @@ def test_a_link_into_another_file_is_not_followed(folder: Path, tmp_path: Path) 
         file.create_dataset("labels", (3,), dtype=np.int64, external=outside)
     with pytest.raises(DataInvalid, match="no dataset labels of its own"):
         loaded(folder)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_time_of_k_steps_is_in_step_k(folder: Path, kind: Any) -> None:
+    k = np.arange(1000)
+    path = folder / "shd" / "shd_train.h5"
+    with h5py.File(str(path), "w") as file:
+        for name, row in (
+            ("times", (k * 0.001).astype(kind)),
+            ("units", (k % 700).astype(np.uint16)),
+        ):
+            place = file.create_dataset(f"spikes/{name}", (1,), dtype=h5py.vlen_dtype(row.dtype))
+            place[0] = row
+        file["labels"] = np.array([1], np.uint16)
+    assert loaded(folder, SHDData(steps=1000, step_ms=1.0)).trains.counts[0].tolist() == [1] * 1000
+
+
+def test_float16_times_that_are_farther_apart_than_steps_are_refused(folder: Path) -> None:
+    """They are 0.98 ms apart after one second: enough for steps of 1 ms, not of 0.5 ms."""
+    write_hdf5(folder / "shd" / "shd_train.h5", [([1.25], [1])], [1])
+    assert loaded(folder, SHDData(steps=1400, step_ms=1.0)).events.kept == 2
+    with pytest.raises(DataInvalid, match=r"shd_train\.h5: the time 1\.25 .* float32"):
+        loaded(folder, SHDData(steps=2800, step_ms=0.5))
+    assert loaded(folder, SHDData(steps=2000, step_ms=0.5)).events.outside == 1
+
+
+class TestDamagedSizes:
+    """A few kilobytes that claim to be much: nothing of that size is allocated."""
+
+    def test_of_labels(self, folder: Path) -> None:
+        path = folder / "shd" / "shd_train.h5"
+        with h5py.File(str(path), "w") as file:
+            for name, kind in (("times", np.float16), ("units", np.uint16)):
+                vlen = h5py.vlen_dtype(np.dtype(kind))
+                file.create_dataset(f"spikes/{name}", (2**33,), dtype=vlen, chunks=(1024,))
+            file.create_dataset("labels", (2**33,), dtype=np.uint16, chunks=(1024,))
+        assert path.stat().st_size < 20_000
+        with pytest.raises(DataInvalid, match=r"8,589,934,592 samples; at most 10,000,000"):
+            loaded(folder)
+
+    def test_of_chunks(self, folder: Path) -> None:
+        path = folder / "shd" / "shd_train.h5"
+        with h5py.File(str(path), "r+") as file:
+            del file["labels"]
+            labels = file.create_dataset(
+                "labels",
+                (3,),
+                dtype=np.uint16,
+                chunks=(2**30,),
+                maxshape=(None,),
+                compression="gzip",
+            )
+            assert labels.chunks == (2**30,)
+        with pytest.raises(DataInvalid, match="labels has chunks of 2,147,483,648 bytes"):
+            loaded(folder)
+
+    def test_of_a_sample(self, folder: Path) -> None:
+        """The length of a list of times is damaged."""
+        path = folder / "shd" / "shd_train.h5"
+        content = bytearray(path.read_bytes())
+        with h5py.File(str(path)) as file:
+            place = file["spikes/times"].id.get_offset()
+        content[place : place + 4] = (2**31).to_bytes(4, "little")
+        path.write_bytes(content)
+        with pytest.raises(DataInvalid, match=r"shd_train\.h5.* is it whole\?"):
+            loaded(folder)

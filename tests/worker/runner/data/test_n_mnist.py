@@ -71,6 +71,22 @@ def test_a_file_that_was_cut_short_says_where(folder: Path) -> None:
         loaded(folder)
 
 
+def test_an_empty_file_says_so(folder: Path) -> None:
+    path = folder / "n_mnist" / "Test" / "3" / "00000.bin"
+    path.write_bytes(b"")
+    with pytest.raises(DataInvalid, match=rf"{path} is empty \(0 bytes\)"):
+        loaded(folder)
+
+
+def test_companion_files_of_macos_are_ignored(folder: Path) -> None:
+    before = loaded(folder)
+    for name in ("._00000.bin", ".DS_Store"):
+        (folder / "n_mnist" / "Train" / "3" / name).write_bytes(b"\0\5\x16\7")
+    after = loaded(folder)
+    assert after.events == before.events
+    assert after.labels.tolist() == before.labels.tolist()
+
+
 def test_an_impossible_pixel_says_where(folder: Path) -> None:
     path = folder / "n_mnist" / "Train" / "0" / "00000.bin"
     path.write_bytes(bin_event(1, 1, 0, 0) + bin_event(34, 2, 0, 0))

@@ -6,8 +6,10 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
+from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 MAX_KEY = 2**62  # greatest integer that combines sample, step and channel
@@ -19,16 +21,23 @@ class Binning:
     """Bins samples chunk by chunk and stores a few bytes per spike.
 
     `capacity` is the greatest number of spikes of a sample in one step; None means no limit. If
-    there are more, a random choice by the seed and the sample's number is kept.
+    there are more, a random choice by the seed and the sample's number is kept. `step_ms` is the
+    duration of a step.
     """
 
     def __init__(
-        self, steps: int, channels: int, capacity: Optional[int] = None, seed: int = 0
+        self,
+        steps: int,
+        channels: int,
+        capacity: Optional[int] = None,
+        seed: int = 0,
+        step_ms: float = 1.0,
     ) -> None:
         self.steps = steps
         self.channels = channels
         self.capacity = capacity
         self.seed = seed
+        self.step_ms = step_ms
         self.counts = EventCounts()
         self.samples = 0
         self._counts: List[np.ndarray] = []  # [samples, steps] of each chunk
@@ -76,6 +85,28 @@ class Binning:
             over_capacity=len(keys) - len(kept),
         )
 
+    def step_of(
+        self, time: np.ndarray, place: object, *, per_ms: float = 1.0, is_measured: bool = False
+    ) -> np.ndarray:
+        """Return the step of each time, see `step_of`, and record the first and the last time.
+
+        Args:
+            time: finite times of any integer or floating type.
+            place: the file with the times, for the error message.
+            per_ms: units of these times in a millisecond, 1000 for microseconds.
+            is_measured: float16 times were rounded once.
+
+        Raises:
+            DataInvalid: the step of a float16 time cannot be recovered.
+        """
+        if len(time):
+            first_ms, last_ms = float(time.min()) / per_ms, float(time.max()) / per_ms
+            self.counts += EventCounts(first_ms=first_ms, last_ms=last_ms)
+        try:
+            return step_of(time, self.step_ms * per_ms, self.steps, is_measured=is_measured)
+        except DataInvalid as error:
+            raise DataInvalid(f"{place}: {error.message}") from error
+
     def trains(self) -> SpikeTrains:
         """Return the spike trains of all samples."""
         none = np.zeros((0, self.steps), index_type(self.channels + 1))
@@ -117,15 +148,6 @@ class Binning:
             last = np.sort(ranked)[begins + self.capacity - 1]
             fits[spikes] = ranked <= last[group]
         return keys[fits]
-
-
-def step_of(time: np.ndarray, dt: float) -> np.ndarray:
-    """Return floor(time / dt) as int64; values out of range become -1 or 2^31."""
-    # Clipped before the cast, as a quotient may be larger than any integer.
-    with np.errstate(over="ignore"):
-        quotient = np.floor(np.divide(time, dt, dtype=np.float64))
-    steps: np.ndarray = np.clip(quotient, -1.0, 2.0**31).astype(np.int64)
-    return steps
 
 
 def _check(name: str, values: np.ndarray, end: int) -> None:

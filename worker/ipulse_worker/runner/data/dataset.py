@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import TYPE_CHECKING, Callable, Optional, Tuple
 
 import numpy as np
 
 from ipulse_core.errors import Unavailable
-from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains
 from ipulse_worker.runner.training.randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ipulse_worker.runner.data.binning import Binning
 
 # Called regularly with the loaded samples and their total. It may raise to stop.
 LoadProgress = Callable[[int, int], None]
@@ -29,6 +31,10 @@ class DataInvalid(DataUnavailable):
     code = "data_invalid"
 
 
+class DataTooLarge(MemoryError):
+    """The data set needs more memory than there is."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Spike trains with labels and a split."""
@@ -39,6 +45,7 @@ class Dataset:
     test: np.ndarray  # int64: held-out samples, ascending
     events: EventCounts  # counts of the events behind the spikes
     images: Optional[np.ndarray] = None  # [samples, rows, columns] in [0, 1], if encoded
+    warnings: Tuple[str, ...] = ()  # what is probably wrong, with a hint
 
 
 def divided(

@@ -12,6 +12,7 @@ from typing import Callable, List, Mapping, Optional, Tuple
 from ipulse_worker.runner.data.dataset import DataUnavailable
 
 VARIABLE = "IPULSE_DATA"
+COMPANION = "._"  # begins the names of files in which macOS keeps attributes of others
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -46,13 +47,16 @@ class DataDirectory:
         return path
 
     def files(self, *names: str, suffix: str, hint: str) -> List[Path]:
-        """Return the regular files with the suffix in a folder, sorted by name, see `file`."""
+        """Return the regular files with the suffix in a folder, sorted by name, see `file`.
+
+        Companion files of macOS are not among them.
+        """
         folder = self.folder(*names, hint=hint)
         with os.scandir(str(folder)) as entries:
             names_found = sorted(
                 (entry.name, entry.is_file(follow_symlinks=False))
                 for entry in entries
-                if entry.name.endswith(suffix)
+                if entry.name.endswith(suffix) and not entry.name.startswith(COMPANION)
             )
         # Only links need a check of each part of their path.
         return [

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.aedat import pixel_events
-from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
@@ -20,7 +20,7 @@ from ipulse_worker.runner.data.dataset import (
     divided,
     subset,
 )
-from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.directory import COMPANION, DataDirectory
 
 if TYPE_CHECKING:
     from ipulse.spec import DVSGestureData
@@ -53,6 +53,7 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
     directory.folder(data.name, hint=HINT)
     if directory.has(data.name, LISTS[0]):
         parts = [_recorded(data, directory, name) for name in LISTS]
+        _check_disjoint(*parts)
     elif directory.has(data.name, CUT[0]):
         parts = [_cut(data, directory, name) for name in CUT]
     else:
@@ -65,7 +66,9 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
         [part[at] for at in subset(len(part), data.samples, data.subset_seed)] for part in parts
     ]
     gestures = [gesture for part in chosen for gesture in part]
-    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
+    binning = Binning(
+        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
+    )
     for path, of_path in _by_file(gestures):
         if path.suffix == ".aedat":
             _add_recording(path, of_path, data, binning)
@@ -79,13 +82,36 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
 def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> List[Gesture]:
     """Return the gestures of the recordings in a list."""
     gestures = []
-    for name in _text(directory.file(data.name, listed, hint=HINT)).split():
+    for name in _names(directory.file(data.name, listed, hint=HINT)):
         path = directory.file(data.name, name, hint=HINT)
         if path.suffix != ".aedat":
             raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
         table = directory.file(data.name, f"{path.stem}_labels.csv", hint=HINT)
         gestures += [Gesture(path, *row) for row in _labels(table, class_count(data))]
     return gestures
+
+
+def _names(listed: Path) -> List[str]:
+    """Return the names in a list of recordings."""
+    names = _text(listed).split()
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise DataInvalid(
+                f"{listed} names {name} twice, as entries {names.index(name) + 1} and "
+                f"{number + 1}: name each recording once"
+            )
+    return names
+
+
+def _check_disjoint(training: Sequence[Gesture], test: Sequence[Gesture]) -> None:
+    """Raise DataInvalid if a recording is in both lists."""
+    tested = {gesture.path for gesture in test}
+    for gesture in training:
+        if gesture.path in tested:
+            raise DataInvalid(
+                f"{gesture.path.name} is in {LISTS[0]} and in {LISTS[1]}, next to it: a recording "
+                "is either for training or for the test"
+            )
 
 
 def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
@@ -124,7 +150,8 @@ def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gest
                 path = directory.file(data.name, part, folder.name, f"{label}.npy", hint=HINT)
                 gestures.append(Gesture(path, label, 0, 0))
         for path in folder.iterdir():
-            if path.suffix == ".npy" and not re.fullmatch(r"10|[0-9]", path.stem):
+            is_sample = path.suffix == ".npy" and not path.name.startswith(COMPANION)
+            if is_sample and not re.fullmatch(r"10|[0-9]", path.stem):
                 raise DataInvalid(
                     f"{path}: the name must be the class, 0 to {class_count(data) - 1}"
                 )
@@ -155,7 +182,7 @@ def _add_recording(
         sample = sample[inside]
         time_us = events.time_us[inside] - begins[sample]
         # Small types while the recording is read; the binning needs whole samples.
-        step = step_of(time_us, 1000.0 * data.step_ms).astype(np.int32)
+        step = binning.step_of(time_us, path, per_ms=1000.0).astype(np.int32)
         found.append((sample.astype(np.int32), step, channel[inside].astype(np.uint16)))
     empty = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint16)
     sample, step, channel = (np.concatenate(parts) for parts in zip(empty, *found))
@@ -181,14 +208,18 @@ def _add_cut(path: Path, data: DVSGestureData, binning: Binning) -> None:
         raise DataInvalid(f"{path} must hold numbers")
     steps, channels = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for first in range(0, len(rows), ROWS_AT_ONCE):
-        x, y, polarity, time_ms = np.asarray(rows[first : first + ROWS_AT_ONCE], np.float64).T
+        chunk = np.asarray(rows[first : first + ROWS_AT_ONCE])
+        x, y, polarity = chunk[:, :3].astype(np.float64).T
+        time_ms = chunk[:, 3]
         number = first + np.arange(len(x))
         channels.append(_channel(path, x, y, polarity, number, "event", data))
         if not np.isfinite(time_ms).all():
             at = number[np.flatnonzero(~np.isfinite(time_ms))[0]]
             raise DataInvalid(f"{path}: event {at:,} has a time that is no time")
-        steps.append(step_of(time_ms, data.step_ms))
+        steps.append(binning.step_of(time_ms, path, is_measured=True))
     step = np.concatenate(steps)
+    if not len(step):
+        raise DataInvalid(f"{path} has no events: cut or download it again")
     binning.add(np.zeros(len(step), np.int64), step, np.concatenate(channels), samples=1)
 
 

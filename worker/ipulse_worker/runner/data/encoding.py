@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ipulse_worker.runner.data.binning import step_of
+from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ A file has `spikes/times` (per sample a list of seconds), `spikes/units` (of cha
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
 import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
-from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ipulse.spec import SHDData, SSCData
 
 SAMPLES_AT_ONCE = 256
+MAX_SAMPLES = 10_000_000  # of a file; data.samples allows as many
+MAX_CHUNK_BYTES = 2**26  # that HDF5 unpacks at once
 HINT = (
     "put the data set's HDF5 files there under their own names, unpacked (shd_train.h5, "
     "shd_test.h5; ssc_train.h5, ssc_valid.h5, ssc_test.h5), or name their folder in data.name"
@@ -46,7 +49,9 @@ def load(
         directory.file(data.name, f"{data.kind}_{part}.h5", hint=HINT)
         for part in ("train", held_out)
     ]
-    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
+    binning = Binning(
+        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
+    )
     samples = 0
     for path in paths:  # check both files before minutes are spent on reading the first
         with _opened(path) as file:
@@ -80,6 +85,11 @@ def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
             f"{path}: {len(times):,} times, {len(units):,} units and {len(labels):,} labels; "
             "there must be equally many, and some"
         )
+    if len(labels) > MAX_SAMPLES:
+        raise DataInvalid(
+            f"{path} says that it has {len(labels):,} samples; at most {MAX_SAMPLES:,} are read. "
+            "Is the file damaged?"
+        )
     labels = labels[:]
     wrong = np.flatnonzero(~np.isin(labels, np.arange(class_count(data))))
     if len(wrong):
@@ -98,7 +108,13 @@ def _add(
     if not len(chosen):
         return
     rows = slice(first, first + SAMPLES_AT_ONCE)
-    times, units = part.times[rows][chosen - first], part.units[rows][chosen - first]
+    try:
+        times, units = part.times[rows][chosen - first], part.units[rows][chosen - first]
+    except (MemoryError, ValueError) as error:
+        raise DataInvalid(
+            f"{path}: a sample from {first:,} to {first + SAMPLES_AT_ONCE - 1:,} cannot be read; "
+            f"is it whole? {error}"
+        ) from error
     lengths = np.array([len(seconds) for seconds in times])
     of_units = np.array([len(channels) for channels in units])
     for at in np.flatnonzero(lengths != of_units)[:1]:
@@ -106,7 +122,7 @@ def _add(
             f"{path}: sample {chosen[at]:,} has {lengths[at]:,} times and {of_units[at]:,} units"
         )
     sample = np.repeat(np.arange(len(chosen)), lengths)
-    seconds = np.concatenate(times).astype(np.float64)
+    seconds = np.concatenate(times)
     channels = np.concatenate(units).astype(np.int64)
     for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
         raise DataInvalid(f"{path}: sample {chosen[sample[at]]:,} has a time that is no time")
@@ -115,7 +131,8 @@ def _add(
             f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to "
             f"{input_channels(data) - 1}"
         )
-    binning.add(sample, step_of(1000.0 * seconds, data.step_ms), channels, samples=len(chosen))
+    step = binning.step_of(seconds, path, per_ms=1e-3, is_measured=True)
+    binning.add(sample, step, channels, samples=len(chosen))
 
 
 @contextmanager
@@ -153,4 +170,10 @@ def _dataset(file: Any, path: Path, name: str) -> Any:
     if place.ndim != 1 or not of_numbers or (inner is None) != (name == "labels"):
         kind = "integers" if kinds == "iu" else "floats"
         raise DataInvalid(f"{path}: {name} must be {wanted}, of {kind}")
+    chunk_bytes = math.prod(place.chunks or (0,)) * place.dtype.itemsize
+    if chunk_bytes > MAX_CHUNK_BYTES:
+        raise DataInvalid(
+            f"{path}: {name} has chunks of {chunk_bytes:,} bytes; at most {MAX_CHUNK_BYTES:,} are "
+            "read. Is the file damaged?"
+        )
     return place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Tuple
 import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
-from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
@@ -39,14 +39,16 @@ def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
     parts = [_listed(data, directory, part) for part in ("Train", "Test")]
-    binning = Binning(data.steps, input_channels(data), data.capacity, data.subset_seed)
+    binning = Binning(
+        data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
+    )
     files = [entry for part in parts for entry in part]
     for first in range(0, len(files), FILES_AT_ONCE):
         chunk = [events(path) for path, _ in files[first : first + FILES_AT_ONCE]]
         time_us = np.concatenate([times for times, _ in chunk])
         binning.add(
             np.repeat(np.arange(len(chunk)), [len(times) for times, _ in chunk]),
-            step_of(time_us, 1000.0 * data.step_ms),
+            binning.step_of(time_us, data.name, per_ms=1000.0),
             np.concatenate([channels for _, channels in chunk]),
             samples=len(chunk),
         )
@@ -65,6 +67,8 @@ def events(path: Path) -> Tuple[np.ndarray, np.ndarray]:
     if size > MAX_BYTES:
         raise DataInvalid(f"{path} has {size:,} bytes; a sample has at most {MAX_BYTES:,}")
     content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    if not len(content):
+        raise DataInvalid(f"{path} is empty (0 bytes): unpack or download it again")
     rest = len(content) % EVENT_BYTES
     if rest:
         raise DataInvalid(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Dict, Optional, Tuple
 import numpy as np
 
 from ipulse_core.derived_values import input_channels
-from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
@@ -58,7 +58,9 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
     )
     arrays = read(path)
     labels = _labels(path, arrays, data)
-    binning = Binning(data.steps, input_channels(data), data.capacity, data.split_seed)
+    binning = Binning(
+        data.steps, input_channels(data), data.capacity, data.split_seed, data.step_ms
+    )
     images = _add(path, arrays, data, binning, len(labels), progress)
     test = arrays.get("test")
     if test is None:
@@ -255,7 +257,7 @@ def _add_events(
         fitting = np.searchsorted(begins, begins[first] + EVENTS_AT_ONCE, side="right") - 1
         end = max(first + 1, int(fitting))
         events = slice(begins[first], begins[end])
-        step = step_of(time_ms[events], data.step_ms)
+        step = binning.step_of(time_ms[events], f"{path}, event_times_ms")
         binning.add(
             sample[events].astype(np.int64) - first, step, channel[events], samples=end - first
         )

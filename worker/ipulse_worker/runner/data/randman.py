@@ -9,6 +9,7 @@ import numpy as np
 from ipulse_core.derived_values import frequencies, input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
+from ipulse_worker.runner.data.time_steps import FLOAT64_ERROR
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def spike_steps(coordinates: np.ndarray, data: RandmanData) -> np.ndarray:
     # A unit with a constant function spikes in the first step.
     times = (coordinates - low) / np.where(high > low, high - low, 1.0)
     steps = np.floor(times * (data.used_steps * data.steps)).astype(np.int64)
-    last = max(0, int(np.ceil(data.used_steps * data.steps)) - 1)
+    # 0.07 * 100 is a little more than the 7 steps that are meant.
+    last = max(0, int(np.ceil(data.used_steps * data.steps * (1.0 - FLOAT64_ERROR))) - 1)
     in_range: np.ndarray = np.minimum(steps, last)  # the latest time is 1 itself
     return in_range

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 
 from ipulse_core.derived_values import input_channels
-from ipulse_worker.runner.data.binning import Binning, step_of
+from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, divided
+from ipulse_worker.runner.data.time_steps import step_of
 
 if TYPE_CHECKING:
     from ipulse.spec import YinYangData

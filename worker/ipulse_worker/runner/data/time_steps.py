@@ -1,0 +1,90 @@
+"""Time steps of events: the one place where a time becomes a step.
+
+A time k * step has been rounded to its own type, so it may be a little less than the number that it
+stands for. A time that is that close to the next step belongs to it.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import numpy as np
+
+from ipulse_worker.runner.data.dataset import DataInvalid
+
+# The greatest relative error of a time k * step. Integers are exact, but the step is a float64.
+# The others leave room for a few operations, as a change of units or a running sum.
+INTEGER_ERROR = 2.0**-50
+FLOAT64_ERROR = 2.0**-40
+FLOAT32_ERROR = 2.0**-22
+FARTHEST = 2.0**31  # step of every time that is later
+
+
+def step_of(
+    time: np.ndarray, step: float, steps: Optional[int] = None, *, is_measured: bool = False
+) -> np.ndarray:
+    """Return the step of each time, int64: the greatest k with k * step <= time.
+
+    Times that are k * step except for rounding are in step k: for float64 and float32 times and for
+    integers for every k up to 10,000, for float16 times wherever there is only one such k.
+
+    Args:
+        time: finite times of any integer or floating type.
+        step: duration of a step in the unit of the times.
+        steps: number of time steps. Only times within them must be exact.
+        is_measured: float16 times were rounded once. Otherwise they may also be products of the
+            rounded step.
+
+    Returns:
+        Steps; those out of range become -1 or 2^31.
+
+    Raises:
+        DataInvalid: the step of a float16 time cannot be recovered.
+    """
+    time = np.asarray(time)
+    with np.errstate(over="ignore"):
+        position = np.divide(time, step, dtype=np.float64)
+        if time.dtype == np.float16:
+            position += _half_precision_error(time, step, position, steps, is_measured)
+        else:
+            error = _relative_error(time.dtype)
+            position *= 1.0 + error
+            position += error
+    # Clipped before the cast, as a quotient may be larger than any integer.
+    found: np.ndarray = np.clip(np.floor(position), -1.0, FARTHEST).astype(np.int64)
+    return found
+
+
+def _relative_error(kind: np.dtype) -> float:
+    if kind.kind in "iub":
+        return INTEGER_ERROR
+    return FLOAT32_ERROR if kind.itemsize == 4 else FLOAT64_ERROR
+
+
+def _half_precision_error(
+    time: np.ndarray,
+    step: float,
+    position: np.ndarray,
+    steps: Optional[int],
+    is_measured: bool,
+) -> np.ndarray:
+    """Return by how many steps a float16 time may be too early; raise where that is too many."""
+    spacing = np.spacing(np.abs(time)).astype(np.float64)
+    error: np.ndarray = spacing / (2.0 * step)
+    if not is_measured:
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = float(np.float16(step))
+        error += np.abs(position) * (abs(rounded - step) / step)
+    end = np.inf if steps is None else steps
+    # Times of whole steps that are as far apart as float16 numbers are exact.
+    is_clear = (error < 0.5) | ((error == 0.5) & (position % 1.0 == 0.0))
+    unclear = np.flatnonzero(~is_clear & (position >= 0.0) & (position < end))
+    if len(unclear):
+        at = unclear[0]
+        raise DataInvalid(
+            f"the time {float(time.flat[at]):g} has 16 bits, and the next one that 16 bits can "
+            f"hold is {spacing.flat[at]:g} later, so that its time step of {step:g} cannot be "
+            "recovered: store times as float32, float64 or integers, or use longer or fewer time "
+            "steps"
+        )
+    return error
