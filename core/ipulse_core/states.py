@@ -54,6 +54,7 @@ class Reason(str, Enum):
     CANCELLED_BY_USER = "cancelled_by_user"
     DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
+    DATA_INVALID = "data_invalid"  # a file of the data set has another format, or nothing to learn
     KERNEL_UNAVAILABLE = "kernel_unavailable"  # no compiler, or the ops did not build
     OUT_OF_MEMORY = "out_of_memory"
     DEVICE_UNAVAILABLE = "device_unavailable"  # no such device, or none free in time

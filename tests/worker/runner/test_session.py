@@ -19,6 +19,7 @@ from ipulse_ops.lif.cpu.native import BuildFailed
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable
+from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.session import outcome_of, run_attempt, warm_up
 from ipulse_worker.runner.training.loop import Diverged
@@ -298,6 +299,8 @@ class TestOutcomeOf:
         [
             (Cancelled(), "cancelled_by_user", "Cancelled"),
             (DataUnavailable("gone: get it"), "data_unavailable", "gone: get it"),
+            (DataInvalid("a.npz: wrong"), "data_invalid", "a.npz: wrong"),
+            (DataTooLarge("the data set a"), "out_of_memory", "loading the data set a. Use fewer"),
             (BuildFailed("g++ failed"), "kernel_unavailable", "g++ failed"),
             (MemoryError(), "out_of_memory", "smaller training.batch_size"),
             (

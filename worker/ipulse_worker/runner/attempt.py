@@ -121,6 +121,8 @@ class AttemptProcess:
             self.spec.data, DataDirectory.from_environment(os.environ), self._data_progress()
         )
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
+        for warning in dataset.warnings:
+            self.events.log(warning, level="warning")
         self._dataset = dataset
 
     def _data_progress(self) -> Callable[[int, int], None]:
@@ -258,6 +260,7 @@ class AttemptProcess:
             kept_epoch=training.kept_epoch,
             profile=profile(training, evaluation, run_metadata, start),
             events=training.dataset.events,
+            data_warnings=training.dataset.warnings,
             git=provenance.git_revision(),
             poplar_profile=self.device.poplar_profile(),
         )

@@ -20,6 +20,7 @@ from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable, digits
+from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
@@ -31,6 +32,7 @@ SMALLER = (
     "use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more "
     "memory"
 )
+SMALLER_DATA = "Use fewer samples, fewer events or a worker with more memory."
 
 
 def serve(
@@ -129,10 +131,14 @@ def outcome_of(error: Exception, cancelled: bool) -> DoneEvent:
         return _done(of_poplar.reason, of_poplar.message)
     if isinstance(error, DeviceUnavailable):
         return _done(Reason.DEVICE_UNAVAILABLE, error.message)
+    if isinstance(error, DataInvalid):
+        return _done(Reason.DATA_INVALID, error.message)
     if isinstance(error, DataUnavailable):
         return _done(Reason.DATA_UNAVAILABLE, error.message)
     if isinstance(error, NativeError):
         return _done(Reason.KERNEL_UNAVAILABLE, str(error))
+    if isinstance(error, DataTooLarge):
+        return _done(Reason.OUT_OF_MEMORY, f"Memory ran out while loading {error}. {SMALLER_DATA}")
     if isinstance(error, (tf.errors.ResourceExhaustedError, MemoryError)):
         return _done(Reason.OUT_OF_MEMORY, f"The worker does not have enough memory: {SMALLER}.")
     if isinstance(error, Diverged):

@@ -50,6 +50,44 @@ def test_trains_on_a_file_of_the_data_directory(tmp_path: Path) -> None:
     assert "recorded spikes" in page
 
 
+def test_warns_in_log_and_report_of_times_in_another_unit(tmp_path: Path) -> None:
+    times = np.random.RandomState(4).randint(10, size=450)
+    np.savez(
+        str(tmp_path / "mine.npz"),
+        labels=np.arange(90) % 3,
+        event_samples=np.arange(90).repeat(5),
+        event_times_ms=np.where(np.arange(450) % 5 < 2, times, 1000 * times + 1000),
+        event_channels=np.arange(450) % 12,
+    )
+    result = attempt(tmp_path / "work", SPEC)
+    assert result.done["reason"] == "completed", result.done
+    (warning,) = (
+        event["message"]
+        for event in result.events
+        if event["kind"] == "log" and event["level"] == "warning"
+    )
+    assert "270 of 450 events are outside of the time steps" in warning
+    page = (tmp_path / "work" / "report.html").read_text("utf-8")
+    assert "270 of 450 events are outside of the time steps" in page
+
+
+def test_data_without_a_spike_in_the_steps_end_as_invalid(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(
+        str(tmp_path / "mine.npz"),
+        labels=np.arange(90) % 3,
+        event_samples=np.arange(90),
+        event_times_ms=np.full(90, 1234.5),
+        event_channels=np.zeros(90, int),
+    )
+    done = attempt(tmp_path / "work", SPEC).done
+    assert done["reason"] == "data_invalid"
+    assert "90 events" in done["message"]
+    assert "1234.5 ms" in done["message"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_tells_how_much_of_the_data_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

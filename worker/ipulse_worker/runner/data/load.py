@@ -1,8 +1,11 @@
-"""Loads the data set of a spec."""
+"""Loads the data set of a spec and checks it as a whole."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Iterator
+
+import numpy as np
 
 from ipulse_worker.runner.data import (
     digits,
@@ -15,11 +18,16 @@ from ipulse_worker.runner.data import (
     randman,
     yin_yang,
 )
-from ipulse_worker.runner.data.dataset import Dataset, LoadProgress
+from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
 from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.event_counts import EventCounts
 
 if TYPE_CHECKING:
     from ipulse.spec import Data
+
+
+# The unit of times in each kind of files.
+UNITS = {"npz": "milliseconds", "shd": "seconds", "ssc": "seconds"}
 
 
 def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Dataset:
@@ -27,7 +35,16 @@ def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Datase
 
     Raises:
         DataUnavailable: with a hint. Exceptions of `progress` are not caught.
+        DataInvalid: a file has another format, or no sample has an input spike.
+        DataTooLarge: the samples take more memory than there is.
     """
+    try:
+        return _checked(_load(data, directory, progress), data)
+    except MemoryError as error:
+        raise DataTooLarge(f"the {_name_of(data)}: {error}") from error
+
+
+def _load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Dataset:
     if data.kind == "digits":
         return digits.load(data, progress)
     if data.kind == "randman":
@@ -47,3 +64,84 @@ def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Datase
     if data.kind == "dvs_gesture":
         return dvs_gesture.load(data, directory, progress)
     raise TypeError(f"no loader for data of the kind {data.kind}")
+
+
+def _checked(dataset: Dataset, data: Data) -> Dataset:
+    """Return the data set with its warnings.
+
+    Raises:
+        DataInvalid: no training sample has an input spike.
+    """
+    spikes = np.diff(dataset.trains.offsets)
+    if not spikes[dataset.training].any():
+        raise DataInvalid(_why_silent(dataset, data))
+    return replace(dataset, warnings=tuple(_warnings(dataset, data)))
+
+
+def _name_of(data: Data) -> str:
+    """Return the data set's kind, and the name of its files if it has files."""
+    name = getattr(data, "name", "")
+    return f"data set {name} ({data.kind})" if name else f"data set {data.kind}"
+
+
+def _why_silent(dataset: Dataset, data: Data) -> str:
+    events, name = dataset.events, f"The {_name_of(data)}"
+    if events.kept:
+        return f"{name}: only test samples have input spikes, no training sample has"
+    if not events.read:
+        return (
+            f"{name}: none of the {dataset.trains.samples:,} samples has an event, so "
+            "there is nothing to learn from"
+        )
+    return (
+        f"{name}: all of its {events.read:,} events are outside of the time steps"
+        f"{_times(events)}: {_hint(data)}"
+    )
+
+
+def _warnings(dataset: Dataset, data: Data) -> Iterator[str]:
+    events, name = dataset.events, f"The {_name_of(data)}"
+    if 2 * events.outside > events.read:
+        yield (
+            f"{name}: {events.outside:,} of {events.read:,} events are outside of the "
+            f"time steps{_times(events)}: {_hint(data)}"
+        )
+    elif data.steps > 1 and events.last_ms is not None and events.last_ms < data.step_ms:
+        yield (
+            f"{name}: all events are in the first of {data.steps:,} time steps"
+            f"{_times(events)}: {_hint(data)}"
+        )
+    training = np.unique(dataset.labels[dataset.training])
+    test = np.unique(dataset.labels[dataset.test])
+    if len(training) == 1:
+        yield (
+            f"{name}: all training samples have the label {training[0]}, so there is "
+            "nothing to distinguish"
+        )
+    elif len(test) and not np.isin(test, training).any():
+        yield (
+            f"{name}: no label of the test samples ({_some(test)}) is among those of the "
+            f"training samples ({_some(training)}), so the test accuracy says nothing"
+        )
+
+
+def _times(events: EventCounts) -> str:
+    """Return the range of the times, if events have times."""
+    if events.first_ms is None or events.last_ms is None:
+        return ""
+    return f", from {events.first_ms:g} ms to {events.last_ms:g} ms"
+
+
+def _hint(data: Data) -> str:
+    steps = f"{data.steps:,} steps of {data.step_ms:g} ms end at {data.steps * data.step_ms:g} ms"
+    if data.kind not in UNITS:
+        return f"{steps}; change data.steps or data.step_ms"
+    return (
+        f"{steps}; change data.steps or data.step_ms, or the times if they are not in "
+        f"{UNITS[data.kind]}"
+    )
+
+
+def _some(labels: np.ndarray) -> str:
+    shown = ", ".join(str(label) for label in labels[:5])
+    return f"{shown}, ..." if len(labels) > 5 else shown

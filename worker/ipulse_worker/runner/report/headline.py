@@ -49,6 +49,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "threads": target["threads"],
         "kernel": profile["compilation"]["kernel"]["kernel"],
         "events": results.events,
+        "data_warnings": results.data_warnings,
         "dropping_layers": _dropping_layers(results),
         "silent_layers": [
             _name_of(name)

@@ -60,6 +60,7 @@ class Results:
     events: EventCounts  # counts of the input events
     profile: Dict[str, Any]  # see docs/reference/profile.md
     git: Dict[str, Any]  # see provenance.git_revision
+    data_warnings: Tuple[str, ...] = ()  # what is probably wrong with the data
     poplar_profile: Optional[Dict[str, Any]] = None  # of the Poplar program, if there is one
 
     @property
