@@ -56,8 +56,8 @@ class ExperimentSpec(StrictModel):
         default=0,
         ge=0,
         le=2**31 - 1,
-        description="Seed of weights and batch order: the same seed gives the same results on the "
-        "same kind of device.",
+        description="Seed of weights and batch order. Equal specs give equal results, bit for bit, "
+        "with the same versions of IPUlse, TensorFlow and NumPy on the same model of processor.",
     )
     data: Annotated[Data, ByKind(default="digits")] = Field(
         default=DigitsData(), description="The data set to learn."

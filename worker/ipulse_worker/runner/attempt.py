@@ -38,6 +38,7 @@ from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
 from ipulse_worker.runner.training_progress import TrainingProgress
 from ipulse_worker.runner.work_dir import WorkDir
 
@@ -162,6 +163,9 @@ class AttemptProcess:
             path = Path(self.assignment.checkpoint)
             training.resume(checkpoint.load(path, self.spec_sha256, like=training.state()))
             self.events.log(f"resumed from the checkpoint at step {training.step:,}")
+        training.platforms.enter(training.step, TrainingPlatform.here())
+        for other in training.platforms.others():
+            self.events.log(f"{OTHER_PLATFORM}: {other}", level="warning")
         for warning in warnings_of(self.spec):
             self.events.log(warning, level="warning")
         training.model.trace()
@@ -283,6 +287,7 @@ class AttemptProcess:
             device=device,
             host=provenance.host(),
             versions=provenance.versions(device.compiler),
+            platforms=self._training.platforms.to_json(),
         )
 
 

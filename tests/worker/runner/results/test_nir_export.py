@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
@@ -13,9 +14,11 @@ from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, trained_names, weight_names
 from ipulse_worker.runner.results.nir_export import tau_s, write_nir
+from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.data.loaded import loaded
 from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.report.test_page import Page
 from tests.worker.runner.specs import spec_from
 from tests.worker.runner.trainings import spec_of, training_of
 
@@ -169,6 +172,24 @@ class TestVariants:
             left_out = file["node/metadata/left_out"][()].decode()
         assert "this network's reset is none" in left_out
         assert "the capacity" in left_out
+
+
+@pytest.mark.parametrize("reset", ["zero", "subtract"])
+@pytest.mark.usefixtures("threads_are_set")
+def test_another_reset_is_said_in_log_manifest_and_report(reset: str, tmp_path: Path) -> None:
+    network = {"layers": [{"neurons": 8, "capacity": 6}], "reset": reset}
+    spec = {**SPEC, "network": network, "training": {"epochs": 1}}
+    result = attempt(tmp_path / "work", spec)
+    assert result.done["reason"] == "completed", result.done
+    is_wrong = reset != "zero"
+    warnings = [e["message"] for e in result.events if e.get("level") == "warning"]
+    assert any("network's reset is subtract" in line for line in warnings) is is_wrong
+    assert any("does not express the capacity" in line for line in result.log)
+    manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
+    assert ("network's reset is subtract" in str(manifest["network"]["left_out"])) is is_wrong
+    page = Page((result.directory / "report.html").read_text("utf-8"))
+    assert ("network.nir has another reset" in "".join(page.text["b"])) is is_wrong
+    assert "the capacity: NIR does not limit" in "".join(page.text["dd"])
 
 
 class TestSimulation:

@@ -46,6 +46,7 @@ class RunMetadata:
     device: DeviceDescription
     host: Dict[str, Any]  # as provenance.host
     versions: Dict[str, str]  # as provenance.versions
+    platforms: List[Dict[str, Any]]  # as PlatformHistory.to_json
 
 
 def profile(
@@ -77,6 +78,7 @@ def profile(
             "started_at": run_metadata.started_at,
             "resumed_from_step": training.resumed_from,
             "import_seconds": run_metadata.import_seconds,
+            "platforms": run_metadata.platforms,
         },
         "versions": run_metadata.versions,
         "compilation": {

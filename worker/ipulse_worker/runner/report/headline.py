@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.results.nir_export import RESET, left_out
 from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.training.platforms import PlatformHistory
 
 DATA_NAMES = {
     "digits": "scanned digits",
@@ -50,6 +52,8 @@ def headline(results: Results) -> Dict[str, Any]:
         "kernel": profile["compilation"]["kernel"]["kernel"],
         "events": results.events,
         "data_warnings": results.data_warnings,
+        "other_platforms": PlatformHistory(profile["attempt"]["platforms"]).others(),
+        "exported_reset": [text for text in left_out(spec) if text.startswith(RESET)],
         "dropping_layers": _dropping_layers(results),
         "silent_layers": [
             _name_of(name)

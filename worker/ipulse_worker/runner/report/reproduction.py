@@ -6,7 +6,9 @@ import json
 from typing import Any, Dict
 
 from ipulse_worker.runner.resolved_spec import spec_document
+from ipulse_worker.runner.results.nir_export import left_out
 from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.training.platforms import PlatformHistory
 
 
 def reproduction(results: Results) -> Dict[str, Any]:
@@ -31,8 +33,10 @@ def reproduction(results: Results) -> Dict[str, Any]:
             ("Kernel", ", ".join(v if k == "kernel" else f"{k} {v}" for k, v in kernel)),
             ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
             ("Git revision", revision),
+            ("network.nir leaves out", "; ".join(left_out(results.spec)) or "nothing"),
             *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
         ],
         "spec": json.dumps(spec_document(results.spec), indent=2, ensure_ascii=False),
+        "is_on_one_platform": not PlatformHistory(profile["attempt"]["platforms"]).others(),
         "has_tile_profile": results.poplar_profile is not None,
     }

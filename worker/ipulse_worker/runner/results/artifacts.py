@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 import numpy as np
 
 from ipulse_core import strict_json
-from ipulse_core.events import ArtifactEvent, Role
+from ipulse_core.events import ArtifactEvent, Level, Role
 from ipulse_core.manifest import SCHEMA
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices import DeviceFile
@@ -21,7 +21,7 @@ from ipulse_worker.runner.report.page import report_html
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
-from ipulse_worker.runner.results.nir_export import write_nir
+from ipulse_worker.runner.results.nir_export import RESET, left_out, write_nir
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.work_dir import WorkDir
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
+NETWORK = "network.nir"
 
 
 class Artifacts:
@@ -64,9 +65,13 @@ class Artifacts:
             np.savez(file, **named)
         self._report("weights.npz", "weights", BINARY)
 
-        with work_dir.writing("network.nir") as path:
+        with work_dir.writing(NETWORK) as path:
             write_nir(path, spec, arrays, int(results.evaluation.metrics.dropped.sum()))
-        self._report("network.nir", "network", "application/x-hdf5")
+        self._report(NETWORK, "network", "application/x-hdf5")
+        for missing in left_out(spec):
+            is_wrong = missing.startswith(RESET)  # a simulation of the graph spikes differently
+            level: Level = "warning" if is_wrong else "info"
+            self._events.log(f"{NETWORK} does not express {missing}", level)
 
         self.write_document("profile.json", "profile", results.profile)
         if results.poplar_profile is not None:
@@ -101,6 +106,7 @@ class Artifacts:
             "artifacts": [file.to_json() for file in listed(self._work_dir, self.written)],
             "versions": run_metadata.versions,
             "kernel": run_metadata.device.kernel,
+            "platforms": run_metadata.platforms,
             "git": provenance.git_revision(),
             "host": {**run_metadata.host, "threads": run_metadata.device.threads},
             "seed": spec.seed,
@@ -110,6 +116,8 @@ class Artifacts:
             "finished_at": utc_now(),
             "metrics": final,
         }
+        if any(event.path == NETWORK for event in self.written):
+            manifest["network"] = {"file": NETWORK, "left_out": left_out(spec)}
         self._work_dir.write("manifest.json", _json(manifest))
         self._report("manifest.json", "manifest", JSON)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
 NO_MEMORY = 1000.0
+RESET = "the reset"  # the begin of what left_out says about it
 
 Metadata = Dict[str, Union[str, float, int]]
 Arrays = Mapping[str, np.ndarray]
@@ -207,7 +208,7 @@ def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metad
         "logits": _LOGITS[spec.training.loss],
         "steps": spec.data.steps,
         "dropped_spikes": dropped_spikes,
-        "left_out": "; ".join(_left_out(spec)),
+        "left_out": "; ".join(left_out(spec)),
     }
 
 
@@ -220,15 +221,16 @@ _LOGITS = {
 }
 
 
-def _left_out(spec: ExperimentSpec) -> List[str]:
+def left_out(spec: ExperimentSpec) -> List[str]:
     """List the properties of the network that the graph does not express."""
-    left_out = []
+    missing = []
     if spec.network.reset != "zero":
-        left_out.append(
-            f"the reset: NIR sets v to v_reset, and this network's reset is {spec.network.reset}"
+        missing.append(
+            f"{RESET}: in the graph v becomes 0 after a spike, and this network's reset is "
+            f"{spec.network.reset}, so that a simulator of the graph spikes differently"
         )
     if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
-        left_out.append("the capacity: NIR does not limit the spikes per step")
+        missing.append("the capacity: NIR does not limit the spikes per step")
     if spec.device.kind == "cpu" and spec.device.weights_dtype != "float32":
-        left_out.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
-    return left_out
+        missing.append(f"that runs read the weights rounded to {spec.device.weights_dtype}")
+    return missing

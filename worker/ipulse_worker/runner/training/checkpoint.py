@@ -7,14 +7,16 @@ step. A resumed training ends with the same bits as an uninterrupted one.
 
 from __future__ import annotations
 
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List, Mapping, Sequence
 
 import numpy as np
 
 from ipulse_core.errors import IPUlseError
+from ipulse_worker.runner.training.platforms import PlatformHistory
 from ipulse_worker.runner.training.state import State, part, within
 from ipulse_worker.runner.work_dir import WorkDir
 
@@ -35,6 +37,8 @@ class Checkpoint:
     step: int  # completed training steps
     state: State  # of the training's parts, each with the part's name as a prefix
     history: str  # metrics.jsonl so far
+    # Entries of a PlatformHistory; none in checkpoints of 0.2.0 and earlier.
+    platforms: Sequence[Mapping[str, Any]] = ()
 
 
 def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
@@ -43,7 +47,8 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
         "format": np.array(FORMAT),
         "spec_sha256": np.array(checkpoint.spec_sha256),
         "step": np.array(checkpoint.step, dtype=np.int64),
-        "history": np.frombuffer(checkpoint.history.encode("utf-8"), dtype=np.uint8),
+        "history": _text(checkpoint.history),
+        "platforms": _text(json.dumps(list(checkpoint.platforms))),
         **within("state", checkpoint.state),
     }
     with work_dir.writing(name) as path, path.open("wb") as file:
@@ -77,8 +82,9 @@ def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
                 step=int(arrays["step"]),
                 state=part("state", {name: arrays[name] for name in arrays.files}),
                 history=arrays["history"].tobytes().decode("utf-8"),
+                platforms=_platforms(arrays),
             )
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise UnusableCheckpoint(
             f"the checkpoint cannot be read ({error}): submit the experiment again"
         ) from error
@@ -91,6 +97,17 @@ def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
             "the checkpoint's arrays do not have the network's shapes: submit the experiment again"
         )
     return checkpoint
+
+
+def _text(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+
+
+def _platforms(arrays: Any) -> List[Dict[str, Any]]:
+    if "platforms" not in arrays.files:
+        return []
+    entries = json.loads(arrays["platforms"].tobytes())
+    return PlatformHistory(entries).to_json()  # raises an error for anything else
 
 
 def _shapes(state: State) -> Dict[str, Any]:

@@ -23,6 +23,7 @@ from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.history import History, logged_every
 from ipulse_worker.runner.training.learning_rate import learning_rate
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+from ipulse_worker.runner.training.platforms import PlatformHistory
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from ipulse_worker.runner.training.state import State, part, within
 from ipulse_worker.runner.training_progress import TrainingProgress
@@ -74,6 +75,7 @@ class Training:
         self.saved = 0  # steps at the last checkpoint
         self.metrics = empty_accumulator(spec)  # of the current epoch
         self.history = History()
+        self.platforms = PlatformHistory()
         self.times = StepTimes()  # of this attempt
         self.samples = 0  # in the steps of this attempt
 
@@ -91,6 +93,7 @@ class Training:
             self.early_stopping.restore(part("early_stopping", state))
         self.metrics.add(state["epoch_sums"])
         self.history = History(checkpoint.history)
+        self.platforms = PlatformHistory(checkpoint.platforms)
         self.step = self.resumed_from = self.saved = checkpoint.step
         self.begin()
 
@@ -112,6 +115,7 @@ class Training:
             step=self.step,
             state=self.state(),
             history=self.history.text(),
+            platforms=self.platforms.to_json(),
         )
 
     @property

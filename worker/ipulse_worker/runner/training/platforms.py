@@ -1,0 +1,102 @@
+"""The platforms that a training ran on.
+
+Gradients differ in their last bits from platform to platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Dict, List, Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_core import __version__
+from ipulse_ops.lif.cpu import native
+from ipulse_worker.runner.results import provenance
+
+OTHER_PLATFORM = (
+    "not all steps were computed on this attempt's platform, so the results differ from those of "
+    "an uninterrupted training"
+)
+LABELS = {
+    "processor": "processor",
+    "instruction_set": "instruction set",
+    "ipulse": "IPUlse",
+    "numpy": "NumPy",
+    "tensorflow": "TensorFlow",
+}
+
+
+@dataclass(frozen=True)
+class TrainingPlatform:
+    """What the bits of a training depend on besides its spec."""
+
+    processor: str  # its model
+    instruction_set: str  # of the LIF kernels
+    ipulse: str
+    numpy: str
+    tensorflow: str
+
+    @classmethod
+    def here(cls) -> TrainingPlatform:
+        """Return this process's platform; the kernels must be built."""
+        return cls(
+            processor=str(provenance.host()["cpu"]),
+            instruction_set=str(native.description()["kernel"]),
+            ipulse=__version__,
+            numpy=np.__version__,
+            tensorflow=tf.__version__,
+        )
+
+    def differences(self, other: TrainingPlatform) -> List[str]:
+        """Return phrases such as "TensorFlow 2.6.5 instead of 2.21.0"."""
+        mine, theirs = asdict(self), asdict(other)
+        return [
+            f"{LABELS[name]} {mine[name]} instead of {theirs[name]}"
+            for name in LABELS
+            if mine[name] != theirs[name]
+        ]
+
+
+class PlatformHistory:
+    """The platforms of a training's attempts, each with the first step that it computed."""
+
+    def __init__(self, entries: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Read what `to_json` returned; raise KeyError or TypeError for anything else."""
+        self._first_steps: List[int] = []
+        self._platforms: List[TrainingPlatform] = []
+        for entry in entries:
+            names = {name: str(entry[name]) for name in LABELS}
+            self._first_steps.append(int(entry["first_step"]))
+            self._platforms.append(TrainingPlatform(**names))
+
+    def enter(self, step: int, platform: TrainingPlatform) -> None:
+        """Continue on a platform after `step` completed steps."""
+        if self._platforms and self._platforms[-1] == platform:
+            return
+        if self._first_steps and self._first_steps[-1] == step + 1:  # it computed no step
+            del self._first_steps[-1], self._platforms[-1]
+            self.enter(step, platform)
+            return
+        self._first_steps.append(step + 1)
+        self._platforms.append(platform)
+
+    def others(self) -> List[str]:
+        """Return a phrase for each span of steps on another platform than the last one."""
+        phrases = []
+        if self._first_steps[:1] > [1]:
+            phrases.append(f"steps 1 to {self._first_steps[0] - 1:,} on an unknown platform")
+        ends = [first - 1 for first in self._first_steps[1:]]
+        for first, last, platform in zip(self._first_steps, ends, self._platforms):
+            different = platform.differences(self._platforms[-1])
+            if different:
+                phrases.append(f"steps {first:,} to {last:,} with {', '.join(different)}")
+        return phrases
+
+    def to_json(self) -> List[Dict[str, Any]]:
+        """Return the platforms in order."""
+        return [
+            {"first_step": first, **asdict(platform)}
+            for first, platform in zip(self._first_steps, self._platforms)
+        ]
