@@ -17,7 +17,7 @@ def listed(name: str) -> set[str]:
     return set(re.findall(r'"([^"]+)"', array[1]))
 
 
-def test_both_know_the_same_switches() -> None:
+def test_engine_and_spec_have_the_same_switches() -> None:
     assert listed("switches") == SWITCHES
     assert f'"{RUN_COUNT}"' in ENGINE.read_text("utf-8")
 

@@ -236,7 +236,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cases]:
 
 
 @pytest.mark.parametrize("name", questions.programs())
-def test_a_program_shows_what_the_page_says(name: str, small: dict[str, Cases]) -> None:
+def test_a_program_gives_the_values_of_the_page(name: str, small: dict[str, Cases]) -> None:
     CLAIMS[name](small[name])
 
 

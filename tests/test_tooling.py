@@ -64,10 +64,10 @@ class TestLocks:
         projects = [tomllib.loads(file.read_text("utf-8"))["project"] for file in files]
         ours = {project["name"] for project in projects}
         for project in projects:
-            wanted = [*project["dependencies"]]
+            requirements = [*project["dependencies"]]
             for extra in project.get("optional-dependencies", {}).values():
-                wanted += extra
-            names = {re.match(r"[a-z0-9-]+", requirement)[0] for requirement in wanted}
+                requirements += extra
+            names = {re.match(r"[a-z0-9-]+", requirement)[0] for requirement in requirements}
             assert names - ours <= set(pins("runtime")), project["name"]
 
 
@@ -170,33 +170,33 @@ class TestSetup:
         assert "-r requirements/runtime.txt" in self.calls(checkout)
 
     @pytest.mark.parametrize(
-        ("missing", "cure"),
+        ("missing", "hint"),
         [
             ("g++", "a C++ compiler is missing: sudo apt-get install g++"),
             ("python3", "Python is missing: sudo apt-get install python3 python3-venv"),
         ],
     )
     def test_a_missing_program_is_named_with_its_package(
-        self, checkout: Path, missing: str, cure: str
+        self, checkout: Path, missing: str, hint: str
     ) -> None:
         (checkout.parent / "tools" / missing).unlink()
         done = self.run(checkout, "runtime")
         assert done.returncode == 1
-        assert done.stderr == f"IPUlse: {cure}\n"
+        assert done.stderr == f"IPUlse: {hint}\n"
 
     @pytest.mark.parametrize(
-        ("extra", "cure"),
+        ("extra", "hint"),
         [
             ({"FAKE_NO_VENV": "1"}, "has no venv module: sudo apt-get install python3-venv"),
             ({"FAKE_VERSION": "3.9.2"}, "3.12 or 3.13 is needed, and this is Python 3.9.2"),
         ],
     )
     def test_an_unfit_python_is_refused_in_one_line(
-        self, checkout: Path, extra: dict[str, str], cure: str
+        self, checkout: Path, extra: dict[str, str], hint: str
     ) -> None:
         done = self.run(checkout, "runtime", **extra)
         assert done.returncode == 1
-        assert cure in done.stderr
+        assert hint in done.stderr
         assert done.stderr.count("\n") == 1
 
     def test_a_failed_download_quotes_the_complaint_and_keeps_the_rest(
@@ -209,7 +209,7 @@ class TestSetup:
         log = re.search(r"all of it: (\S+)\)", last)[1]
         assert Path(log).read_text() == "error: no route to host\n"
 
-    def test_without_python_3_8_it_says_what_is_skipped(self, checkout: Path) -> None:
+    def test_without_python_3_8_the_skipped_part_is_named(self, checkout: Path) -> None:
         done = self.run(checkout, "py38", PYENV_ROOT=os.devnull)
         assert done.returncode == 0
         assert "are skipped; to get one: " in done.stderr

@@ -26,7 +26,7 @@ def streams(system: System, _: Path, quick: bool) -> Row:
         job = system.submit(http, Order())
         with system.attempt(http, job) as attempt:
             for name in PHASES[:4]:
-                attempt.say(phase(name))
+                attempt.report(phase(name))
             latencies = asyncio.run(_watch(system, job, attempt, count, events))
     return {"streams": count, "received": len(latencies), **percentiles(latencies)}
 
@@ -64,7 +64,7 @@ async def _watch(
             await asyncio.to_thread(attempt.heartbeat)
             sent[number] = time.perf_counter()
             metric = {**METRIC, "step": number + 1, "steps": 100}
-            await asyncio.to_thread(attempt.say, metric)
+            await asyncio.to_thread(attempt.report, metric)
         await asyncio.sleep(GAP_SECONDS)
         await asyncio.to_thread(attempt.finish, "out_of_memory")
     return latencies

@@ -73,9 +73,9 @@ class Runners:
     def _lines(self, job_id: str) -> Iterator[dict[str, Any]]:
         whole, _, _ = self.log.read_text().rpartition("\n")  # the agent may be writing the next
         for line in whole.splitlines():
-            said: dict[str, Any] = json.loads(line)
-            if said.get("job") == job_id and "pid" in said:
-                yield said
+            record: dict[str, Any] = json.loads(line)
+            if record.get("job") == job_id and "pid" in record:
+                yield record
 
 
 def family(process: psutil.Process) -> list[psutil.Process]:

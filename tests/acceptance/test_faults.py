@@ -32,7 +32,7 @@ def test_what_was_accepted_survives_kills_and_forged_messages() -> None:
     assert set(report["memory_mib"]) == {"redis", "service", "agent", "agent-2"}
 
 
-def test_it_wants_to_be_asked_for_faults() -> None:
+def test_faults_must_be_requested_explicitly() -> None:
     code, report, _ = selftest()
     assert code == 2
     assert report["error"]["problems"][0]["pointer"] == "/faults"

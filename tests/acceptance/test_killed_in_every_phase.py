@@ -86,5 +86,5 @@ def test_nothing_differs(stack: Stack, home: Path) -> None:
 
 def digest(client: Client, job_id: str) -> str:
     """Return the digest of the weights."""
-    (found,) = [file.sha256 for file in client.artifacts(job_id) if file.role == "weights"]
-    return found
+    (actual,) = [file.sha256 for file in client.artifacts(job_id) if file.role == "weights"]
+    return actual

@@ -48,8 +48,8 @@ def job(stack: Stack, results: Path) -> Job:
 class TestFromSpecToReport:
     @pytest.fixture
     def events(self, job: Job, results: Path) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads((results / "events.json").read_text())
-        return found
+        events: list[dict[str, Any]] = json.loads((results / "events.json").read_text())
+        return events
 
     def test_it_goes_through_every_phase_in_order(
         self, job: Job, events: list[dict[str, Any]]

@@ -59,10 +59,10 @@ class TestBreakdown:
             "all": [6.0, 10.0],
             "outside": [2.0],
         }
-        found = breakdown.split(clocks, state_ms=1.0, adam_ms=0.5)
-        assert sum(found.values()) == pytest.approx(18.0)
-        assert found["gather"] == 3.0
-        assert found["backward 1"] == 4.0
-        assert found["weight gradient 3"] == 1.0
-        assert found["rest of the kernels"] == pytest.approx(2.0)
-        assert found["TensorFlow"] == 1.5
+        parts = breakdown.split(clocks, state_ms=1.0, adam_ms=0.5)
+        assert sum(parts.values()) == pytest.approx(18.0)
+        assert parts["gather"] == 3.0
+        assert parts["backward 1"] == 4.0
+        assert parts["weight gradient 3"] == 1.0
+        assert parts["rest of the kernels"] == pytest.approx(2.0)
+        assert parts["TensorFlow"] == 1.5

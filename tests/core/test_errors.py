@@ -45,6 +45,6 @@ def test_an_invalid_input_prints_each_problem_with_its_place() -> None:
     ]
 
 
-def test_a_remote_error_keeps_what_the_service_said() -> None:
+def test_a_remote_error_keeps_the_message_of_the_service() -> None:
     error = RemoteError("disk full", status=507, remote_code="artifact_store")
     assert (error.message, error.status, error.remote_code) == ("disk full", 507, "artifact_store")

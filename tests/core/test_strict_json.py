@@ -50,13 +50,13 @@ REFUSED = {
 
 
 class TestLoads:
-    @pytest.mark.parametrize(("document", "said"), REFUSED.values(), ids=REFUSED.keys())
-    def test_refuses(self, document: bytes, said: str) -> None:
+    @pytest.mark.parametrize(("document", "message"), REFUSED.values(), ids=REFUSED.keys())
+    def test_refuses(self, document: bytes, message: str) -> None:
         with pytest.raises(InvalidJSON) as caught:
             strict_json.loads(document)
         (problem,) = caught.value.problems
         assert problem.code == "invalid_json"
-        assert said in str(problem)
+        assert message in str(problem)
         assert len(str(problem)) < 300
 
     @given(trees)

@@ -11,11 +11,11 @@ Tensors = Dict[str, np.ndarray]
 
 def printed_tensors(output: str) -> Tensors:
     """Return the tensors by name, in float64."""
-    found = {}
+    tensors = {}
     for line in output.splitlines():
         head, colon, values = line.partition(":")
         name, _, shape = head.partition(" ")
         if colon and shape.startswith("{"):
             sizes = [int(size) for size in shape.strip("{}").split(",")]
-            found[name] = np.array(values.split(), dtype=np.float64).reshape(sizes)
-    return found
+            tensors[name] = np.array(values.split(), dtype=np.float64).reshape(sizes)
+    return tensors

@@ -70,8 +70,8 @@ def test_a_cached_op_computes_the_same_without_compiling(
     second = op(cache)
     assert second.is_from_cache
     assert second.cache_key == first.cache_key
-    found = run(second)
-    assert all(np.array_equal(a, b) for a, b in zip(expected, found))
+    actual = run(second)
+    assert all(np.array_equal(a, b) for a, b in zip(expected, actual))
     assert warnings == []
 
 

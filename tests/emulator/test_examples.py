@@ -53,13 +53,13 @@ def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str,
 @pytest.mark.same_on_every_python
 def test_variables_constants_and_views(tmp_path: Path, environment: Dict[str, str]) -> None:
     lines = run_example("variables", tmp_path, environment).splitlines()
-    said = dict(line.split(": ") for line in lines)
-    assert said["decays at first"] == " ".join(["0.25"] * 8)
-    assert said["decays then"] == " ".join(map(str, range(8)))
+    output = dict(line.split(": ") for line in lines)
+    assert output["decays at first"] == " ".join(["0.25"] * 8)
+    assert output["decays then"] == " ".join(map(str, range(8)))
     thresholds = np.ones((3, 8))
     thresholds[2].reshape(2, 4)[:, [0, 3]] = np.array([[0.5, 1.0], [1.5, 2.0]]).T
-    np.testing.assert_array_equal(np.array(said["thresholds"].split(), float), thresholds.ravel())
-    assert said["tiles with thresholds"] == "3"
+    np.testing.assert_array_equal(np.array(output["thresholds"].split(), float), thresholds.ravel())
+    assert output["tiles with thresholds"] == "3"
 
 
 @pytest.mark.same_on_every_python

@@ -33,12 +33,12 @@ def tensors(done: subprocess.CompletedProcess[str]) -> Tensors:
 
 def derivative(of: Callable[..., np.ndarray], at: Dict[str, np.ndarray], by: str) -> np.ndarray:
     """Return the gradient of a scalar function of the arrays `at` with respect to one of them."""
-    found = np.zeros(at[by].shape)
-    for index in np.ndindex(*found.shape):
+    gradient = np.zeros(at[by].shape)
+    for index in np.ndindex(*gradient.shape):
         moved = at[by].astype(complex)
         moved[index] += 1e-30j
-        found[index] = of(**{**at, by: moved}).imag / 1e-30
-    return found
+        gradient[index] = of(**{**at, by: moved}).imag / 1e-30
+    return gradient
 
 
 def close(actual: np.ndarray, expected: np.ndarray) -> None:

@@ -41,13 +41,13 @@ def products(field, kernel, output) -> List[Tuple[int, int, int]]:
     """(output, input, weight) of every product of one dimension."""
     lower, upper, stride, before = output
     count = len(field) - len(kernel) + 1 - lower - upper
-    found = []
+    terms = []
     for o in range(0, count, stride):
         for k, weight in enumerate(kernel):
             at = field[o + lower + k]
             if at is not None and weight is not None:
-                found.append((before + o // stride, at, weight))
-    return found
+                terms.append((before + o // stride, at, weight))
+    return terms
 
 
 def test_a_convolution_and_its_gradients(tensors: Tensors, done) -> None:

@@ -45,8 +45,8 @@ def test_foreign_executables_are_rejected(run_program: Callable) -> None:
 
 class TestOptions:
     def profile(self, run_program: Callable, directory: Path, **options: str) -> Any:
-        said = {"autoReport.directory": str(directory), **options}
-        values_of(run_program, "report", POPLAR_ENGINE_OPTIONS=json.dumps(said))
+        variables = {"autoReport.directory": str(directory), **options}
+        values_of(run_program, "report", POPLAR_ENGINE_OPTIONS=json.dumps(variables))
         path = directory / "profile.json"
         return json.loads(path.read_text()) if path.exists() else None
 
@@ -90,8 +90,8 @@ class TestOptions:
     def test_out_of_memory_writes_a_profile_and_names_its_path(
         self, run_program: Callable, tmp_path: Path
     ) -> None:
-        said = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
-        path = values_of(run_program, "out_of_memory", POPLAR_ENGINE_OPTIONS=json.dumps(said))
+        variables = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
+        path = values_of(run_program, "out_of_memory", POPLAR_ENGINE_OPTIONS=json.dumps(variables))
         assert Path(path) == tmp_path / "profile.json"
         compilation = json.loads(Path(path).read_text())["compilation"]
         full = [tile["memory"]["overflowed"]["includingGaps"] > 0 for tile in compilation["tiles"]]

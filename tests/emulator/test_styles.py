@@ -29,12 +29,12 @@ def values(line: str) -> List[float]:
 
 def printed(output: str) -> Dict[str, List[List[float]]]:
     """Return the output of PrintTensor by title, in order."""
-    found: Dict[str, List[List[float]]] = {}
+    printed_values: Dict[str, List[List[float]]] = {}
     for line in output.splitlines():
         title, colon, rest = line.partition(": ")
         if colon:
-            found.setdefault(title, []).append(values(rest))
-    return found
+            printed_values.setdefault(title, []).append(values(rest))
+    return printed_values
 
 
 def test_first_steps(run_program: Callable) -> None:
@@ -83,7 +83,7 @@ def test_operations_of_poplibs(run_program: Callable) -> None:
     assert done.returncode == 0, done.stderr
     shapes = ["{2,1,3}", "{2,3}", "1", "{3,2,2,2}{6,4}"]
     assert done.stdout.splitlines()[:5] == [*shapes, "33131111"]
-    tensors = {title: np.array(found[0]) for title, found in printed(done.stdout).items()}
+    tensors = {title: np.array(rows[0]) for title, rows in printed(done.stdout).items()}
     a = np.array([[4, -3, 2, 1], [0, 5, -6, 7.0]])
     order = np.array([3, 0, 1, 2])
     table = np.arange(15.0).reshape(5, 3)
@@ -126,8 +126,8 @@ def test_operations_of_poplibs(run_program: Callable) -> None:
         "loss": -np.log(softmax[[0, 1], [0, 1]]),
         "good": [1],
     }
-    for title, wanted in expected.items():
-        np.testing.assert_allclose(tensors[title], np.ravel(wanted), rtol=2e-5, err_msg=title)
+    for title, array in expected.items():
+        np.testing.assert_allclose(tensors[title], np.ravel(array), rtol=2e-5, err_msg=title)
     # Sums of 1000 draws, within five standard deviations.
     assert abs(tensors["uni"][0] - 500) < 5 * (1000 / 12) ** 0.5
     assert abs(tensors["tn"][0] - 5000) < 5 * 1000**0.5
@@ -152,9 +152,9 @@ def lines(run_program: Callable) -> Dict[str, List[float]]:
     done = run_program("academic")
     assert done.returncode == 0, done.stderr
     names = ["circle", "events", "events of half", "product", "search", "sorting", "stencil"]
-    found = [values(line) for line in done.stdout.splitlines()]
-    assert len(found) == len(names)
-    return dict(zip(names, found))
+    printed_values = [values(line) for line in done.stdout.splitlines()]
+    assert len(printed_values) == len(names)
+    return dict(zip(names, printed_values))
 
 
 class TestResearchPrograms:

@@ -100,12 +100,12 @@ class TestInTensorFlow:
         def both(a: Any, b: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch([a, b])
-                (found,) = self.call(library, [a, b], "Sum", separate_gradients=True)
-                loss = tf.reduce_sum(found * found)
-            return found, tape.gradient(loss, [a, b])
+                (actual,) = self.call(library, [a, b], "Sum", separate_gradients=True)
+                loss = tf.reduce_sum(actual * actual)
+            return actual, tape.gradient(loss, [a, b])
 
-        found, by = wrap(both)(tf.constant(X), tf.constant(X + 1))
-        np.testing.assert_array_equal(found, 3 * X + 2)
+        actual, by = wrap(both)(tf.constant(X), tf.constant(X + 1))
+        np.testing.assert_array_equal(actual, 3 * X + 2)
         np.testing.assert_array_equal(by[0], 2 * (3 * X + 2))
         np.testing.assert_array_equal(by[1], 4 * (3 * X + 2))
 
@@ -119,9 +119,9 @@ class TestInTensorFlow:
             a = tf.constant(X + n)
             with tf.GradientTape() as tape:
                 tape.watch(a)
-                (found,) = ipus.precompiled_user_op([a, 2 * a], str(library), **options)
-                loss = tf.reduce_sum(found * found)
-            np.testing.assert_array_equal(found, 5 * (X + n))
+                (actual,) = ipus.precompiled_user_op([a, 2 * a], str(library), **options)
+                loss = tf.reduce_sum(actual * actual)
+            np.testing.assert_array_equal(actual, 5 * (X + n))
             np.testing.assert_array_equal(tape.gradient(loss, a), 50 * (X + n))
 
         with ThreadPoolExecutor(8) as threads:
@@ -132,8 +132,8 @@ class TestInTensorFlow:
         with tf.GradientTape() as tape:
             tape.watch(a)
             options = {"separate_gradients": True, "inputs_with_gradients": [1]}
-            (found,) = self.call(library, [a, tf.constant(X)], "Sum", **options)
-        assert tape.gradient(found, a) is None
+            (actual,) = self.call(library, [a, tf.constant(X)], "Sum", **options)
+        assert tape.gradient(actual, a) is None
 
     def test_every_pass_of_a_loop_has_its_own_gradient(self, library: Path) -> None:
         """x <- x^2 + 2 b, three times: the op's inputs are others each time."""
@@ -203,9 +203,9 @@ class TestCounts:
             self.gradient(library, "WholeCount", tf.int32, passes=3)
 
     def test_integer_counts_are_fine_outside_a_loop(self, library: Path) -> None:
-        found = self.gradient(library, "WholeCount", tf.int32, passes=0)
-        np.testing.assert_array_equal(found, np.full(SHAPE, 2.0))
+        actual = self.gradient(library, "WholeCount", tf.int32, passes=0)
+        np.testing.assert_array_equal(actual, np.full(SHAPE, 2.0))
 
     def test_float_counts_are_fine_in_a_loop(self, library: Path) -> None:
-        found = self.gradient(library, "FloatCount", tf.float32, passes=3)
-        np.testing.assert_array_equal(found, np.full(SHAPE, 8.0))
+        actual = self.gradient(library, "FloatCount", tf.float32, passes=3)
+        np.testing.assert_array_equal(actual, np.full(SHAPE, 8.0))

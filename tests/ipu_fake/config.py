@@ -184,16 +184,16 @@ def reset_ipu_configuration() -> None:
 
 
 def _check_type(path: str, value: Any) -> None:
-    wanted = type(DEFAULTS[path])
+    expected = type(DEFAULTS[path])
     if path in _NUMBERS:
         numbers: List[Any] = list(value) if type(value) in (list, tuple) else [value]
         fine = all(type(number) is int for number in numbers)
-    elif wanted is dict:
+    elif expected is dict:
         fine = type(value) is dict and all(type(text) is str for text in _texts(value))
     else:
-        fine = type(value) is wanted
+        fine = type(value) is expected
     if not fine:
-        raise TypeError(f"'{path}' must be of type {wanted.__name__}; got {value!r}")
+        raise TypeError(f"'{path}' must be of type {expected.__name__}; got {value!r}")
 
 
 def _texts(options: Dict[Any, Any]) -> Iterator[Any]:

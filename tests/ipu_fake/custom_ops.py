@@ -24,9 +24,9 @@ _NO_TYPES = ("float64", "string", "uint16", "complex64", "variant", "resource")
 def emulated(ipus: int) -> EmulatedIPUs:
     directory = Path(tempfile.mkdtemp(prefix="ipu-fake-"))
     cache = ExecutableCache(lambda words: None, directory)
-    found = EmulatedIPUs(ipus, TILES)
-    found.compiler = lambda **arguments: _compiled(cache, **arguments)
-    return found
+    device = EmulatedIPUs(ipus, TILES)
+    device.compiler = lambda **arguments: _compiled(cache, **arguments)
+    return device
 
 
 def _compiled(cache: ExecutableCache, **arguments: Any) -> CustomOp:

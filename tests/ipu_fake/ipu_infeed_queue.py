@@ -58,12 +58,12 @@ class _InfeedIterator:
             raise RuntimeError("an infeed queue is read by programs on the device alone")
         flat = tf.nest.flatten(self._specs)
         if STATE.trace.checks:
-            found = [tf.zeros(spec.shape, spec.dtype) for spec in flat]
+            tensors = [tf.zeros(spec.shape, spec.dtype) for spec in flat]
         else:
-            found = tf.numpy_function(self._next, [], [spec.dtype for spec in flat])
-            for tensor, spec in zip(found, flat):
+            tensors = tf.numpy_function(self._next, [], [spec.dtype for spec in flat])
+            for tensor, spec in zip(tensors, flat):
                 tensor.set_shape(spec.shape)
-        return tf.nest.pack_sequence_as(self._specs, found)
+        return tf.nest.pack_sequence_as(self._specs, tensors)
 
     def _next(self) -> List[Any]:
         while len(self._read) <= self._ahead:

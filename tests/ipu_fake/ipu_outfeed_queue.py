@@ -53,10 +53,10 @@ class IPUOutfeedQueue:
         if not rows:
             raise RuntimeError("no program has enqueued anything: this would be empty tensors")
         if self._mode is IPUOutfeedMode.LAST:
-            found = [tf.constant(value) for value in rows[-1]]
+            tensors = [tf.constant(value) for value in rows[-1]]
         else:
-            found = [tf.stack(column) for column in zip(*rows)]
-        return tf.nest.pack_sequence_as(self._structure, found)
+            tensors = [tf.stack(column) for column in zip(*rows)]
+        return tf.nest.pack_sequence_as(self._structure, tensors)
 
     def _append(self, *values: np.ndarray) -> np.bool_:
         self._rows.append(tuple(np.array(value) for value in values))

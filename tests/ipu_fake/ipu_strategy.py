@@ -141,11 +141,11 @@ class IPUStrategyV1:
             if path.exists():
                 return
         if config.device_connection.type is not DeviceConnectionType.PRE_COMPILE:
-            STATE.said.append("Compiled cluster using XLA!")
+            STATE.log.append("Compiled cluster using XLA!")
         if path is not None and config.device_connection.type is not DeviceConnectionType.NEVER:
             path.write_bytes(b"fake")
             if ahead:
-                STATE.said.append(f"A pre-compiled Poplar program has been saved to {path}")
+                STATE.log.append(f"A pre-compiled Poplar program has been saved to {path}")
 
 
 IPUStrategy = IPUStrategyV1
@@ -189,8 +189,8 @@ def _check_with_xla(fn: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Non
 
 def _report(config: Any, fn: Any) -> None:
     """A report of the program, where the options ask for one."""
-    said = json.loads(os.environ.get("POPLAR_ENGINE_OPTIONS", "{}"))
-    options = {**config.compilation_poplar_options, **said}
+    given = json.loads(os.environ.get("POPLAR_ENGINE_OPTIONS", "{}"))
+    options = {**config.compilation_poplar_options, **given}
     if options.get("autoReport.all") != "true":
         return
     reports = Path(options.get("autoReport.directory", "."))

@@ -37,7 +37,7 @@ class State:
     trace: Optional[Trace] = None
     is_running: bool = False
     is_attached: bool = False
-    said: List[str] = field(default_factory=list)  # lines of TensorFlow's log
+    log: List[str] = field(default_factory=list)  # lines of TensorFlow's log
     read_flags: Optional[Dict[str, str]] = None
 
     def flags(self) -> Dict[str, str]:
@@ -54,13 +54,13 @@ class State:
                 raise SystemExit(f"on_demand_device_poll_time must be at least 100; got {poll}")
         return self.read_flags
 
-    def attach(self, wanted: int, error: Exception) -> None:
+    def attach(self, ipus: int, error: Exception) -> None:
         """Raises the error where too few devices are free."""
-        if wanted > self.devices:
+        if ipus > self.devices:
             raise error
         self.is_attached = True
-        self.said.append(
-            f"TensorFlow device /device:IPU:0 attached to {wanted} IPU with Poplar device ID: 0"
+        self.log.append(
+            f"TensorFlow device /device:IPU:0 attached to {ipus} IPU with Poplar device ID: 0"
         )
 
 

@@ -111,14 +111,14 @@ class Attempt:
         self._headers = {"IPUlse-Fence": claimed["fence"]}
         self._next = 1
 
-    def say(self, *events: dict[str, Any]) -> None:
+    def report(self, *events: dict[str, Any]) -> None:
         body = {"first": self._next, "events": list(events)}
         self._post("events", body)
         self._next += len(events)
 
     def metric(self, step: int, steps: int = 10, **values: float) -> None:
         metric = {"kind": "metric", "epoch": 1, "epochs": 1, "step": step, "steps": steps}
-        self.say({**metric, "values": values, "eta_seconds": 1.5})
+        self.report({**metric, "values": values, "eta_seconds": 1.5})
 
     def store(self, name: str, role: str, content: bytes) -> None:
         described: dict[str, Any] = {
@@ -140,11 +140,11 @@ class Attempt:
     def run(self, contents: dict[str, bytes], lines: list[str]) -> None:
         """A whole attempt: every phase, some log lines, some artifacts, success."""
         for phase in ("prepare", "compile", "acquire", "run"):
-            self.say({"kind": "phase", "phase": phase})
+            self.report({"kind": "phase", "phase": phase})
         if lines:
-            self.say(*({"kind": "log", "message": line} for line in lines))
+            self.report(*({"kind": "log", "message": line} for line in lines))
         self.metric(10, accuracy=0.5)
-        self.say({"kind": "phase", "phase": "report"})
+        self.report({"kind": "phase", "phase": "report"})
         for name, content in contents.items():
             self.store(name, name.partition(".")[0], content)
         self.finish(test_accuracy=0.975)

@@ -79,7 +79,7 @@ def test_refuses(value: Any, pointer: str, code: str) -> None:
     assert [(p.pointer, p.code) for p in caught.value.problems] == [(pointer, code)]
 
 
-def test_kinds_tell_the_events_apart() -> None:
+def test_the_kind_selects_the_event_class() -> None:
     assert len(KINDS) == len(get_args(Event))
 
 

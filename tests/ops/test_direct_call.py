@@ -30,10 +30,10 @@ class TestDirectCall:
     def test_gives_the_structure_and_changes_the_variables(self, direct, total):
         for call, samples in enumerate((3, 5), start=1):
             rows = np.full((samples, 2), 1.5, np.float32)
-            found = direct(rows, np.int64(2))
-            assert total.numpy() == found["total"].numpy() == 3 * (3 if call == 1 else 8)
-            np.testing.assert_array_equal(found["rows"][0], rows)
-            np.testing.assert_array_equal(found["rows"][1], 2 * rows)
+            actual = direct(rows, np.int64(2))
+            assert total.numpy() == actual["total"].numpy() == 3 * (3 if call == 1 else 8)
+            np.testing.assert_array_equal(actual["rows"][0], rows)
+            np.testing.assert_array_equal(actual["rows"][1], 2 * rows)
 
     def test_sees_what_is_assigned_between_calls(self, direct, total):
         total.assign(10.0)

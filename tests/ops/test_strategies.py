@@ -106,8 +106,8 @@ class TestProblems:
     @pytest.mark.parametrize("variant", VARIANTS)
     @pytest.mark.parametrize("dyadic", [False, True])
     def test_contain_what_every_variant_changes(self, variant: str, dyadic: bool) -> None:
-        found = problems(variants=True, dyadic=dyadic)
-        find(found, lambda problem: bool(VARIANTS[variant](problem)), settings=UNSHRUNK)
+        strategy = problems(variants=True, dyadic=dyadic)
+        find(strategy, lambda problem: bool(VARIANTS[variant](problem)), settings=UNSHRUNK)
 
     def test_contain_membranes_at_the_threshold_if_dyadic(self) -> None:
         def tie(problem: Problem) -> bool:

@@ -46,7 +46,7 @@ class TestValues:
             (ArcTan(slope=3.0), lambda x: np.arctan(3 * x) / 3),
         ],
     )
-    def test_are_derivatives_of_what_they_say(
+    def test_are_the_derivatives_of_their_sigmoids(
         self, surrogate: Surrogate, sigmoid: Callable[[np.ndarray], np.ndarray]
     ) -> None:
         x = np.linspace(-2, 2, 40)

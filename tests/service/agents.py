@@ -44,7 +44,7 @@ class Attempt:
         headers = {"ipulse-fence": self.fence, "prefer": f"wait={wait}"}
         return self._worker.get(self.path, headers=headers, timeout=60.0)
 
-    def say(self, *events: dict[str, Any]) -> httpx.Response:
+    def report(self, *events: dict[str, Any]) -> httpx.Response:
         response = self.post("events", {"first": self.next, "events": list(events)})
         if response.status_code == 200:
             self.next = response.json()["next"]
@@ -96,7 +96,7 @@ class Attempt:
     def complete(self) -> dict[str, Any]:
         """Goes through all the phases and leaves a manifest; returns the job."""
         for name in PHASES:
-            assert self.say(phase(name)).status_code == 200
+            assert self.report(phase(name)).status_code == 200
         assert self.put("manifest.json", "manifest").status_code == 201
         response = self.finish("completed", accuracy=0.97)
         assert response.status_code == 200, response.text

@@ -15,8 +15,8 @@ def eventually(look: Callable[[], T], seconds: float = DEADLINE_SECONDS) -> T:
     """The first true value of `look`; fails when there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
-        found = look()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"{look} stayed {found!r} for {seconds:g} s"
+        value = look()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"{look} stayed {value!r} for {seconds:g} s"
         time.sleep(0.01)

@@ -212,8 +212,8 @@ class Program(Service):
         assert self.process is not None
         assert self.process.poll() is None, self.log_path.read_text()
         try:
-            said = json.loads((self.settings.home / "server.json").read_text())
+            info = json.loads((self.settings.home / "server.json").read_text())
         except FileNotFoundError:
             return ""
         # A killed predecessor could not take its own away.
-        return str(said["url"]) if said["pid"] == self.process.pid else ""
+        return str(info["url"]) if info["pid"] == self.process.pid else ""

@@ -16,7 +16,7 @@ def test_all_is_well(service: InProcess, capsys: pytest.CaptureFixture[str]) -> 
     capsys.readouterr()
     at = ["--url", service.url, "--token-file", str(service.settings.token_file)]
     code = main(["doctor", "--json", "--home", str(service.settings.home), *at])
-    told = json.loads(capsys.readouterr().out)
-    found = {one["name"]: one for one in told["findings"]}
-    assert found["service"]["fine"] is True, found
-    assert (code == 0) is told["fine"]
+    report = json.loads(capsys.readouterr().out)
+    findings = {one["name"]: one for one in report["findings"]}
+    assert findings["service"]["fine"] is True, findings
+    assert (code == 0) is report["fine"]

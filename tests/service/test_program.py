@@ -76,7 +76,7 @@ class TestKilled:
             claim = program.attempt(program.submit()["id"]).claim
             attempt = Attempt(program.worker, claim)
             for number in range(5):
-                attempt.say(line(str(number)))
+                attempt.report(line(str(number)))
             path = f"/v1/jobs/{claim['job_id']}/events"
             stream = {"accept": "text/event-stream"}
             seen = []
@@ -91,7 +91,7 @@ class TestKilled:
             successor = Attempt(program.worker, claim)
             successor.next = attempt.next
             for number in range(5, 8):
-                assert successor.say(line(str(number))).status_code == 200
+                assert successor.report(line(str(number))).status_code == 200
             successor.complete()
             headers = {**stream, "last-event-id": seen[-1]}
             with program.user.stream("GET", path, headers=headers) as response:

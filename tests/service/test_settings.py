@@ -43,7 +43,7 @@ def test_the_environment_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "cure"),
+    ("wrong", "hint"),
     [
         ({"host": "192.0.2.1"}, "IPULSE_ALLOW_REMOTE"),
         ({"heartbeat_seconds": 20.0}, "shorter than lease_seconds"),
@@ -53,9 +53,9 @@ def test_the_environment_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_work_is_refused_with_the_hint(
-    wrong: dict[str, object], cure: str, tmp_path: Path
+    wrong: dict[str, object], hint: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValidationError, match=cure):
+    with pytest.raises(ValidationError, match=hint):
         Settings.model_validate({"home": tmp_path, **wrong})
 
 
@@ -64,7 +64,7 @@ def test_other_machines_are_answered_only_when_asked_for(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "cure"),
+    ("content", "hint"),
     [
         (None, "ipulse up"),
         (b"", "shorter than"),
@@ -73,12 +73,12 @@ def test_other_machines_are_answered_only_when_asked_for(tmp_path: Path) -> None
     ],
 )
 def test_a_token_that_protects_nothing_is_refused(
-    content: bytes | None, cure: str, tmp_path: Path
+    content: bytes | None, hint: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "token"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(Unavailable, match=cure):
+    with pytest.raises(Unavailable, match=hint):
         read_token(path)
 
 

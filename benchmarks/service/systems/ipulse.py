@@ -115,6 +115,6 @@ class IpulseSystem(System):
             job = self.submit(http, Order())
             with self.attempt(http, job) as attempt:
                 for name in PHASES:
-                    attempt.say(phase(name)).raise_for_status()
+                    attempt.report(phase(name)).raise_for_status()
                 yield lambda: attempt.put("weights.npz", "weights", content).raise_for_status()
                 attempt.finish("out_of_memory")

@@ -62,7 +62,7 @@ def test_an_invalid_spec_is_reported_with_its_place(offline: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["spec.yaml"], ["--tiles", "8", "-"], []], ids=str)
-def test_the_former_name_says_the_new_one_in_a_line(offline: Run, arguments: list[str]) -> None:
+def test_the_former_name_prints_the_new_one_in_a_line(offline: Run, arguments: list[str]) -> None:
     ran = offline("compare", *arguments)
     assert (ran.code, ran.out) == (2, "")
     [line] = ran.err.splitlines()

@@ -100,7 +100,7 @@ def test_compile_errors_have_their_places(tmp_path: Path) -> None:
     assert f"{source}:3:11" in ran.err
 
 
-def test_without_a_compiler_it_says_what_to_do(ends: Path) -> None:
+def test_a_missing_compiler_has_a_hint(ends: Path) -> None:
     ran = emulate(ends, "--json", CXX="no-such-compiler")
     assert ran.code == 5
     assert ran.json["error"]["code"] == "missing_dependency"

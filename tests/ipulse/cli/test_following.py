@@ -34,7 +34,7 @@ class TestWatch:
     def test_a_job_that_fails(self, run: Run, client: Client, agent: Agent) -> None:
         job = client.submit(SPEC)
         attempt = agent.claim(job.id)
-        attempt.say({"kind": "phase", "phase": "prepare"})
+        attempt.report({"kind": "phase", "phase": "prepare"})
         attempt.finish("diverged", "the loss is no number at step 7")
         ran = run("watch", job.id)
         assert ran.code == 1
@@ -62,7 +62,7 @@ class TestWatch:
     ) -> None:
         job = client.submit(SPEC)
         attempt = agent.claim(job.id)
-        attempt.say({"kind": "phase", "phase": "prepare"})
+        attempt.report({"kind": "phase", "phase": "prepare"})
         running = started("watch", job.id, IPULSE_HOME=str(service.home))
         assert running.stdout is not None
         assert "queued" in running.stdout.readline()
@@ -95,10 +95,10 @@ class TestLogs:
         job = client.submit(SPEC)
         running = started("logs", job.id, "--follow", IPULSE_HOME=str(service.home))
         attempt = agent.claim(job.id)
-        attempt.say({"kind": "phase", "phase": "prepare"}, {"kind": "log", "message": "early"})
+        attempt.report({"kind": "phase", "phase": "prepare"}, {"kind": "log", "message": "early"})
         assert running.stdout is not None
         assert running.stdout.readline() == "early\n"
-        attempt.say({"kind": "log", "message": "late"})
+        attempt.report({"kind": "log", "message": "late"})
         assert running.stdout.readline() == "late\n"
         attempt.finish("runner_error", "because")
         out, err = running.communicate(timeout=60)

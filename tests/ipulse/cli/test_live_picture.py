@@ -19,7 +19,7 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
     job = client.submit(SPEC)
     attempt = agent.claim(job.id)
     for phase in ("prepare", "compile", "acquire", "run"):
-        attempt.say({"kind": "phase", "phase": phase})
+        attempt.report({"kind": "phase", "phase": phase})
     attempt.metric(5, 10, loss=0.5, accuracy=0.25)
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
@@ -35,7 +35,7 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
         shown += decoder.decode(os.read(ours, 4096))
     assert "━" in shown
     assert "epoch 1/1" in shown
-    attempt.say({"kind": "phase", "phase": "report"})
+    attempt.report({"kind": "phase", "phase": "report"})
     for name, content in FILES.items():
         attempt.store(name, name.partition(".")[0], content)
     attempt.finish(test_accuracy=0.75)

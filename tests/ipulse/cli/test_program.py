@@ -82,7 +82,7 @@ class TestTrouble:
         assert "Traceback" not in plain.stderr
         assert "Traceback" in ran(IPULSE_DEBUG="1").stderr
 
-    def test_without_its_libraries_it_says_what_to_install(self) -> None:
+    def test_missing_libraries_have_an_install_hint(self) -> None:
         program = (
             "import sys; sys.modules['{}'] = None\n"
             "import ipulse.cli; sys.exit(ipulse.cli.main(['list']))\n"
@@ -108,7 +108,7 @@ class TestTrouble:
         ],
         ids=str,
     )
-    def test_a_command_without_its_package_says_what_to_install(
+    def test_a_command_without_its_package_has_an_install_hint(
         self, missing: str, arguments: Any, tmp_path: Path
     ) -> None:
         program = (

@@ -102,7 +102,7 @@ def test_a_selftest_that_is_interrupted_keeps_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_selftest_that_fails_says_what_it_kept(
+def test_a_failed_selftest_names_the_kept_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -114,19 +114,19 @@ def test_a_selftest_that_fails_says_what_it_kept(
         stand.records.path.write_text("rows\n")
         return stand
 
-    said: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(suite.Testbed, "__enter__", enter)
     monkeypatch.setattr(suite.Testbed, "load", fail)
     with pytest.raises(Unavailable):
-        suite.run(suite.Plan(seed=0, kills=0), said.append)
+        suite.run(suite.Plan(seed=0, kills=0), lines.append)
     (kept,) = tmp_path.iterdir()
-    assert said == [f"Logs and database are kept in {kept}."]
+    assert lines == [f"Logs and database are kept in {kept}."]
     assert (kept / "logs" / "agent.log").read_text() == "why\n"
     assert (kept / "ipulse.db").exists()
 
 
-def test_ctrl_c_while_a_program_compiles_is_the_commands_to_tell(
+def test_ctrl_c_while_a_program_compiles_is_handled_by_the_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def interrupted(*_: object) -> None:

@@ -19,7 +19,7 @@ class TestValidate:
         assert "is valid" in ran.out
         assert "64 - 8 - 10" in ran.out
 
-    def test_json_is_what_the_service_would_say(self, run: Run, client: Client) -> None:
+    def test_json_equals_the_response_of_the_service(self, run: Run, client: Client) -> None:
         ran = run("validate", "-", "--json", stdin=json.dumps(SPEC))
         valid = client.validate(SPEC)
         assert ran.code == 0

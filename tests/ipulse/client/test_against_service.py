@@ -133,11 +133,11 @@ class TestEvents:
             watching = threading.Thread(target=lambda: seen.extend(client.watch(job.id)))
             watching.start()
             for phase in ("prepare", "compile", "acquire", "run"):
-                attempt.say({"kind": "phase", "phase": phase})
+                attempt.report({"kind": "phase", "phase": phase})
             for step in range(1, 21):
-                attempt.say({"kind": "log", "message": f"step {step}"})
+                attempt.report({"kind": "log", "message": f"step {step}"})
                 attempt.metric(step, 20, loss=1 / step)
-            attempt.say({"kind": "phase", "phase": "report"})
+            attempt.report({"kind": "phase", "phase": "report"})
             attempt.store("manifest.json", "manifest", b"{}")
             attempt.finish()
             watching.join()

@@ -54,7 +54,7 @@ def test_both_clients_have_the_same_methods() -> None:
     assert surface(Client) == surface(AsyncClient)
 
 
-def test_a_closed_client_says_so(connect: Connect) -> None:
+def test_a_closed_client_is_an_error(connect: Connect) -> None:
     client = connect("http://127.0.0.1:1", "t")
     client.close()
     with pytest.raises(Conflict, match="closed: make another"):
@@ -85,7 +85,7 @@ def test_resources_are_hashable() -> None:
 
 
 class TestSubmit:
-    def test_every_way_to_write_a_spec_says_the_same(
+    def test_every_form_of_a_spec_sends_the_same_body(
         self, connect: Connect, tmp_path: Path
     ) -> None:
         yaml = tmp_path / "spec.yaml"
@@ -120,7 +120,7 @@ class TestSubmit:
             assert len(server.requests) == 1
 
     @pytest.mark.parametrize("seed", [float("nan"), float("inf"), object()], ids=type)
-    def test_what_no_json_can_say_is_not_sent(self, connect: Connect, seed: object) -> None:
+    def test_values_without_json_form_are_not_sent(self, connect: Connect, seed: object) -> None:
         with ScriptedServer(lambda _: json_answer(job(), 202)) as server:
             with pytest.raises(InvalidSpec, match="/seed"):
                 connect(server.url, "t").validate({**SPEC, "seed": seed})
@@ -182,7 +182,7 @@ class TestLists:
         assert result == ["a", "b", "c"]
         assert all("state=running" in path and "page_size=2" in path for path in paths)
 
-    def test_an_unknown_state_says_which_there_are(self, connect: Connect) -> None:
+    def test_an_unknown_state_lists_the_known_ones(self, connect: Connect) -> None:
         with pytest.raises(InvalidInput, match="queued, preparing"):
             list(connect("http://127.0.0.1:1", "t").list("sleeping"))
 
@@ -218,7 +218,7 @@ class TestLists:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("status", "code", "wanted"),
+        ("status", "code", "expected"),
         [
             (400, "bad_request", errors.InvalidInput),
             (400, "invalid_json", errors.InvalidJSON),
@@ -236,13 +236,13 @@ class TestRefusals:
         ],
     )
     def test_a_problem_is_the_error_of_its_code_or_status(
-        self, connect: Connect, status: int, code: str, wanted: type[IPUlseError]
+        self, connect: Connect, status: int, code: str, expected: type[IPUlseError]
     ) -> None:
         with ScriptedServer(lambda _: problem_answer(status, code, "because of this")) as server:
             with pytest.raises(IPUlseError, match="because of this") as caught:
                 connect(server.url, "t").get("job_1")
             assert len(server.requests) == 1
-        assert type(caught.value) is wanted
+        assert type(caught.value) is expected
 
     def test_an_error_of_the_service_names_the_request(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: problem_answer(500, "internal")) as server:
@@ -355,7 +355,7 @@ class TestRetries:
         assert len(slept) == 1
         assert slept[0] == 30 if form == "seconds" else 25 < slept[0] <= 56
 
-    def test_no_service_says_how_to_start_one(self, connect: Connect) -> None:
+    def test_without_a_service_the_hint_is_to_start_one(self, connect: Connect) -> None:
         with ScriptedServer(lambda _: REFUSED) as server:
             url = server.url
         with pytest.raises(Unavailable, match="start one with `ipulse up`"):

@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 
 class TestOrder:
-    def test_the_home_says_where_and_with_which_token(self, home: Path) -> None:
+    def test_the_home_gives_address_and_token(self, home: Path) -> None:
         assert find_service(environment={"IPULSE_HOME": str(home)}) == ServiceLocation(
             "http://127.0.0.1:8471", HIDDEN
         )
@@ -53,12 +53,12 @@ class TestOrder:
 
 
 class TestRefusal:
-    def test_no_service_says_how_to_start_one(self, tmp_path: Path) -> None:
+    def test_without_a_service_the_hint_is_to_start_one(self, tmp_path: Path) -> None:
         with pytest.raises(Unavailable, match=r"start one with `ipulse up`.*IPULSE_URL"):
             find_service(environment={"IPULSE_HOME": str(tmp_path)})
 
     @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"url": NaN}'], ids=repr)
-    def test_a_broken_server_file_says_so(self, home: Path, content: bytes) -> None:
+    def test_a_broken_server_file_is_an_error(self, home: Path, content: bytes) -> None:
         (home / "server.json").write_bytes(content)
         with pytest.raises((Unavailable, InvalidInput), match=r"server.json|address"):
             find_service(environment={"IPULSE_HOME": str(home)})

@@ -39,17 +39,17 @@ def decoded(chunks: list[bytes]) -> list[ServerSentEvent]:
 )
 @example([ServerSentEvent("log", "a\u2028b\x85c\x0bd", "1")], "\r\n", [1, 2, 3])
 def test_any_cut_of_the_bytes_gives_the_same_events(
-    wanted: list[ServerSentEvent], end: str, cuts: list[int]
+    expected: list[ServerSentEvent], end: str, cuts: list[int]
 ) -> None:
-    content = "".join(written(event, end) for event in wanted).encode()
+    content = "".join(written(event, end) for event in expected).encode()
     places = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
     chunks = [content[start:stop] for start, stop in itertools.pairwise(places)]
-    assert decoded(chunks) == wanted
-    assert decoded([content[n : n + 1] for n in range(len(content))]) == wanted
+    assert decoded(chunks) == expected
+    assert decoded([content[n : n + 1] for n in range(len(content))]) == expected
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "expected"),
     [
         (b"data: 1\n\n", [("message", "1", "")]),
         (b"data\n\n", [("message", "", "")]),
@@ -64,8 +64,8 @@ def test_any_cut_of_the_bytes_gives_the_same_events(
         (b"data: \xff\n\n", [("message", "\ufffd", "")]),
     ],
 )
-def test_the_rules_of_the_standard(content: bytes, wanted: list[object]) -> None:
-    assert [(e.kind, e.data, e.id) for e in decoded([content])] == wanted
+def test_the_rules_of_the_standard(content: bytes, expected: list[object]) -> None:
+    assert [(e.kind, e.data, e.id) for e in decoded([content])] == expected
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,12 +27,12 @@ def value_of(text: str) -> Any:
 def problems_of(text: str) -> list[tuple[int, str, str]]:
     with pytest.raises(InvalidSpec) as caught:
         parse_spec_file(text.encode(), "x.yaml").spec()
-    found = []
+    problems = []
     for problem in caught.value.problems:
         assert isinstance(problem, PlacedProblem)
         assert problem.file == "x.yaml"
-        found.append((problem.line, problem.pointer, problem.code))
-    return found
+        problems.append((problem.line, problem.pointer, problem.code))
+    return problems
 
 
 class TestReading:
@@ -151,7 +151,7 @@ class TestProblems:
         assert f"x.yaml:{place[0]}:{place[1]}: " in str(caught.value)
 
     @pytest.mark.parametrize(
-        ("content", "said"),
+        ("content", "message"),
         [
             (b"", "the file is empty"),
             (b"# nothing\n", "the file is empty"),
@@ -162,16 +162,16 @@ class TestProblems:
         ],
         ids=lambda value: repr(value)[:20],
     )
-    def test_what_is_no_text(self, content: bytes, said: str) -> None:
-        with pytest.raises(InvalidSpec, match=said):
+    def test_what_is_no_text(self, content: bytes, message: str) -> None:
+        with pytest.raises(InvalidSpec, match=message):
             parse_spec_file(content, "x.yaml")
 
     @pytest.mark.parametrize(
         "text", ["seed: 2024-01-01", "seed: !!timestamp 2024-01-01", "seed: !!binary aGk=", "5: 1"]
     )
     def test_what_yaml_has_and_json_has_not(self, text: str) -> None:
-        found = problems_of(f"version: 1\nnetwork: {{layers: [{{neurons: 8}}]}}\n{text}\n")
-        assert [line for line, _, _ in found] == [3]
+        problems = problems_of(f"version: 1\nnetwork: {{layers: [{{neurons: 8}}]}}\n{text}\n")
+        assert [line for line, _, _ in problems] == [3]
 
     def test_many_keys_are_compared_in_linear_time(self) -> None:
         text = "".join(f"k{number}: 1\n" for number in range(40_000))

@@ -106,7 +106,7 @@ class TestIPUs:
         network = {"layers": [{"neurons": 4}] * 3}
         assert self.problems({"kind": "ipu", **options}, **network) == [f"/device{pointer}"]
 
-    def test_an_attempts_process_is_reported_what_was_asked(self) -> None:
+    def test_an_attempts_process_receives_the_options(self) -> None:
         device = IPUDevice(
             engine_options={"autoReport.all": "true"},
             poplar_flags=("--allow_nans", "--log_cycle_count=1"),

@@ -49,15 +49,15 @@ MISTAKES: list[Any] = [
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Each place in a document as its container and its key or index there."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
-    found: list[tuple[Any, Any]] = []
+    entries: list[tuple[Any, Any]] = []
     for key, item in inside:
-        found.append((value, key))
+        entries.append((value, key))
         if isinstance(item, (dict, list)):
-            found.extend(places(item))
-    return found
+            entries.extend(places(item))
+    return entries
 
 
-def is_said(problem: Problem) -> bool:
+def is_expressible(problem: Problem) -> bool:
     """Return whether JSON Schema can express the rule of a problem."""
     if problem.code == "wrong_length":  # of a number for each neuron, or of a list by itself
         return "for each of" not in problem.detail
@@ -71,7 +71,7 @@ def is_parsed(document: Any) -> bool:
     try:
         parse_spec(document)
     except InvalidInput as error:
-        return not any(map(is_said, error.problems))
+        return not any(map(is_expressible, error.problems))
     return True
 
 
@@ -86,7 +86,7 @@ def test_a_valid_document_validates(pair: tuple[dict[str, Any], ExperimentSpec])
 
 
 @given(documents(), st.data())
-def test_both_judge_a_single_change_alike(
+def test_json_schema_and_models_agree_on_a_single_change(
     pair: tuple[dict[str, Any], ExperimentSpec], data: st.DataObject
 ) -> None:
     document = copy.deepcopy(pair[0])

@@ -147,15 +147,15 @@ class TestBetweenFields:
         document = changed("/network/layers", [{"neurons": 65_535}, {"neurons": 65_535}])
         assert problems_of(document) == [("/network/layers", "too_large")]
 
-    def test_a_step_larger_than_memory_says_what_to_make_smaller(self) -> None:
+    def test_a_step_larger_than_memory_names_what_to_reduce(self) -> None:
         document = changed("/training/batch_size", 65_536)
         document["data"] = {"steps": 10_000}
         with pytest.raises(InvalidSpec, match="use a smaller batch"):
             parse_spec(document)
 
-    @pytest.mark.parametrize(("changes", "pointer", "cure"), MISFITS.values(), ids=MISFITS.keys())
+    @pytest.mark.parametrize(("changes", "pointer", "hint"), MISFITS.values(), ids=MISFITS.keys())
     def test_inconsistent_fields_are_refused_with_place_and_hint(
-        self, changes: dict[str, Any], pointer: str, cure: str
+        self, changes: dict[str, Any], pointer: str, hint: str
     ) -> None:
         document = changed(*next(iter(changes.items())))
         for place, value in list(changes.items())[1:]:
@@ -164,7 +164,7 @@ class TestBetweenFields:
             parse_spec(document)
         (problem,) = caught.value.problems
         assert problem.pointer == pointer
-        assert cure in problem.detail
+        assert hint in problem.detail
 
     def test_a_list_has_a_number_for_each_neuron(self) -> None:
         for name in ("decay", "threshold", "second_threshold", "synapse_decay"):

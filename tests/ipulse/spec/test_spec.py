@@ -180,8 +180,8 @@ class TestInvalid:
         problems = caught.value.problems
         assert problems[-1].code == "too_many_problems"
         assert problems[-1].detail == "49900 more problems are not listed"
-        told = json.dumps([problem.to_json() for problem in problems])
-        assert len(told) < len(json.dumps(document))
+        response = json.dumps([problem.to_json() for problem in problems])
+        assert len(response) < len(json.dumps(document))
 
     def test_a_huge_integer_for_a_choice_is_out_of_range(self) -> None:
         document = {**minimal(), "version": 10**400}

@@ -20,19 +20,19 @@ from ipulse.stack.guarded_process import GuardedProcess
 
 DEADLINE = 60.0  # seconds until a test that waits for an event is given up
 
-# Says the id of a grandchild that left the session and outlives its parent, then waits.
+# Prints the id of a grandchild that left the session and outlives its parent, then waits.
 DAEMONISER = """
 import os, signal, sys, time
-said, say = os.pipe()
+read_end, write_end = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.write(say, str(os.getpid()).encode())
+        os.write(write_end, str(os.getpid()).encode())
         time.sleep(600)
     os._exit(0)
 os.wait()
-print(os.read(said, 20).decode(), flush=True)
+print(os.read(read_end, 20).decode(), flush=True)
 """
 
 
@@ -57,7 +57,7 @@ def waiting(code: str) -> GuardedProcess:
     )
 
 
-def beside_us(code: str) -> GuardedProcess:
+def start_without_session(code: str) -> GuardedProcess:
     """In our own session."""
     return GuardedProcess(
         [sys.executable, "-c", textwrap.dedent(code)],
@@ -234,30 +234,32 @@ class TestDescendants:
 
 
 class TestSession:
-    SAYS_WHERE_IT_IS = "import os; print(os.getsid(0), os.getpgid(0), os.getpid(), flush=True)"
+    PRINTS_ITS_IDS = "import os; print(os.getsid(0), os.getpgid(0), os.getpid(), flush=True)"
 
     def test_the_program_leads_a_session_of_its_own(self) -> None:
-        with start(self.SAYS_WHERE_IT_IS) as process:
+        with start(self.PRINTS_ITS_IDS) as process:
             session, group, pid = line_of(process).split()
             assert session == group == pid
             process.wait(DEADLINE)
 
     def test_without_a_session_it_has_its_own_group(self) -> None:
-        with beside_us(self.SAYS_WHERE_IT_IS) as process:
+        with start_without_session(self.PRINTS_ITS_IDS) as process:
             session, group, pid = line_of(process).split()
             assert int(session) == os.getsid(0)
             assert group == pid
             process.wait(DEADLINE)
 
     def test_neither_it_nor_its_guardian_is_in_the_starters_group(self) -> None:
-        with beside_us("import sys, time; print('up', flush=True); time.sleep(600)") as process:
+        with start_without_session(
+            "import sys, time; print('up', flush=True); time.sleep(600)"
+        ) as process:
             line_of(process)
             guardian = psutil.Process(process.pid).ppid()
             assert os.getpgid(0) not in (os.getpgid(process.pid), os.getpgid(guardian))
             assert os.getpgid(process.pid) != os.getpgid(guardian)
 
     def test_descendants_have_ended_before_the_end_is_reported(self) -> None:
-        with beside_us(DAEMONISER + "raise SystemExit(3)") as process:
+        with start_without_session(DAEMONISER + "raise SystemExit(3)") as process:
             descendant = Watched(int(line_of(process)))
             assert process.wait(DEADLINE) == 3
             assert descendant.has_ended()

@@ -109,7 +109,7 @@ class TestRunning:
             Stack(home).start()
 
     def test_a_cancel_reaches_the_runner(self, client: Client) -> None:
-        job_id = submit(client, "trains_until_told")
+        job_id = submit(client, "trains_until_released")
         runner = runner_of(client, job_id)
         client.cancel(job_id)
         assert client.wait(job_id, timeout=DEADLINE).state is JobState.CANCELLED
@@ -130,7 +130,7 @@ class TestRunning:
 
 class TestSuddenDeaths:
     def test_of_the_runner(self, client: Client) -> None:
-        job_id = submit(client, "trains_until_told")
+        job_id = submit(client, "trains_until_released")
         os.kill(runner_of(client, job_id).pid, signal.SIGKILL)
         runner_of(client, job_id, attempt=2)
         job = client.get(job_id)
@@ -139,7 +139,7 @@ class TestSuddenDeaths:
         client.wait(job_id, timeout=DEADLINE)
 
     def test_of_the_agent(self, stack: Stack, client: Client) -> None:
-        job_id = submit(client, "trains_until_told")
+        job_id = submit(client, "trains_until_released")
         runner = runner_of(client, job_id)
         os.kill(stack.processes["agent"].pid, signal.SIGKILL)
         assert runner.ends()
@@ -151,7 +151,7 @@ class TestSuddenDeaths:
         client.wait(job_id, timeout=DEADLINE)
 
     def test_of_redis(self, stack: Stack, client: Client) -> None:
-        waiting = submit(client, "trains_until_told")
+        waiting = submit(client, "trains_until_released")
         runner_of(client, waiting)
         os.kill(stack.processes["redis"].pid, signal.SIGKILL)
         stack.restart_redis()
@@ -162,7 +162,7 @@ class TestSuddenDeaths:
 
     def test_of_the_service(self, stack: Stack, client: Client) -> None:
         """Restarts the service within the lease, so that the attempt continues."""
-        job_id = submit(client, "trains_until_told")
+        job_id = submit(client, "trains_until_released")
         runner_of(client, job_id)
         os.kill(stack.processes["service"].pid, signal.SIGKILL)
         stack.restart_service()
@@ -178,7 +178,7 @@ class TestStopping:
         stack.start()
         processes = [Watched(process.pid) for process in stack.processes.values()]
         with Client(stack.url, token_file=stack.token_path) as client:
-            job_id = submit(client, "trains_until_told")
+            job_id = submit(client, "trains_until_released")
             runner = runner_of(client, job_id)
         stack.stop()
         assert runner.ends()
@@ -203,7 +203,7 @@ class TestStopping:
 
     def test_nothing_outlives_a_killed_starter(self, tmp_path: Path) -> None:
         with stack_in_another_process(tmp_path / "home", "time.sleep(600)") as starter:
-            processes = [Watched(pid) for pid in pids_told_by(starter)]
+            processes = [Watched(pid) for pid in pids_printed_by(starter)]
             assert len(processes) == 3
             starter.kill()
         assert all(process.ends() for process in processes)
@@ -212,7 +212,7 @@ class TestStopping:
 class TestWaiting:
     def test_ends_with_a_signal(self, tmp_path: Path) -> None:
         with stack_in_another_process(tmp_path / "home", "stack.wait()") as starter:
-            processes = [Watched(pid) for pid in pids_told_by(starter)]
+            processes = [Watched(pid) for pid in pids_printed_by(starter)]
             wait_until_caught(starter.pid, signal.SIGTERM)
             starter.terminate()
             assert starter.wait(DEADLINE) == 0
@@ -220,7 +220,7 @@ class TestWaiting:
 
     def test_the_end_of_a_process_ends_the_stack_and_is_named(self, tmp_path: Path) -> None:
         with stack_in_another_process(tmp_path / "home", "stack.wait()") as starter:
-            processes = [Watched(pid) for pid in pids_told_by(starter)]
+            processes = [Watched(pid) for pid in pids_printed_by(starter)]
             os.kill(processes[1].pid, signal.SIGKILL)
             assert starter.wait(DEADLINE) == 1
             assert starter.stderr is not None
@@ -264,7 +264,7 @@ class TestSizes:
             assert list(stack.processes) == ["redis", "service", "agent", "agent-2"]
             assert stack.url.startswith("http://127.0.0.1:")
             with Client(stack.url, token_file=stack.token_path) as client:
-                jobs = [submit(client, "trains_until_told") for _ in range(2)]
+                jobs = [submit(client, "trains_until_released") for _ in range(2)]
                 for job_id in jobs:
                     runner_of(client, job_id)
                 assert [client.get(job_id).state for job_id in jobs] == [JobState.RUNNING] * 2
@@ -287,7 +287,7 @@ def stack_in_another_process(home: Path, then: str) -> subprocess.Popen[str]:
     )
 
 
-def pids_told_by(starter: subprocess.Popen[str]) -> list[int]:
+def pids_printed_by(starter: subprocess.Popen[str]) -> list[int]:
     assert starter.stdout is not None
     return [int(pid) for pid in starter.stdout.readline().split()]
 

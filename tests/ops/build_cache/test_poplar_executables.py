@@ -82,18 +82,18 @@ def test_both_caches_are_listed_and_pruned(
 ) -> None:
     ExecutableCache(print).store(key_of({"graph": "one"}), b"executable")
 
-    def said(*arguments: str) -> Dict[str, Any]:
+    def run_json(*arguments: str) -> Dict[str, Any]:
         assert kept_executables.main(list(arguments)) == 0
-        found: Dict[str, Any] = strict_json.loads(capsys.readouterr().out)
-        return found
+        output: Dict[str, Any] = strict_json.loads(capsys.readouterr().out)
+        return output
 
-    listed = said()
+    listed = run_json()
     assert [row["key"] for row in listed["executables"]] == [
         *(key_of({"graph": "one"}), "old", "used", "new")
     ]
     assert listed["bytes"] > 610
     assert listed["removed"] == []
-    pruned = said("--prune", "--days", "1.5")
+    pruned = run_json("--prune", "--days", "1.5")
     assert [row["key"] for row in pruned["removed"]] == ["old", "used"]
     assert [row["device"] for row in pruned["executables"]] == ["emulator", "ipu"]
 

@@ -74,10 +74,10 @@ def test_each_fault_is_found_and_nothing_else(
 ) -> None:
     monkeypatch.setattr("ipulse_ops.check.findings.PROCESSOR_SECONDS", 1)
     expected, words = CASES[case]
-    found = check(library(case))
+    findings = check(library(case))
     # A case that changes Build_metadata alone leaves that of the gradient as it should be.
-    assert [(one.severity, one.code) for one in found] == expected
-    assert words in "\n".join(one.message for one in found)
+    assert [(one.severity, one.code) for one in findings] == expected
+    assert words in "\n".join(one.message for one in findings)
 
 
 def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
@@ -93,20 +93,24 @@ def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
 def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
     library: Library,
 ) -> None:
-    (found,) = check(library("-DHASHABLE=false"), pre_compile=True)
-    assert (found.severity, found.code, found.op) == ("error", "not_hashable", "Build")
+    (finding,) = check(library("-DHASHABLE=false"), pre_compile=True)
+    assert (finding.severity, finding.code, finding.op) == ("error", "not_hashable", "Build")
 
 
 def test_an_op_of_another_name_is_missed(library: Library) -> None:
-    found = check(library(""), ops=["SpikeMatmul"])
-    assert Finding("error", "missing_symbol", "SpikeMatmul", "SpikeMatmul is not exported") in found
+    findings = check(library(""), ops=["SpikeMatmul"])
+    assert (
+        Finding("error", "missing_symbol", "SpikeMatmul", "SpikeMatmul is not exported") in findings
+    )
 
 
 @pytest.mark.parametrize("level", [4, 5])
 def test_our_own_library_passes(level: int) -> None:
-    found = check(build(level).library, level=level, pre_compile=True)
+    findings = check(build(level).library, level=level, pre_compile=True)
     # The optimizer's op alone is one that nobody takes a gradient through.
-    assert [(one.severity, one.code, one.op) for one in found] == [("note", "no_gradient", "Adam")]
+    assert [(one.severity, one.code, one.op) for one in findings] == [
+        ("note", "no_gradient", "Adam")
+    ]
 
 
 class TestTheProgram:
@@ -115,12 +119,12 @@ class TestTheProgram:
         root = Path(__file__).parents[3]
         return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
-    def test_says_what_is_wrong_as_json(self, library: Library) -> None:
+    def test_findings_are_printed_as_json(self, library: Library) -> None:
         done = self.run("--json", str(library("-DPARAMETERS=6")))
         assert done.returncode == 1
-        said = json.loads(done.stdout)
-        assert said["fine"] is False
-        assert {finding["code"] for finding in said["findings"]} == {PARAMETERS}
+        output = json.loads(done.stdout)
+        assert output["fine"] is False
+        assert {finding["code"] for finding in output["findings"]} == {PARAMETERS}
 
     def test_refuses_what_is_no_library(self, tmp_path: Path) -> None:
         text = tmp_path / "op.so"

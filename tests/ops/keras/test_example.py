@@ -31,9 +31,9 @@ def accuracy_of_a_run(hash_seed: str) -> str:
         text=True,
         check=False,
     )
-    found = re.search(r"accuracy on 512 new patterns: ([01]\.\d+)", run.stdout)
-    assert found is not None, run.stderr
-    return found.group(1)
+    match = re.search(r"accuracy on 512 new patterns: ([01]\.\d+)", run.stdout)
+    assert match is not None, run.stderr
+    return match.group(1)
 
 
 def test_the_documented_one_runs_as_it_is_written() -> None:

@@ -92,7 +92,7 @@ class TestLayer:
             assert surrogate_of(json.loads(json.dumps(plain_surrogate(surrogate)))) == surrogate
         assert surrogate_of("arctan") == ArcTan()
 
-    def test_wrong_words_are_refused_with_the_right_ones(self) -> None:
+    def test_unknown_names_are_refused_with_the_known_ones(self) -> None:
         with pytest.raises(ValueError, match="memory must be slots or recompute; got all"):
             layer(memory="all")
         with pytest.raises(ValueError, match="trainable must be decay, threshold or synapse_decay"):

@@ -31,17 +31,17 @@ signature = [tf.TensorSpec([None, 12, 20], tf.float32)]
 module.run = tf.function(lambda x: net(x, training=False).membrane, input_signature=signature)
 tf.saved_model.save(module, sys.argv[1])
 dense = (rng.random((6, 12, 20)) < 0.4).astype(np.float32)
-np.savez(sys.argv[1] + "/judge.npz", dense=dense, membrane=module.run(dense))
+np.savez(sys.argv[1] + "/original.npz", dense=dense, membrane=module.run(dense))
 """
 LOAD = """
 import sys
 import numpy as np, tensorflow as tf
 from ipulse_ops.keras import load_ops
 load_ops()
-judge = np.load(sys.argv[1] + "/judge.npz")
+original = np.load(sys.argv[1] + "/original.npz")
 loaded = tf.saved_model.load(sys.argv[1])
-np.testing.assert_array_equal(loaded.run(judge["dense"]), judge["membrane"])
-print("the same bits", np.abs(judge["membrane"]).max() > 0)
+np.testing.assert_array_equal(loaded.run(original["dense"]), original["membrane"])
+print("the same bits", np.abs(original["membrane"]).max() > 0)
 """
 
 

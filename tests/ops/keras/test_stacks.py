@@ -94,9 +94,9 @@ def test_a_stack_learns_what_one_network_learns(variant: str, delay: int) -> Non
         membrane = net(*spikes()).membrane
         loss = tf.reduce_sum(membrane**2)
     whole = [np.asarray(grad) for grad in tape.gradient(loss, net.kernels)]
-    alone, found = learn(stack(net), *spikes())
+    alone, gradients = learn(stack(net), *spikes())
     np.testing.assert_array_equal(alone, membrane)
-    for one, other, baseline in zip(found, whole, baselined(net)):
+    for one, other, baseline in zip(gradients, whole, baselined(net)):
         scale = np.abs(baseline).max()
         assert scale > 0
         np.testing.assert_allclose(one, baseline, rtol=1e-4, atol=2e-5 * scale)
@@ -114,10 +114,10 @@ def test_the_other_ways_to_run_it_learn_the_same(backend: str) -> None:
     ids, counts = spikes()
     batch_first = tf.constant(ids.transpose(1, 0, 2)), tf.constant(counts.T)
     layers = stack(net, **options)
-    _, found = (
+    _, gradients = (
         tf.function(lambda: learn(layers, *batch_first))()
         if backend == "cpu"
         else (learn(layers, *batch_first))
     )
-    for one, baseline in zip(found, baselined(net)):
+    for one, baseline in zip(gradients, baselined(net)):
         np.testing.assert_allclose(one, baseline, rtol=1e-4, atol=2e-5 * np.abs(baseline).max())

@@ -89,8 +89,8 @@ def dense_spikes(network: Network, out: LIFOutputs) -> List[Any]:
 
 
 def gradients(tape: tf.GradientTape, loss: Any, net: Any) -> List[np.ndarray]:
-    found = tape.gradient(loss, net.trainable_weights)
-    return [np.asarray(grad) for grad in found]
+    actual = tape.gradient(loss, net.trainable_weights)
+    return [np.asarray(grad) for grad in actual]
 
 
 Way = Tuple[List[np.ndarray], List[np.ndarray]]

@@ -171,7 +171,7 @@ class TestCall:
 def test_kernels_and_reference_agree_on_every_gradient() -> None:
     """Weights, every trained constant and the input's spikes, where no spike differs."""
     ids, counts = spikes()
-    found = []
+    results = []
     for backend in ("cpu", "numpy"):
         made = net(backend=backend, trainable=["decay", "threshold", "synapse_decay"])
         places = tf.constant(ids, tf.float32)
@@ -179,10 +179,10 @@ def test_kernels_and_reference_agree_on_every_gradient() -> None:
             tape.watch(places)
             out = made(places, counts)
             loss = tf.reduce_sum(out.membrane**2)
-        found.append((out, tape.gradient(loss, [*made.trainable_weights, places])))
-    for one, other in zip(found[0][0].spike_ids, found[1][0].spike_ids):
+        results.append((out, tape.gradient(loss, [*made.trainable_weights, places])))
+    for one, other in zip(results[0][0].spike_ids, results[1][0].spike_ids):
         np.testing.assert_array_equal(one, other)
-    for one, other in zip(found[0][1], found[1][1]):
+    for one, other in zip(results[0][1], results[1][1]):
         scale = np.abs(other).max()
         assert scale > 0
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=2e-5 * scale)

@@ -73,9 +73,9 @@ def test_a_stack_with_two_orders_of_axes(time_major: bool) -> None:
     layer = LIFLayer(20, LIF(9), time_major=not time_major)
     readout = LIFReadout(9, LeakyReadout(4), time_major=time_major, name="last")
     spikes = layer(tf.keras.Input((6, 20)))
-    for found in (layer(DENSE), spikes):
+    for results in (layer(DENSE), spikes):
         with pytest.raises(ValueError, match=r"last has the (time|batch) first.*same time_major"):
-            readout(found)
+            readout(results)
 
 
 @pytest.mark.parametrize("backend", ["cpu", "numpy"])
@@ -93,19 +93,19 @@ def test_xla_is_named(backend: str) -> None:
 def test_dense_spikes_of_the_reference_need_no_op() -> None:
     dense, made = tf.Variable(DENSE), [net(backend=backend) for backend in ("cpu", "numpy")]
     made[1].set_weights(made[0].get_weights())
-    found = []
+    results = []
     for one in made:
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(one(tf.convert_to_tensor(dense)).membrane ** 2)
-        found.append([loss, tape.gradient(loss, dense)])
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-4, atol=1e-5)
-    assert np.any(found[0][1])
+        results.append([loss, tape.gradient(loss, dense)])
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-4)
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-4, atol=1e-5)
+    assert np.any(results[0][1])
     with pytest.raises(INVALID, match="must be 0 or 1"):
         made[1](DENSE / 2)
 
 
-def test_what_lies_behind_the_count_is_not_looked_at() -> None:
+def test_slots_after_the_count_are_not_checked() -> None:
     ids = IDS.astype(np.float64)
     ids[np.arange(ids.shape[2]) >= COUNTS[..., None]] = np.nan
     made = net()

@@ -51,7 +51,7 @@ def random_direction(problem: Problem, rng: np.random.Generator) -> Direction:
 
 
 def error_and_size_in_a_direction(
-    problem: Problem, trace: Trace, found: Gradients
+    problem: Problem, trace: Trace, actual: Gradients
 ) -> Tuple[float, float]:
     """How far the gradient's component is from the smooth twin's derivative, and its largest part.
 
@@ -59,9 +59,9 @@ def error_and_size_in_a_direction(
     component, which may cancel each other.
     """
     direction = random_direction(problem, np.random.Generator(np.random.PCG64([problem.seed, 2])))
-    parts = [float(np.sum(g * d)) for g, d in zip(found.weights, direction.weights)]
-    parts.append(float(np.sum(found.inputs * direction.inputs)))
-    for grads, steps in zip(found.constants, direction.constants):
+    parts = [float(np.sum(g * d)) for g, d in zip(actual.weights, direction.weights)]
+    parts.append(float(np.sum(actual.inputs * direction.inputs)))
+    for grads, steps in zip(actual.constants, direction.constants):
         for grad, step in zip((grads.decay, grads.threshold, grads.synapse_decay), steps):
             if grad is None:
                 step[:] = 0  # the layer has no such constant, which the twin takes for 0

@@ -155,8 +155,8 @@ def _holds(module: Any, problem: Problem, membrane: np.ndarray, u: Any, slots: A
     )
     if not same:
         return False
-    found = module.backward(*arguments, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
-    error, size = error_and_size_in_a_direction(p, trace, found)
+    actual = module.backward(*arguments, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
+    error, size = error_and_size_in_a_direction(p, trace, actual)
     return error < 1e-12 * size
 
 

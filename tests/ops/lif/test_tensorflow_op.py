@@ -56,8 +56,8 @@ def kernel(problem: Problem, spikes: bool = True) -> Tuple[arrays.NetworkRun, Li
     p = problem
     run = arrays.forward(p.network, p.weights, p.ids, p.counts)
     direct = p.grad_spikes if spikes else None
-    found = arrays.backward(*(p.network, p.weights, p.ids, p.counts, run), p.grad_membrane, direct)
-    return run, list(found.weights)
+    actual = arrays.backward(*(p.network, p.weights, p.ids, p.counts, run), p.grad_membrane, direct)
+    return run, list(actual.weights)
 
 
 def can_collapse() -> bool:
@@ -133,14 +133,14 @@ class TestForward:
         drawn = np.random.RandomState(3).rand(2048, 2048).astype(np.float32)
         assert drawn.nbytes == WEIGHT_BYTES
         copies = [tf.Variable(drawn) for _ in range(8)]
-        found = [in_huge_pages(copy.read_value()) for copy in copies]
-        if min(found) >= 8:
+        actual = [in_huge_pages(copy.read_value()) for copy in copies]
+        if min(actual) >= 8:
             pytest.skip("TensorFlow put them into huge pages itself, as 2.6 does")
-        weights = [copies[found.index(min(found))], tf.zeros([2048, 2])]
+        weights = [copies[actual.index(min(actual))], tf.zeros([2048, 2])]
         ids, counts = np.full((1, 1, 1), 7, np.int32), np.ones((1, 1), np.int32)
         for _ in range(3):
             run_network(network, weights, ids, counts)
-        assert in_huge_pages(weights[0].read_value()) >= 8, found
+        assert in_huge_pages(weights[0].read_value()) >= 8, actual
         np.testing.assert_array_equal(weights[0], drawn)
 
 
@@ -325,15 +325,15 @@ def test_the_parts_of_a_call_are_timed_on_request(problem: Problem) -> None:
     native.clock_phases(True)
     try:
         gradient(problem)
-        found = native.phases()
+        actual = native.phases()
     finally:
         native.clock_phases(False)
     layers = len(NETWORK.layers)
     for name in ("lif_forward", "select", "pack"):
-        assert all(found[name][:layers]), name
-        assert not any(found[name][layers + 1 :]), name
-    assert found["leaky_forward"][layers] > 0
-    assert all(found["weight_gradient"][: layers + 1])
+        assert all(actual[name][:layers]), name
+        assert not any(actual[name][layers + 1 :]), name
+    assert actual["leaky_forward"][layers] > 0
+    assert all(actual["weight_gradient"][: layers + 1])
     timings = native.timings()
-    spent = sum(map(sum, found.values()))
+    spent = sum(map(sum, actual.values()))
     assert spent < (timings["forward"] + timings["backward"]) * native.description()["threads"]

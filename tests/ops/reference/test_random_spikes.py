@@ -37,7 +37,7 @@ def choices(draw: Any) -> Any:
 class TestRandomSpikes:
     @given(choices())
     @settings(deadline=None)
-    def test_are_what_the_algorithm_says(self, choice: Any) -> None:
+    def test_match_the_algorithm(self, choice: Any) -> None:
         seed, counts, neurons = choice
         ids = random_spikes(seed, counts, neurons)
         check_spikes(ids, counts, neurons)

@@ -29,8 +29,8 @@ def choose(
     policy: str, capacity: Optional[int], offset: int = 0, second: Optional[float] = 0.5
 ) -> List[Any]:
     offsets = np.array(offset) if policy == "cyclic" else None
-    found = select_spikes(U, 1.0, second, capacity, policy, offsets)
-    return [found.spike_ids.tolist(), found.spike_counts.tolist(), int(found.dropped)]
+    actual = select_spikes(U, 1.0, second, capacity, policy, offsets)
+    return [actual.spike_ids.tolist(), actual.spike_counts.tolist(), int(actual.dropped)]
 
 
 class TestPolicies:
@@ -72,9 +72,9 @@ class TestPolicies:
         assert select_spikes(u, 1.0, None, 3, "top").spike_ids.tolist() == [3, 1, 2]
 
     def test_thresholds_may_be_each_neurons_own(self) -> None:
-        found = select_spikes(np.array([1.0, 1.0, 1.0]), np.array([0.5, 1.0, 1.5]), None)
-        assert found.spike_ids.tolist() == [0, 1, 2]
-        assert found.spike_counts.tolist() == [1, 3]
+        actual = select_spikes(np.array([1.0, 1.0, 1.0]), np.array([0.5, 1.0, 1.5]), None)
+        assert actual.spike_ids.tolist() == [0, 1, 2]
+        assert actual.spike_counts.tolist() == [1, 3]
 
     @given(
         st.integers(0, 2**32 - 1),
@@ -94,7 +94,7 @@ class TestPolicies:
         second = 0.5 if gate else None
         capacity = data.draw(st.none() | st.integers(1, neurons))
         offsets = rng.integers(0, neurons, axes) if policy == "cyclic" else None
-        found = select_spikes(u, 1.0, second, capacity, policy, offsets)
+        actual = select_spikes(u, 1.0, second, capacity, policy, offsets)
         slots = neurons if capacity is None else capacity
         for place in np.ndindex(*axes):
             order = list(range(neurons))
@@ -107,9 +107,9 @@ class TestPolicies:
             kept = sorted(spiking[:slots])
             more = sorted(others[: slots - len(kept)])
             blank = [0] * (slots - len(kept) - len(more))
-            assert found.spike_ids[place].tolist() == kept + more + blank
-            assert found.spike_counts[place].tolist() == [len(kept), len(kept + more)]
-            assert found.dropped[place] == len(spiking) - len(kept)
+            assert actual.spike_ids[place].tolist() == kept + more + blank
+            assert actual.spike_counts[place].tolist() == [len(kept), len(kept + more)]
+            assert actual.dropped[place] == len(spiking) - len(kept)
 
 
 class TestCyclicOffsets:
@@ -129,30 +129,30 @@ class TestCyclicOffsets:
         """Eight spiking neurons for two slots, in another order than by id."""
         u = np.full((500, 20, 8), 2.0)
         offsets = cyclic_offsets(5, 0, 500, 20, 8)
-        found = select_spikes(u, 1.0, None, 2, "cyclic", offsets)
-        times = np.bincount(found.spike_ids.ravel(), minlength=8)
+        actual = select_spikes(u, 1.0, None, 2, "cyclic", offsets)
+        times = np.bincount(actual.spike_ids.ravel(), minlength=8)
         assert np.all(np.abs(times - 2500) < 200)
 
 
 class TestMayBeDropped:
     @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from(POLICIES), st.data())
     @examples(200)
-    def test_names_all_that_were_and_none_with_a_slot(
+    def test_names_all_dropped_neurons_and_none_with_a_slot(
         self, seed: int, neurons: int, policy: str, data: Any
     ) -> None:
         rng = np.random.Generator(np.random.PCG64(seed))
         u = rng.integers(0, 8, (3, 2, neurons)) / 4
         capacity = data.draw(st.integers(1, neurons))
         offsets = rng.integers(0, neurons, (3, 2)) if policy == "cyclic" else None
-        found = select_spikes(u, 1.0, 0.5, capacity, policy, offsets)
-        unknown = may_be_dropped(found, neurons, policy, offsets)
+        actual = select_spikes(u, 1.0, 0.5, capacity, policy, offsets)
+        unknown = may_be_dropped(actual, neurons, policy, offsets)
         for t, b in np.ndindex(3, 2):
-            seen = set(found.spike_ids[t, b, : found.spike_counts[t, b, 0]].tolist())
+            seen = set(actual.spike_ids[t, b, : actual.spike_counts[t, b, 0]].tolist())
             spiking = set(np.nonzero(u[t, b] > 1.0)[0].tolist())
             named = set(np.nonzero(unknown[t, b])[0].tolist())
             assert spiking - seen <= named
             assert not named & seen
-            if found.spike_counts[t, b, 0] < capacity:
+            if actual.spike_counts[t, b, 0] < capacity:
                 assert not named
 
     def test_takes_those_after_the_last_slot_only(self) -> None:

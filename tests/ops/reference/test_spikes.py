@@ -58,7 +58,7 @@ class TestDenseToSparse:
         ids, _ = dense_to_sparse(np.array([[[0, 1, 1]]]), capacity=5)
         assert ids.tolist() == [[[1, 2, 0, 0, 0]]]
 
-    def test_too_small_a_capacity_says_how_many_are_needed(self) -> None:
+    def test_too_small_a_capacity_reports_the_required_one(self) -> None:
         dense = np.zeros((3, 2, 6))
         dense[1, 1, 1:5] = 1
         with pytest.raises(ValueError, match=r"step 1 of sample 1 has 4 spikes; .* at least 4"):
@@ -84,7 +84,7 @@ class TestSparseToDense:
         assert dense.tolist() == [[[0, 0, 2, 0]]]
         assert dense.dtype == np.float32
 
-    def test_what_lies_behind_the_count_means_nothing(self) -> None:
+    def test_slots_after_the_count_are_ignored(self) -> None:
         assert sparse_to_dense(np.array([[[1, -5, 99]]]), np.array([[1]]), 2).tolist() == [[[0, 1]]]
 
     def test_wrong_spikes_are_refused(self) -> None:

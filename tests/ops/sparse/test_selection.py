@@ -39,9 +39,9 @@ class TestForward:
         offsets = None
         if policy == "cyclic":
             offsets = reference.cyclic_offsets(seed, layer, steps, batch, neurons)
-        judge = reference.select_spikes(u, threshold, second, capacity, policy, offsets)
-        found = select_spikes(u, threshold, second, capacity, policy, seed=seed, layer=layer)
-        for ours, theirs in zip(found, judge):
+        expected = reference.select_spikes(u, threshold, second, capacity, policy, offsets)
+        actual = select_spikes(u, threshold, second, capacity, policy, seed=seed, layer=layer)
+        for ours, theirs in zip(actual, expected):
             assert ours.dtype == tf.float32
             np.testing.assert_array_equal(ours, theirs)
 
@@ -56,8 +56,8 @@ class TestForward:
             return select_spikes(u, 0.5, None, 4, "cyclic", seed=seed, first_step=t)
 
         for t in range(5):
-            found = step(tf.constant(9, tf.int64), tf.constant(t), u[t])
-            for one, all_of_them in zip(found, whole):
+            actual = step(tf.constant(9, tf.int64), tf.constant(t), u[t])
+            for one, all_of_them in zip(actual, whole):
                 np.testing.assert_array_equal(one, all_of_them[t])
         assert len({tuple(row) for row in whole.ids.numpy()[:, 0]}) > 1
 
@@ -73,10 +73,10 @@ class TestForward:
     def test_shapes_are_known_while_tracing(self) -> None:
         @tf.function(input_signature=[tf.TensorSpec([None, 4, 9], tf.float32)])
         def traced(u: Any) -> Any:
-            found = select_spikes(u, 1.0, None, 3)
-            shapes = [tensor.shape.as_list() for tensor in found]
+            actual = select_spikes(u, 1.0, None, 3)
+            shapes = [tensor.shape.as_list() for tensor in actual]
             assert shapes == [[None, 4, 3], [None, 4, 2], [None, 4]]
-            return found.ids
+            return actual.ids
 
         traced(np.zeros((2, 4, 9), np.float32))
 
@@ -92,17 +92,17 @@ class TestGradient:
         membrane, limit = tf.constant(u), tf.constant(threshold)
         with tf.GradientTape() as tape:
             tape.watch([membrane, limit])
-            found = select_spikes(membrane, limit, second, 12, surrogate=surrogate)
+            actual = select_spikes(membrane, limit, second, 12, surrogate=surrogate)
             # The counts have no gradient, but a loss may use them.
-            loss = tf.reduce_sum(found.ids * grad) + tf.reduce_sum(found.counts)
+            loss = tf.reduce_sum(actual.ids * grad) + tf.reduce_sum(actual.counts)
         by_u, by_threshold = tape.gradient(loss, [membrane, limit])
-        judge = reference.select_spikes(u, threshold, second, 12)
-        u_judge, threshold_judge = reference.select_spikes_gradients(
-            u.astype(np.float64), threshold.astype(np.float64), judge, surrogate, grad
+        expected = reference.select_spikes(u, threshold, second, 12)
+        u_expected, threshold_expected = reference.select_spikes_gradients(
+            u.astype(np.float64), threshold.astype(np.float64), expected, surrogate, grad
         )
-        np.testing.assert_allclose(by_u, u_judge, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(by_threshold, threshold_judge, rtol=1e-5, atol=1e-6)
-        assert np.abs(u_judge).max() > 0.01
+        np.testing.assert_allclose(by_u, u_expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(by_threshold, threshold_expected, rtol=1e-5, atol=1e-6)
+        assert np.abs(u_expected).max() > 0.01
 
     def test_a_shared_threshold_gets_the_sum(self) -> None:
         u = np.full((1, 2, 3), 1.5, np.float32)

@@ -41,7 +41,9 @@ class Trained:
         return [v.numpy() for v in (*self.weights, *self.means, *self.squares)]
 
 
-def judge(start: np.ndarray, gradients: List[np.ndarray], rates: List[Any]) -> List[np.ndarray]:
+def adam_in_float64(
+    start: np.ndarray, gradients: List[np.ndarray], rates: List[Any]
+) -> List[np.ndarray]:
     """Weights and moments by Adam with decoupled decay, in float64."""
     s = SETTINGS
     w, m, v = start.astype(np.float64), np.zeros(start.shape), np.zeros(start.shape)
@@ -57,11 +59,11 @@ def judge(start: np.ndarray, gradients: List[np.ndarray], rates: List[Any]) -> L
 @every_kernel()
 def test_follows_the_formula(arch: int) -> None:
     trained = Trained()
-    found = trained.run(arch=arch, **SETTINGS)
+    actual = trained.run(arch=arch, **SETTINGS)
     for i, start in enumerate(trained.start):
-        expected = judge(start, [each[i] for each in trained.gradients], trained.rates)
+        expected = adam_in_float64(start, [each[i] for each in trained.gradients], trained.rates)
         for part, values in enumerate(expected):
-            got = found[part * len(SHAPES) + i]
+            got = actual[part * len(SHAPES) + i]
             np.testing.assert_allclose(got, values, rtol=2e-6, atol=2e-6, err_msg=f"seed {SEED}")
 
 
@@ -81,7 +83,7 @@ def test_late_updates_are_corrected_in_double() -> None:
     np.testing.assert_allclose(weight.numpy(), [[expected]], rtol=1e-6)
 
 
-def test_who_read_a_weight_before_keeps_the_old_value() -> None:
+def test_an_earlier_read_of_a_weight_keeps_the_old_value() -> None:
     trained = Trained(updates=1)
     before = [tf.identity(weight) for weight in trained.weights]
     views = [weight.read_value() for weight in trained.weights]

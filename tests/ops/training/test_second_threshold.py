@@ -34,8 +34,8 @@ class TestRamp:
 
 class TestRelaxed:
     def test_doubles_the_distance(self) -> None:
-        told = [relaxed(0.9, 1.0, times) for times in range(4)]
-        assert told == pytest.approx([0.9, 0.8, 0.6, 0.2])
+        thresholds = [relaxed(0.9, 1.0, times) for times in range(4)]
+        assert thresholds == pytest.approx([0.9, 0.8, 0.6, 0.2])
 
     def test_moves_even_where_there_is_no_distance(self) -> None:
         assert relaxed(2.0, 2.0, 1) == pytest.approx(1.8)

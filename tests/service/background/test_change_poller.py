@@ -58,7 +58,7 @@ def wakes(database: Database, topics: list[str], act: Callable[[], object]) -> l
     return asyncio.run(look())
 
 
-def test_only_who_waits_for_the_job_that_changed(here: Database, elsewhere: Database) -> None:
+def test_only_waiters_of_the_changed_job(here: Database, elsewhere: Database) -> None:
     changed, unchanged = submit(here), submit(here)
 
     def cancel() -> None:
@@ -69,7 +69,7 @@ def test_only_who_waits_for_the_job_that_changed(here: Database, elsewhere: Data
     assert wakes(here, [unchanged, store.stop_topic(changed)], lambda: None) == [False, False]
 
 
-def test_whoever_waits_for_a_state(here: Database, elsewhere: Database) -> None:
+def test_every_waiter_for_a_state(here: Database, elsewhere: Database) -> None:
     job = submit(here)
 
     def cancel() -> None:
@@ -79,7 +79,7 @@ def test_whoever_waits_for_a_state(here: Database, elsewhere: Database) -> None:
     assert wakes(here, [job, store.stop_topic(job)], cancel) == [True, True]
 
 
-def test_everybody_when_a_token_was_revoked(here: Database, elsewhere: Database) -> None:
+def test_all_streams_when_a_token_was_revoked(here: Database, elsewhere: Database) -> None:
     jobs = [submit(here), submit(here)]
     with here.write() as transaction:
         token, _ = issued.issue(transaction, "dashboard", "reader", 3600)

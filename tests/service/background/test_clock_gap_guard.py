@@ -93,10 +93,10 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
             overdue = queue_order.overdue
 
             def stopped_after(transaction: Transaction) -> list[JobRow]:
-                found = overdue(transaction)
+                rows = overdue(transaction)
                 if not transaction.is_writing:
                     clocked.pass_seconds(seconds)
-                return found
+                return rows
 
             patched.setattr(queue_order, "overdue", stopped_after)
         clocked.look()

@@ -32,15 +32,15 @@ def settings(home: Path, redis_server: RedisServer, broker: redis.Redis) -> Sett
 
 def published(broker: redis.Redis) -> list[str]:
     """The job ids of the messages that wait, the newest first."""
-    found = []
+    job_ids = []
     for text in broker.lrange(QUEUE, 0, -1):
         message = json.loads(text)
         assert message["headers"]["task"] == messages.TASK
         arguments, keywords, _ = json.loads(base64.b64decode(message["body"]))
         [job_id] = arguments
         assert keywords == {}
-        found.append(job_id)
-    return found
+        job_ids.append(job_id)
+    return job_ids
 
 
 def is_published(broker: redis.Redis, job_id: str) -> bool:
@@ -78,7 +78,7 @@ def count_looks(service: InProcess, monkeypatch: pytest.MonkeyPatch) -> list[int
     return looks
 
 
-def test_a_message_says_which_job_and_nothing_else(settings: Settings, broker: redis.Redis) -> None:
+def test_a_message_contains_only_the_job_id(settings: Settings, broker: redis.Redis) -> None:
     with InProcess(settings) as service:
         jobs = submit(service, broker, 3)
         assert list(dict.fromkeys(reversed(published(broker)))) == jobs
@@ -152,7 +152,7 @@ def test_a_broker_holds_only_so_many_messages_however_long_the_queue(
         assert max(looks) <= 3
 
 
-def test_a_broker_that_hangs_keeps_nobody_waiting(
+def test_a_hanging_broker_does_not_block_requests(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It takes connections and says nothing, as one behind a network that drops packets."""

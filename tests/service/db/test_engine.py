@@ -75,14 +75,14 @@ def test_what_is_committed_survives_a_power_cut(
         synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor).st_size))
 
     monkeypatch.setattr(os, "fdatasync", note)
-    told: list[list[tuple[str, int]]] = []
-    sqlite.listeners.append(lambda _: told.append(list(synced)))
+    notified: list[list[tuple[str, int]]] = []
+    sqlite.listeners.append(lambda _: notified.append(list(synced)))
     with sqlite.write() as transaction:
         transaction.connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
         transaction.topics.add("t")
         assert synced == []
     assert synced == [(str(log), log.stat().st_size)]
-    assert told == [synced]
+    assert notified == [synced]
 
 
 def test_a_disk_that_does_not_sync_is_no_commit(
@@ -100,9 +100,9 @@ def test_a_disk_that_does_not_sync_is_no_commit(
         write()
 
 
-def test_an_error_undoes_the_whole_transaction_and_tells_nobody(database: Database) -> None:
-    heard: list[frozenset[str]] = []
-    database.listeners.append(heard.append)
+def test_an_error_undoes_the_whole_transaction_and_notifies_no_listener(database: Database) -> None:
+    notified_topics: list[frozenset[str]] = []
+    database.listeners.append(notified_topics.append)
 
     def write_and_fail() -> None:
         with database.write() as transaction:
@@ -114,7 +114,7 @@ def test_an_error_undoes_the_whole_transaction_and_tells_nobody(database: Databa
         write_and_fail()
     with database.read() as transaction:
         assert not inspect(transaction.connection).has_table("t")
-    assert heard == []
+    assert notified_topics == []
 
 
 def test_a_row_must_refer_to_a_job_that_exists(database: Database) -> None:
@@ -128,7 +128,7 @@ BREAKS = {
 }
 
 
-def test_a_client_is_reported_what_to_do_and_the_log_why(
+def test_a_client_gets_a_hint_and_the_log_the_cause(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A driver's words hold statements, and those of PostgreSQL process ids."""
@@ -210,7 +210,7 @@ def test_another_process_that_keeps_the_file_locked_is_reported_as_unavailable(
         impatient.close()
 
 
-def test_more_readers_than_connections_are_reported_to_come_again(
+def test_more_readers_than_connections_are_asked_to_retry(
     sqlite: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = create_engine(sqlite.url, pool_size=1, max_overflow=0, pool_timeout=0.05)

@@ -38,8 +38,8 @@ def test_several_processes_may_start_at_once(url: str) -> None:
     command = [sys.executable, "-c", program]
     racing = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
     for process in racing:
-        _, said = process.communicate()
-        assert process.returncode == 0, said.decode()
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors.decode()
 
 
 def test_the_service_may_be_installed_in_a_folder_of_any_name(
@@ -150,16 +150,16 @@ def _empty(database: Database) -> None:
 def _schema(connection: Connection) -> dict[str, Any]:
     """All that the database itself says of its tables; a column's place among others is nobody's
     business."""
-    found = inspect(connection)
+    inspector = inspect(connection)
     return {
         table: {
-            "columns": _by_name(found.get_columns(table)),
-            "primary key": found.get_pk_constraint(table),
-            "foreign keys": _by_name(found.get_foreign_keys(table)),
-            "unique": _by_name(found.get_unique_constraints(table)),
-            "indexes": _by_name(found.get_indexes(table)),
+            "columns": _by_name(inspector.get_columns(table)),
+            "primary key": inspector.get_pk_constraint(table),
+            "foreign keys": _by_name(inspector.get_foreign_keys(table)),
+            "unique": _by_name(inspector.get_unique_constraints(table)),
+            "indexes": _by_name(inspector.get_indexes(table)),
         }
-        for table in found.get_table_names()
+        for table in inspector.get_table_names()
     }
 
 

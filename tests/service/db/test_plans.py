@@ -36,10 +36,10 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
     job_id = service.submit()["id"]
     service.attempt(job_id).complete()
     waits = service.submit()["id"]
-    said: list[tuple[str, Any]] = []
+    statements: list[tuple[str, Any]] = []
 
     def note(_connection: Any, _cursor: Any, text: str, parameters: Any, *_: Any) -> None:
-        said.append((text, parameters))
+        statements.append((text, parameters))
 
     with service.database.write() as transaction:
         job, queued = store.get(transaction, job_id), store.get(transaction, waits)
@@ -54,14 +54,14 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             for look in (queue_order.due, queue_order.overdue, leases.expired, leases.next_expiry):
                 look(transaction)
             queue_order.next_deadline(transaction)
-            begin_of_lists = len(said)
-            for wanted in (JobFilter(), BY_STATE, BY_BOTH):
+            begin_of_lists = len(statements)
+            for filters in (JobFilter(), BY_STATE, BY_BOTH):
                 for before in (None, queued.pk):
-                    listing.page(transaction, before, 100, wanted)
+                    listing.page(transaction, before, 100, filters)
         finally:
             event.remove(transaction.connection, "before_cursor_execute", note)
-        found = plans(transaction, said)
-    for number, (plan, (text, _)) in enumerate(zip(found, said, strict=True)):
+        details = plans(transaction, statements)
+    for number, (plan, (text, _)) in enumerate(zip(details, statements, strict=True)):
         if "agents" in text:
             continue  # a handful
         assert "Seq Scan" not in plan, text

@@ -10,7 +10,7 @@ from ipulse_service.db.shared_reads import SharedReads
 MANY = 50
 
 
-def test_who_asks_while_one_reads_shares_the_next_look() -> None:
+def test_a_request_during_a_read_shares_the_next_one() -> None:
     """Not the one that is under way: it may have begun before the change they ask about."""
     begun, go_on = threading.Event(), threading.Event()
     looks: list[int] = []
@@ -33,14 +33,14 @@ def test_who_asks_while_one_reads_shares_the_next_look() -> None:
         go_on.set()
         return [await first, *[await one for one in others]]
 
-    found = asyncio.run(ask())
-    assert found[0] == 1
-    assert len(found) == 1 + MANY
-    assert min(found[1:]) > 1
+    results = asyncio.run(ask())
+    assert results[0] == 1
+    assert len(results) == 1 + MANY
+    assert min(results[1:]) > 1
     assert len(looks) <= 4, "nearly each of them had a look of its own"
 
 
-def test_one_that_goes_away_takes_nobody_along() -> None:
+def test_a_cancelled_reader_does_not_cancel_others() -> None:
     go_on = threading.Event()
 
     async def ask() -> bool:
@@ -56,7 +56,7 @@ def test_one_that_goes_away_takes_nobody_along() -> None:
     assert asyncio.run(ask())
 
 
-def test_what_goes_wrong_is_reported_to_each() -> None:
+def test_an_error_is_reported_to_each_reader() -> None:
     async def ask() -> list[object]:
         reads = SharedReads()
         return await asyncio.gather(

@@ -48,7 +48,7 @@ def test_a_kept_file_is_found_by_its_digest_and_by_nothing_else(
         assert file.read() == CONTENT
 
 
-def test_content_and_name_are_on_the_disk_before_anybody_relies_on_them(
+def test_content_and_name_are_synced_before_the_upload_is_confirmed(
     blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(blobs, b"another, so that the folder is there: " + CONTENT)
@@ -83,7 +83,7 @@ def test_a_file_that_was_not_kept_leaves_nothing(blobs: Blobs, tmp_path: Path) -
     assert files(tmp_path) == []
 
 
-def test_a_discarded_file_is_gone_but_not_for_who_reads_it(blobs: Blobs) -> None:
+def test_a_discarded_file_stays_readable_for_open_readers(blobs: Blobs) -> None:
     keep(blobs, CONTENT)
     with blobs.open(SHA256) as file:
         blobs.discard(SHA256)
@@ -109,7 +109,7 @@ def test_only_abandoned_uploads_are_cleared_away(blobs: Blobs, tmp_path: Path) -
     assert files(incoming) == ["young"]
 
 
-def test_a_full_disk_is_a_trouble_of_the_store_with_its_hint(blobs: Blobs) -> None:
+def test_a_full_disk_is_an_error_of_the_store_with_a_hint(blobs: Blobs) -> None:
     full = blobs.receive()
     full.close()
     full._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - stands for a file on a full disk

@@ -38,10 +38,10 @@ def test_a_reader_is_sent_to_the_bucket_without_the_token(service: InProcess) ->
     script = service.user.get(path, headers={"sec-fetch-dest": "empty"})
     assert (script.status_code, script.content) == (200, CONTENT)
     assert sent.headers["location"].startswith(service.settings.s3_endpoint_url or "")
-    found = service.user.get(path, headers={"range": "bytes=5-9"}, follow_redirects=True)
-    assert (found.status_code, found.content) == (206, CONTENT[5:10])
-    assert "authorization" not in found.request.headers
-    assert found.headers["content-disposition"] == 'attachment; filename="weights.npz"'
+    response = service.user.get(path, headers={"range": "bytes=5-9"}, follow_redirects=True)
+    assert (response.status_code, response.content) == (206, CONTENT[5:10])
+    assert "authorization" not in response.request.headers
+    assert response.headers["content-disposition"] == 'attachment; filename="weights.npz"'
     assert service.user.head(path).headers["content-length"] == str(len(CONTENT))
 
 

@@ -48,7 +48,7 @@ def is_not_held_up(service: InProcess, attempt: Attempt) -> None:
     assert service.user.get("/v1/jobs").status_code == 200
     assert service.submit()["state"] == "queued"
     assert attempt.heartbeat().status_code == 200
-    assert attempt.say({"kind": "log", "message": "still here"}).status_code == 200
+    assert attempt.report({"kind": "log", "message": "still here"}).status_code == 200
 
 
 def content_of(number: int) -> bytes:
@@ -69,11 +69,11 @@ def test_files_that_wait_for_it_hold_up_nothing_else_and_none_is_lost(
         is_not_held_up(service, attempt)
         bucket.open()
         assert {answer.result().status_code for answer in stored} == {201}
-    found = service.user.get(f"{job}/artifacts").json()["artifacts"]
-    assert sorted(file["name"] for file in found) == sorted(f"{i}.npz" for i in range(MANY))
+    artifacts = service.user.get(f"{job}/artifacts").json()["artifacts"]
+    assert sorted(file["name"] for file in artifacts) == sorted(f"{i}.npz" for i in range(MANY))
     bucket.shut()
     with ThreadPoolExecutor(MANY) as readers:
-        paths = {file["name"]: f"{job}/artifacts/{file['id']}/content" for file in found}
+        paths = {file["name"]: f"{job}/artifacts/{file['id']}/content" for file in artifacts}
         read = {
             name: readers.submit(service.user.get, path, headers=SCRIPT)
             for name, path in paths.items()
@@ -85,9 +85,7 @@ def test_files_that_wait_for_it_hold_up_nothing_else_and_none_is_lost(
             assert read[f"{i}.npz"].result().content == content_of(i)
 
 
-def test_who_asks_whether_it_is_ready_holds_up_nobody(
-    service: InProcess, bucket: GatedProxy
-) -> None:
+def test_a_readiness_check_does_not_block_others(service: InProcess, bucket: GatedProxy) -> None:
     attempt = service.attempt(service.submit()["id"])
     bucket.shut()
     with ThreadPoolExecutor(MANY) as asking:

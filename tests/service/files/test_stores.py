@@ -155,7 +155,7 @@ def test_one_that_ends_takes_no_other_of_its_name_along(blobs: Store) -> None:
     assert blobs.arrived("7-upload") == 0
 
 
-def test_a_store_says_whether_it_can_be_written(blobs: Store) -> None:
+def test_a_store_reports_whether_it_can_be_written(blobs: Store) -> None:
     assert blobs.is_writable()
 
 
@@ -173,7 +173,7 @@ def test_a_disk_that_takes_nothing_more_is_not_writable(tmp_path: Path) -> None:
     assert list((tmp_path / "incoming").iterdir()) == []
 
 
-def test_a_bucket_that_is_not_there_is_trouble(s3_settings: dict[str, Any], tmp_path: Path) -> None:
+def test_a_missing_bucket_is_an_error(s3_settings: dict[str, Any], tmp_path: Path) -> None:
     store = S3Blobs("nobodys-bucket", s3_settings["s3_endpoint_url"], "", tmp_path / "spool")
     assert not store.is_writable()
     with pytest.raises(StoreTrouble, match=r"NoSuchBucket|does not exist"):
@@ -194,8 +194,8 @@ def test_a_large_file_goes_to_a_bucket_in_parts(bucket: S3Blobs) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     with bucket.open(sha256) as file:
         assert file.read() == content
-    found = bucket.client.head_object(Bucket=bucket.bucket, Key=bucket._key(sha256))
-    assert found["ETag"].endswith('-2"')
+    head = bucket.client.head_object(Bucket=bucket.bucket, Key=bucket._key(sha256))
+    assert head["ETag"].endswith('-2"')
 
 
 def test_parts_that_a_killed_service_left_in_a_bucket_go_after_a_day(bucket: S3Blobs) -> None:
@@ -228,7 +228,7 @@ class Refusal(io.BytesIO):
 
 
 @pytest.mark.parametrize(("status", "code"), [(403, "ExpiredToken"), (503, "SlowDown")])
-def test_a_bucket_that_refuses_is_trouble_and_one_that_stumbles_is_not(
+def test_a_refusing_bucket_is_an_error_and_a_short_failure_is_not(
     s3_settings: dict[str, Any], tmp_path: Path, status: int, code: str
 ) -> None:
     store = S3Blobs(s3_settings["s3_bucket"], s3_settings["s3_endpoint_url"], "", tmp_path / "s")

@@ -68,11 +68,11 @@ def open_page(driver: webdriver.Chrome, service: InProcess, path: str) -> None:
     driver.get(service.url + path)
     driver.execute_script("sessionStorage.clear()")
     driver.get(service.url + path)
-    field = eventually(lambda: found(driver, "#token"))
+    field = eventually(lambda: find(driver, "#token"))
     field[0].send_keys(service.settings.token_file.read_text().strip() + "\n")
 
 
-def found(driver: webdriver.Chrome, selector: str) -> list[WebElement]:
+def find(driver: webdriver.Chrome, selector: str) -> list[WebElement]:
     return driver.find_elements(By.CSS_SELECTOR, selector)
 
 
@@ -103,8 +103,8 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
     job_id = service.submit()["id"]
     open_page(driver, service, "/docs")
     count = len(operations(service))
-    eventually(lambda: len(found(driver, ".opblock")) == count)
-    [block] = found(driver, "#operations-jobs-list_jobs")
+    eventually(lambda: len(find(driver, ".opblock")) == count)
+    [block] = find(driver, "#operations-jobs-list_jobs")
     block.find_element(By.CSS_SELECTOR, ".opblock-summary-control").click()
     eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".try-out__btn"))[0].click()
     eventually(lambda: block.find_elements(By.CSS_SELECTOR, ".execute"))[0].click()
@@ -119,22 +119,22 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
 
 def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrome) -> None:
     open_page(driver, service, "/redoc")
-    wanted = {path for _, path in operations(service)}
+    expected = {path for _, path in operations(service)}
 
     def shown() -> set[str]:
-        return {path for path in wanted if path in driver.page_source}
+        return {path for path in expected if path in driver.page_source}
 
-    eventually(lambda: found(driver, ".redoc-wrap") and shown() == wanted)
+    eventually(lambda: find(driver, ".redoc-wrap") and shown() == expected)
     assert hosts_asked(driver) == {urlsplit(service.url).netloc}
 
 
-def test_the_page_of_jobs_leads_there_with_its_token(
+def test_the_page_of_jobs_links_there_with_its_token(
     service: InProcess, driver: webdriver.Chrome
 ) -> None:
     open_page(driver, service, "/")
-    links = eventually(lambda: [a for a in found(driver, "a[href='/docs']") if a.is_displayed()])
+    links = eventually(lambda: [a for a in find(driver, "a[href='/docs']") if a.is_displayed()])
     links[0].click()
-    eventually(lambda: found(driver, ".opblock"))
+    eventually(lambda: find(driver, ".opblock"))
 
 
 def test_a_token_that_is_refused_is_asked_for_again(
@@ -143,5 +143,5 @@ def test_a_token_that_is_refused_is_asked_for_again(
     driver.get(service.url + "/docs")
     driver.execute_script("sessionStorage.setItem('ipulse-token', 'x'.repeat(40))")
     driver.get(service.url + "/docs")
-    eventually(lambda: found(driver, "#token"))
-    assert not found(driver, ".opblock")
+    eventually(lambda: find(driver, "#token"))
+    assert not find(driver, ".opblock")

@@ -26,13 +26,13 @@ class Operation(NamedTuple):
 
 def operations(service: InProcess) -> list[Operation]:
     """Everything the application answers to, also what the framework added by itself."""
-    found = [
+    routes = [
         Operation(method, str(route.path))
         for route in iter_route_contexts(service.app.routes)
         for method in sorted(route.methods or ())
     ]
-    assert len(found) > 15
-    return found
+    assert len(routes) > 15
+    return routes
 
 
 def call(client: httpx.Client, operation: Operation) -> httpx.Response:
@@ -95,9 +95,9 @@ class TestTokens:
     def test_an_unknown_path_needs_a_token_too(self, service: InProcess) -> None:
         with service.client() as nobody:
             assert nobody.get("/v1/secret").status_code == 401
-        found = service.user.get("/v1/secret")
-        assert (found.status_code, found.json()["code"]) == (404, "not_found")
-        assert "/v1/secret" in found.json()["detail"]
+        response = service.user.get("/v1/secret")
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
+        assert "/v1/secret" in response.json()["detail"]
 
 
 class TestIssuedTokens:
@@ -130,7 +130,7 @@ class TestIssuedTokens:
                 assert client.get("/v1/tokens").status_code == 403
                 assert client.post("/v1/tokens", json={}).status_code == 403
 
-    def test_one_that_expired_or_was_revoked_is_worth_nothing(self, service: InProcess) -> None:
+    def test_an_expired_or_revoked_token_is_refused(self, service: InProcess) -> None:
         revoked, expired = (self.issue(service, "user") for _ in range(2))
         service.user.delete(f"/v1/tokens/{revoked['about']['id']}")
         with service.database.write() as transaction:
@@ -174,7 +174,7 @@ class TestIssuedTokens:
         assert rows
         assert secret not in str(rows)
 
-    def test_half_a_token_is_none(self, service: InProcess) -> None:
+    def test_a_truncated_token_is_refused(self, service: InProcess) -> None:
         token = self.issue(service, "user")["token"]
         other = self.issue(service, "user")["token"]
         mixed = token[:24] + other[24:]

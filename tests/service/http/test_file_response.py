@@ -13,8 +13,8 @@ SIZES = st.integers(0, 50)
 @given(SIZES, st.integers(0, 60), st.integers(0, 60))
 def test_a_range_names_the_bytes_that_a_slice_would(size: int, first: int, last: int) -> None:
     content = bytes(range(size))
-    wanted = content[first : last + 1] if first <= last else b""
-    check(f"bytes={first}-{last}", content, wanted)
+    expected = content[first : last + 1] if first <= last else b""
+    check(f"bytes={first}-{last}", content, expected)
 
 
 @given(SIZES, st.integers(0, 60))
@@ -29,11 +29,11 @@ def test_a_suffix_counts_from_the_end(size: int, count: int) -> None:
     check(f"bytes=-{count}", content, content[-count:] if count else b"")
 
 
-def check(header: str, content: bytes, wanted: bytes) -> None:
-    if wanted:
+def check(header: str, content: bytes, expected: bytes) -> None:
+    if expected:
         span = parse_range(header, len(content))
         assert span is not None
-        assert content[span.start : span.stop] == wanted
+        assert content[span.start : span.stop] == expected
     else:
         with pytest.raises(RangeNotSatisfiable) as raised:
             parse_range(header, len(content))

@@ -70,7 +70,7 @@ class TestRayCVE202562593:
         response = service.user.post("/v1/jobs", json=SPEC, headers=headers)
         assert check_problem(response, 400)["code"] == "wrong_host"
 
-    def test_what_a_form_can_send_is_no_submission(self, service: InProcess) -> None:
+    def test_a_form_cannot_submit(self, service: InProcess) -> None:
         for media_type in ("text/plain", "application/x-www-form-urlencoded"):
             response = service.user.post(
                 "/v1/jobs", content=b"{}", headers={"content-type": media_type}
@@ -165,7 +165,7 @@ class TestMLflowSSRF:
                 "/v1/jobs:validate", json={**spec, "data": {"kind": "events", "file": url}}
             )
             attempt = service.attempt(job_id)
-            attempt.say(line(url))
+            attempt.report(line(url))
             attempt.put("manifest.json", "manifest", announced={"media_type": "text/uri-list"})
             for path in (job_id, f"{job_id}/events", f"{job_id}/artifacts"):
                 assert service.user.get(f"/v1/jobs/{path}").status_code == 200

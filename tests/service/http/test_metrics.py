@@ -54,8 +54,8 @@ def test_jobs_are_counted_by_state(service: InProcess) -> None:
     for state in ("queued", "preparing"):
         key = ("ipulse_jobs", frozenset({("state", state)}))
         assert after[key] == before[key] + 1
-    say = {"agent": "a", "device_kinds": ["cpu"]}
-    service.worker.post("/v1/worker/agents", json=say)
+    registration = {"agent": "a", "device_kinds": ["cpu"]}
+    service.worker.post("/v1/worker/agents", json=registration)
     assert samples(service)["ipulse_agents", frozenset()] == 1
 
 

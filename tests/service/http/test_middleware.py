@@ -14,7 +14,7 @@ from tests.service.running import SPEC, InProcess, settings_for
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/healthz", "/nowhere", "/openapi.json"])
-def test_a_browser_can_make_nothing_of_an_answer(service: InProcess, path: str) -> None:
+def test_responses_forbid_sniffing_scripts_and_caching(service: InProcess, path: str) -> None:
     headers = service.user.get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -31,7 +31,7 @@ def test_a_request_keeps_its_id_if_it_has_a_decent_one(service: InProcess) -> No
     assert len(odd.headers["x-request-id"]) == 16
 
 
-def test_a_locked_database_is_a_reason_to_try_again_later(
+def test_a_locked_database_is_refused_with_retry_after(
     redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ipulse_service.db.sqlite.BUSY_SECONDS", 0.05)

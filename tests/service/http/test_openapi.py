@@ -26,8 +26,8 @@ OPTIONAL = {
 def document(service: InProcess) -> dict[str, Any]:
     response = service.user.get("/openapi.json")
     assert response.status_code == 200
-    found: dict[str, Any] = response.json()
-    return found
+    body: dict[str, Any] = response.json()
+    return body
 
 
 def check(document: dict[str, Any], method: str, path: str, answer: Any, status: int = 200) -> None:
@@ -91,7 +91,7 @@ def test_every_event_is_as_described(service: InProcess, document: dict[str, Any
     checkpoint = {"kind": "checkpoint", "path": "a.ckpt", "epoch": 1, "step": 2}
     log = {"kind": "log", "message": "x", "level": "info", "stream": "runner"}
     phase = {"kind": "phase", "phase": "prepare"}
-    assert attempt.say(phase, progress, METRIC, log, checkpoint).status_code == 200
+    assert attempt.report(phase, progress, METRIC, log, checkpoint).status_code == 200
     attempt.finish("diverged")
     schema = {"$ref": "#/components/schemas/JobEvent", "components": document["components"]}
     stored = service.events(job_id)["events"]
@@ -133,7 +133,7 @@ def test_every_answer_is_as_described(service: InProcess, document: dict[str, An
     check(document, "post", "/v1/worker/claims", attempt.claim)
     attempts = "/v1/worker/attempts/{attempt_id}"
     check(document, "post", f"{attempts}/heartbeat", attempt.heartbeat().json())
-    check(document, "post", f"{attempts}/events", attempt.say(METRIC).json())
+    check(document, "post", f"{attempts}/events", attempt.report(METRIC).json())
     stored = attempt.put("a.ckpt", "checkpoint")
     check(document, "put", attempts + "/artifacts/{name}", stored.json(), 201)
     check(document, "post", f"{attempts}/finish", attempt.finish("diverged").json())

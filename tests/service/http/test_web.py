@@ -79,9 +79,9 @@ def test_what_the_files_name_is_there() -> None:
 
 def constant(file: str, name: str) -> str:
     """Returns the expression that a script assigns to a name."""
-    found = re.search(rf"\bconst {name} = ([^;]*);", (STATIC / file).read_text("utf-8"))
-    assert found, f"{file} has no {name}"
-    return found[1]
+    match = re.search(rf"\bconst {name} = ([^;]*);", (STATIC / file).read_text("utf-8"))
+    assert match, f"{file} has no {name}"
+    return match[1]
 
 
 def test_the_page_knows_every_state_and_device() -> None:

@@ -131,27 +131,27 @@ class Life(RuleBasedStateMachine):
 
     def first_in_line(self) -> str:
         """The order of submission or resumption, whatever was lost meanwhile."""
-        found = [self.job(job_id) for job_id in self.jobs]
+        rows = [self.job(job_id) for job_id in self.jobs]
         queued = [
-            (self.placed[job.id], job.pk, job.id) for job in found if job.state is JobState.QUEUED
+            (self.placed[job.id], job.pk, job.id) for job in rows if job.state is JobState.QUEUED
         ]
         return min(queued)[2] if queued else ""
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by, phase=st.sampled_from(Phase))
     def enter(self, which: int, phase: Phase) -> None:
-        self.say(which, protocol.PhaseEvent(phase=phase.value))
+        self.report(which, protocol.PhaseEvent(phase=phase.value))
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by)
     def log(self, which: int) -> None:
-        self.say(which, protocol.LogEvent(message="a line"))
+        self.report(which, protocol.LogEvent(message="a line"))
 
-    def say(self, which: int, said: reports.Reportable) -> None:
+    def report(self, which: int, event: reports.Reportable) -> None:
         token = self.token(which)
         with self.speaking(token) as transaction:
             attempt = leases.hold(transaction, token.attempt_id, token.fence)
-            reports.record(transaction, attempt, attempt.next_event, [said])
+            reports.record(transaction, attempt, attempt.next_event, [event])
 
     @precondition(lambda self: self.tokens)
     @rule(which=held_by, role=st.sampled_from(["manifest", "checkpoint"]))
@@ -314,9 +314,9 @@ class Life(RuleBasedStateMachine):
 
     def check(self, transaction: Transaction, job: JobRow) -> None:
         page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
-        told = [json.loads(event.text) for event in page.events]
-        assert [event["seq"] for event in told] == list(range(1, job.last_seq + 1))
-        states = [JobState(event["state"]) for event in told if event["kind"] == "state"]
+        stored = [json.loads(event.text) for event in page.events]
+        assert [event["seq"] for event in stored] == list(range(1, job.last_seq + 1))
+        states = [JobState(event["state"]) for event in stored if event["kind"] == "state"]
         assert states[0] is JobState.QUEUED
         assert states[-1] is job.state
         for before, after in zip(states, states[1:], strict=False):

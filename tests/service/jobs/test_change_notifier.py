@@ -9,7 +9,7 @@ from ipulse_service.jobs.change_notifier import JobNotifier
 FOREVER = 30.0  # seconds that no wait of these tests takes unless a wake-up was lost
 
 
-def test_a_change_in_another_thread_wakes_who_waits_for_it_and_nobody_else() -> None:
+def test_a_change_in_another_thread_wakes_only_its_waiters() -> None:
     async def wait() -> tuple[bool, bool]:
         notifier = JobNotifier()
         notifier.start()
@@ -39,7 +39,7 @@ def test_a_change_between_the_look_and_the_wait_is_not_missed() -> None:
     assert asyncio.run(wait()) < FOREVER / 2
 
 
-def test_stopping_wakes_everybody() -> None:
+def test_stopping_wakes_all_waiters() -> None:
     async def wait() -> bool:
         notifier = JobNotifier()
         notifier.start()

@@ -87,8 +87,8 @@ def test_a_lease_that_ran_out_is_evaluated_once(replicas: tuple[InProcess, InPro
     one.attempt(job_id)
     one.expire_leases()
     eventually(lambda: one.job(job_id)["state"] == "queued")
-    told = [event["state"] for event in other.events(job_id, kind="state")["events"]]
-    assert told == ["queued", "preparing", "retry_wait", "queued"]
+    states = [event["state"] for event in other.events(job_id, kind="state")["events"]]
+    assert states == ["queued", "preparing", "retry_wait", "queued"]
 
 
 def test_what_one_reaper_holds_the_other_leaves_alone(
@@ -114,7 +114,7 @@ def test_a_heartbeat_under_way_is_not_reaped(replicas: tuple[InProcess, InProces
         expire(other, attempt)  # only now, or one of the two services would find it first
         leases.renew(renewing, held, 60.0)
         with other.database.read() as looking:
-            assert attempt_id in {found.id for found in leases.expired(looking)}
+            assert attempt_id in {row.id for row in leases.expired(looking)}
         assert attempt.claim["job_id"] not in reaped(other)
     assert attempt.claim["job_id"] not in reaped(other)
     assert attempt.heartbeat().status_code == 200

@@ -18,14 +18,14 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def test_a_job_that_was_rerun_and_succeeded_is_fine(scene: Scene) -> None:
-    found = scene.audit()
-    assert found.is_clean, found
-    assert found.states == {"succeeded": 1}
+    audit = scene.audit()
+    assert audit.is_clean, audit
+    assert audit.states == {"succeeded": 1}
 
 
 def test_an_accepted_job_without_a_row_is_lost(scene: Scene) -> None:
-    found = scene.audit(accepted={"key": scene.id, "other": "job_gone"})
-    assert found.lost == ["job_gone (missing)"]
+    audit = scene.audit(accepted={"key": scene.id, "other": "job_gone"})
+    assert audit.lost == ["job_gone (missing)"]
 
 
 @pytest.mark.parametrize("state", ["queued", "running", "failed", "cancelled"])
@@ -68,8 +68,8 @@ def test_a_file_that_is_gone_or_damaged_is_found(scene: Scene) -> None:
 
 
 def test_weights_of_another_number_of_steps_are_found(scene: Scene) -> None:
-    [found] = scene.audit(steps=STEPS + 1).broken
-    assert "undisturbed" in found
+    [audit] = scene.audit(steps=STEPS + 1).broken
+    assert "undisturbed" in audit
 
 
 def test_an_old_runner_next_to_the_next_is_found_unless_it_slept(scene: Scene) -> None:

@@ -24,7 +24,7 @@ def test_the_first_and_the_last_sample_are_reported_however_many_there_were() ->
     few = [Sample(jobs, 1.0) for jobs in range(MAX_SAMPLES)]
     assert thinned(few) == few
     many = [Sample(jobs, 1.0) for jobs in range(10 * MAX_SAMPLES)]
-    told = thinned(many)
-    assert len(told) == MAX_SAMPLES
-    assert (told[0], told[-1]) == (many[0], many[-1])
-    assert told == sorted(told)
+    samples = thinned(many)
+    assert len(samples) == MAX_SAMPLES
+    assert (samples[0], samples[-1]) == (many[0], many[-1])
+    assert samples == sorted(samples)

@@ -56,11 +56,11 @@ def test_what_a_crash_leaves_may_stay_for_a_day(scene: Cleaned) -> None:
 
 
 @pytest.mark.parametrize("name", ["0123.lease", "weights.draft"])
-def test_a_file_that_nobody_sweeps_is_found(scene: Cleaned, name: str) -> None:
+def test_an_orphaned_file_is_found(scene: Cleaned, name: str) -> None:
     (scene.work / name).write_text("")
-    [found] = scene.left()
-    assert name in found
-    assert scene.left_in_the_end() == [found]
+    [orphans] = scene.left()
+    assert name in orphans
+    assert scene.left_in_the_end() == [orphans]
 
 
 def test_the_lock_of_an_agent_goes_with_it(scene: Cleaned) -> None:
@@ -86,6 +86,6 @@ def test_a_socket_and_a_process_are_found(scene: Cleaned) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        found = scene.left_in_the_end()
+        orphans = scene.left_in_the_end()
         process.communicate(b"\n")
-    assert found == ["the broker's socket stays", f"process {process.pid} lives on"]
+    assert orphans == ["the broker's socket stays", f"process {process.pid} lives on"]

@@ -37,7 +37,7 @@ def test_what_never_starts_is_reported() -> None:
     assert part.tries == START_TRIES
 
 
-def test_an_error_that_waiting_does_not_hint_is_reported_at_once() -> None:
+def test_a_permanent_error_is_reported_at_once() -> None:
     part = Part([Conflict()])
     with pytest.raises(Conflict):
         _start_with_retries(part.start)

@@ -19,12 +19,12 @@ def attempt(service: FakeService, agent: Agent, behaviour: str, **options: objec
 def logged_pid(service: FakeService, job_id: str, what: str) -> int:
     """Wait for a log line such as `pid 123` and return the process id."""
 
-    def found() -> list[str]:
+    def actual() -> list[str]:
         attempts = service.job(job_id).attempts
         return [m for a in attempts for m in a.messages("runner") if m.startswith(what)]
 
-    service.wait_for(found)
-    return int(found()[-1].split()[1])
+    service.wait_for(actual)
+    return int(actual()[-1].split()[1])
 
 
 def end_lease(agent: Agent) -> None:

@@ -102,7 +102,9 @@ class FakeHandler(BaseHTTPRequestHandler):
         if match[2] == "finish":
             return _json(service.finish(held, attempt, body))
         if self.command == "PUT" and match[2].startswith("artifacts/"):
-            query = {name: found[0] for name, found in parse_qs(urlsplit(self.path).query).items()}
+            query = {
+                name: actual[0] for name, actual in parse_qs(urlsplit(self.path).query).items()
+            }
             stored = service.store(attempt, match[2].removeprefix("artifacts/"), query, content)
             return _json({"artifact_id": "art_1", "sha256": stored.sha256})
         raise Refusal(404, "not_found")

@@ -28,7 +28,7 @@ class Attempt:
     expires: float  # on the monotonic clock
     events: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
-    verdict: dict[str, Any] | None = None
+    outcome: dict[str, Any] | None = None
 
     def artifact(self, role: str) -> Artifact:
         return next(artifact for artifact in self.artifacts if artifact.role == role)
@@ -41,7 +41,7 @@ class Attempt:
             if event["kind"] == "log" and stream in (None, event["stream"])
         ]
 
-    def said(self, text: str) -> bool:
+    def logged(self, text: str) -> bool:
         return any(text in message for message in self.messages())
 
 
@@ -58,9 +58,9 @@ class Job:
         return self.attempts[-1]
 
     @property
-    def verdict(self) -> dict[str, Any]:
-        assert self.last.verdict is not None
-        return self.last.verdict
+    def outcome(self) -> dict[str, Any]:
+        assert self.last.outcome is not None
+        return self.last.outcome
 
 
 class Refusal(Exception):

@@ -141,7 +141,7 @@ class FakeRules:
         is_complete = any(artifact.role == "manifest" for artifact in attempt.artifacts)
         if reason is Reason.COMPLETED and not is_complete:
             raise Refusal(409, "incomplete")
-        attempt.verdict = _verdict(body)
+        attempt.outcome = _outcome(body)
         if job.state is JobState.CANCELLING and reason is not Reason.COMPLETED:
             self._move(job, JobState.CANCELLED)
         elif reason in INFRASTRUCTURE:
@@ -159,7 +159,7 @@ class FakeRules:
                 if attempt.id == attempt_id:
                     stale = (
                         attempt.fence != fence
-                        or attempt.verdict is not None
+                        or attempt.outcome is not None
                         or attempt is not job.last
                         or attempt.expires < time.monotonic()
                     )
@@ -172,8 +172,8 @@ class FakeRules:
         """Return the job if it already has this outcome: a repeated report is accepted."""
         for job in self.jobs.values():
             for attempt in job.attempts:
-                this = (attempt_id, fence, _verdict(body))
-                if (attempt.id, attempt.fence, attempt.verdict) == this:
+                this = (attempt_id, fence, _outcome(body))
+                if (attempt.id, attempt.fence, attempt.outcome) == this:
                     return job
         return None
 
@@ -185,7 +185,7 @@ class FakeRules:
         job.state = state
 
 
-def _verdict(body: dict[str, Any]) -> dict[str, Any]:
+def _outcome(body: dict[str, Any]) -> dict[str, Any]:
     """Return the reported outcome without the events of the same request."""
     return {name: body[name] for name in ("reason", "message", "summary")}
 

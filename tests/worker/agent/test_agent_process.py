@@ -238,7 +238,7 @@ class TestMessages:
     def test_the_message_is_gone_while_the_job_runs_and_the_next_one_waits_for_any_agent(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess, tmp_path: Path
     ) -> None:
-        first, second = service.submit("trains_until_told"), service.submit("completes")
+        first, second = service.submit("trains_until_released"), service.submit("completes")
         publish(redis, first)
         logged_pid(service, first, "pid")
         with client_of(redis) as client:
@@ -289,7 +289,7 @@ class TestMessages:
 
 
 class TestBroker:
-    def test_it_consumes_again_after_redis_was_killed(
+    def test_it_reconnects_after_redis_was_killed(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
         """Kill Redis several times, also right after a job.
@@ -306,7 +306,7 @@ class TestBroker:
     def test_a_running_job_is_not_affected(
         self, service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
     ) -> None:
-        job_id = service.submit("completes_when_told")
+        job_id = service.submit("completes_when_released")
         publish(redis, job_id)
         service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
         kill_and_restart(redis)
@@ -348,12 +348,12 @@ class TestSignals:
     def test_sigterm_ends_the_attempt_with_its_checkpoint(
         self, service: FakeService, redis: RedisServer, agent: AgentProcess
     ) -> None:
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         publish(redis, job_id)
         logged_pid(service, job_id, "pid")
         assert agent.stop() == 0
         job = service.job(job_id)
-        assert job.verdict["reason"] == "worker_stopped"
+        assert job.outcome["reason"] == "worker_stopped"
         assert job.checkpoint is not None
         assert job.checkpoint.content == b"weights at the stop"
 
@@ -367,23 +367,23 @@ class TestSignals:
         os.kill(agent.process.pid, signal.SIGKILL)
         assert runner.ends()
         assert daemon.ends()
-        assert service.job(job_id).last.verdict is None
+        assert service.job(job_id).last.outcome is None
 
     def test_the_next_agent_releases_the_lease_and_resumes_the_job(
         self, service: FakeService, redis: RedisServer, tmp_path: Path, agent: AgentProcess
     ) -> None:
         """Another agent releases the lease of the dead one before it expires."""
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         publish(redis, job_id)
         runner = Watched(logged_pid(service, job_id, "pid"))
         os.kill(agent.process.pid, signal.SIGKILL)
         with agent_process(service, redis, tmp_path / "work") as successor:
-            service.wait_for(lambda: service.job(job_id).last.verdict)
+            service.wait_for(lambda: service.job(job_id).last.outcome)
             assert runner.has_ended(), "an orphan runs during the next attempt"
-            assert service.job(job_id).verdict["reason"] == "worker_lost"
+            assert service.job(job_id).outcome["reason"] == "worker_lost"
             publish(redis, job_id)
             service.wait_for(lambda: len(service.job(job_id).attempts) == 2)
-            service.wait_for(lambda: service.job(job_id).last.said("pid"))
+            service.wait_for(lambda: service.job(job_id).last.logged("pid"))
             service.cancel(job_id)
             service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
             successor.stop()
@@ -402,7 +402,7 @@ class TestSignals:
         os.kill(agent.process.pid, signal.SIGCONT)
         assert runner.ends()
         agent.wait_for_action("attempt_superseded")
-        assert [attempt.verdict for attempt in service.job(job_id).attempts] == [None, None]
+        assert [attempt.outcome for attempt in service.job(job_id).attempts] == [None, None]
 
     def test_a_hangup_is_a_request_to_stop(self, agent: AgentProcess) -> None:
         os.kill(agent.process.pid, signal.SIGHUP)

@@ -31,7 +31,7 @@ class TestSuccess:
     ) -> None:
         job = service.job(attempt(service, agent, "completes"))
         assert job.state is JobState.SUCCEEDED
-        assert job.verdict == {
+        assert job.outcome == {
             "reason": "completed",
             "message": "All well.",
             "summary": {"test_accuracy": 0.97},
@@ -126,8 +126,8 @@ class TestOutput:
         with agent_with(settings, log_quota_bytes=quota) as agent:
             job = service.job(attempt(service, agent, "floods"))
         assert job.state is JobState.SUCCEEDED
-        assert job.last.said("line 0 ")
-        assert not job.last.said("line 199999")
+        assert job.last.logged("line 0 ")
+        assert not job.last.logged("line 199999")
         kept = sum(len(message) for message in job.last.messages("stdout"))
         assert quota / 4 < kept <= quota
         assert len([m for m in job.last.messages("agent") if "quota of 100,000 bytes" in m]) == 1
@@ -165,9 +165,9 @@ class TestResume:
         agent.run_job(job_id)
         job = service.job(job_id)
         assert json.loads(job.last.messages("runner")[0])["checkpoint"] == "three epochs"
-        assert job.last.said("resumes from epoch-3.npz")
+        assert job.last.logged("resumes from epoch-3.npz")
 
-    def test_one_that_is_damaged_is_not_used_and_the_user_is_reported(
+    def test_a_damaged_checkpoint_is_logged_and_not_used(
         self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         job_id = service.submit("shows_its_world")
@@ -176,7 +176,7 @@ class TestResume:
         agent.run_job(job_id)
         monkeypatch.undo()
         job = service.job(job_id)
-        assert job.last.said("epoch-3.npz cannot be downloaded, so training starts again")
+        assert job.last.logged("epoch-3.npz cannot be downloaded, so training starts again")
 
     def test_only_the_newest_of_many_checkpoints_must_arrive(
         self, service: FakeService, agent: Agent

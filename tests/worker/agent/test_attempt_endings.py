@@ -33,24 +33,24 @@ class TestEndings:
         self, service: FakeService, agent: Agent, behaviour: str, words: str
     ) -> None:
         job = service.job(attempt(service, agent, behaviour))
-        assert job.verdict["reason"] == "runner_lost"
-        assert words in job.verdict["message"]
+        assert job.outcome["reason"] == "runner_lost"
+        assert words in job.outcome["message"]
         assert job.state is JobState.QUEUED, "the next attempt may do better"
 
     def test_a_crash_leaves_its_traceback_in_the_log(
         self, service: FakeService, agent: Agent
     ) -> None:
         job = service.job(attempt(service, agent, "crashes"))
-        assert job.last.said("about to crash")
-        assert job.last.said("Segmentation fault")
-        assert job.last.said("in crashes")
+        assert job.last.logged("about to crash")
+        assert job.last.logged("Segmentation fault")
+        assert job.last.logged("in crashes")
 
     def test_the_outcome_of_the_runner_is_reported(
         self, service: FakeService, agent: Agent
     ) -> None:
         job = service.job(attempt(service, agent, "diverges"))
         assert job.state is JobState.FAILED
-        assert job.verdict == {
+        assert job.outcome == {
             "reason": "diverged",
             "message": "The loss is NaN at step 3.",
             "summary": {"step": 3.0},
@@ -70,8 +70,8 @@ class TestEndings:
         self, service: FakeService, agent: Agent, behaviour: str, words: str
     ) -> None:
         job = service.job(attempt(service, agent, behaviour))
-        assert job.verdict["reason"] == "runner_error"
-        assert words in job.verdict["message"]
+        assert job.outcome["reason"] == "runner_error"
+        assert words in job.outcome["message"]
         assert job.state is JobState.FAILED
 
     @pytest.mark.parametrize("behaviour", ["names_a_missing_file", "names_a_link"])
@@ -79,8 +79,8 @@ class TestEndings:
         self, service: FakeService, agent: Agent, behaviour: str
     ) -> None:
         job = service.job(attempt(service, agent, behaviour))
-        assert job.verdict["reason"] == "artifact_store"
-        assert "report.html" in job.verdict["message"]
+        assert job.outcome["reason"] == "artifact_store"
+        assert "report.html" in job.outcome["message"]
         assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
 
     @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ class TestEndings:
         self, service: FakeService, agent: Agent, behaviour: str, words: str
     ) -> None:
         job = service.job(attempt(service, agent, behaviour))
-        assert job.verdict["reason"] == "artifact_store"
-        assert words in job.verdict["message"]
+        assert job.outcome["reason"] == "artifact_store"
+        assert words in job.outcome["message"]
         assert [artifact.role for artifact in job.last.artifacts] == ["metrics", "weights"]
 
     def test_errors_after_the_outcome_do_not_change_it(
@@ -111,7 +111,7 @@ class TestEndings:
         with agent_with(settings, grace_seconds=0.2) as agent:
             job = service.job(attempt(service, agent, "hangs_when_done"))
         assert job.state is JobState.SUCCEEDED
-        assert job.last.said("did not end within 0.2 s, and was killed")
+        assert job.last.logged("did not end within 0.2 s, and was killed")
 
     def test_a_process_left_behind_has_ended_before_the_outcome_is_reported(
         self, service: FakeService, agent: Agent
@@ -131,9 +131,7 @@ class TestEndings:
         assert str(os.getpid()) in alive
         assert pid not in alive
 
-    def test_a_runner_with_guardian_is_killed_is_lost(
-        self, service: FakeService, agent: Agent
-    ) -> None:
+    def test_a_killed_guardian_is_a_lost_runner(self, service: FakeService, agent: Agent) -> None:
         job_id = service.submit("ignores_term")
         with in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
@@ -141,7 +139,7 @@ class TestEndings:
             assert guardian is not None
             guardian.kill()
         assert runner.ends()
-        assert service.job(job_id).verdict["reason"] == "runner_lost"
+        assert service.job(job_id).outcome["reason"] == "runner_lost"
 
     def test_a_runner_that_is_never_ready_is_given_up(
         self, service: FakeService, settings: AgentSettings
@@ -149,21 +147,21 @@ class TestEndings:
         changes = {"ready_seconds": 0.5, "runner_module": f"{RUNNERS}.never_ready"}
         with agent_with(settings, **changes) as agent:
             job = service.job(attempt(service, agent, "completes"))
-        assert job.verdict["reason"] == "runner_lost"
-        assert "not ready within 0.5 s" in job.verdict["message"]
+        assert job.outcome["reason"] == "runner_lost"
+        assert "not ready within 0.5 s" in job.outcome["message"]
 
-    def test_a_runner_that_cannot_import_says_why(
+    def test_a_runner_that_cannot_import_reports_the_error(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, runner_module=f"{RUNNERS}.missing_library") as agent:
             job = service.job(attempt(service, agent, "completes"))
-        assert job.verdict["reason"] == "runner_lost"
-        assert job.last.said("No module named 'no_such_tensorflow'")
+        assert job.outcome["reason"] == "runner_lost"
+        assert job.last.logged("No module named 'no_such_tensorflow'")
 
     def test_a_missing_interpreter_is_named(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         with agent_with(settings, runner_python="/opt/graphcore/bin/python") as agent:
             job = service.job(attempt(service, agent, "completes"))
-        assert job.verdict["reason"] == "runner_lost"
-        assert "/opt/graphcore/bin/python: No such file" in job.verdict["message"]
+        assert job.outcome["reason"] == "runner_lost"
+        assert "/opt/graphcore/bin/python: No such file" in job.outcome["message"]

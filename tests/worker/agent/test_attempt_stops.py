@@ -26,7 +26,7 @@ class TestCancel:
     ) -> None:
         hour = 3600.0
         with FakeService(tmp_path / "token", 2 * hour, heartbeat_seconds=hour) as service:
-            job_id = service.submit("trains_until_told")
+            job_id = service.submit("trains_until_released")
             changes = {"service_url": service.url, "worker_token": service.token}
             with agent_with(settings, **changes) as agent, in_background(
                 lambda: agent.run_job(job_id)
@@ -36,13 +36,13 @@ class TestCancel:
                 service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
 
     def test_the_runner_may_write_a_checkpoint(self, service: FakeService, agent: Agent) -> None:
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             service.cancel(job_id)
         job = service.job(job_id)
         assert job.state is JobState.CANCELLED
-        assert job.verdict["reason"] == "cancelled_by_user"
+        assert job.outcome["reason"] == "cancelled_by_user"
         assert job.last.artifact("checkpoint").content == b"weights at the stop"
 
     def test_one_that_ignores_it_is_killed_with_all_its_descendants(
@@ -58,8 +58,8 @@ class TestCancel:
         assert daemon.ends()
         job = service.job(job_id)
         assert job.state is JobState.CANCELLED
-        assert "SIGKILL" in job.verdict["message"]
-        assert job.last.said("did not end within 0.2 s, and was killed")
+        assert "SIGKILL" in job.outcome["message"]
+        assert job.last.logged("did not end within 0.2 s, and was killed")
 
     def test_while_the_runner_still_imports(
         self, service: FakeService, settings: AgentSettings
@@ -68,7 +68,7 @@ class TestCancel:
         changes = {"runner_module": f"{RUNNERS}.never_ready", "grace_seconds": 0.2}
         with agent_with(settings, **changes) as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
-            service.wait_for(lambda: service.job(job_id).last.said("importing"))
+            service.wait_for(lambda: service.job(job_id).last.logged("importing"))
             service.cancel(job_id)
         assert service.job(job_id).state is JobState.CANCELLED
 
@@ -79,14 +79,14 @@ class TestCancel:
         late = agent_with(settings, runner_module=f"{RUNNERS}.ready_too_late", grace_seconds=0.5)
         with late as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
-            service.wait_for(lambda: service.job(job_id).last.said("importing"))
+            service.wait_for(lambda: service.job(job_id).last.logged("importing"))
             service.cancel(job_id)
         job = service.job(job_id)
         assert job.state is JobState.CANCELLED
         assert [event["kind"] for event in job.last.events if event["kind"] != "log"] == []
 
     def test_a_result_that_is_complete_counts(self, service: FakeService, agent: Agent) -> None:
-        job_id = service.submit("completes_when_told")
+        job_id = service.submit("completes_when_released")
         with in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             service.cancel(job_id)
@@ -97,12 +97,12 @@ class TestShutdown:
     def test_the_attempt_ends_with_its_checkpoint_and_the_job_resumes_elsewhere(
         self, service: FakeService, agent: Agent
     ) -> None:
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             agent.stop()
         job = service.job(job_id)
-        assert job.verdict["reason"] == "worker_stopped"
+        assert job.outcome["reason"] == "worker_stopped"
         assert job.state is JobState.QUEUED
         assert job.checkpoint is not None
         assert job.checkpoint.content == b"weights at the stop"
@@ -116,10 +116,10 @@ class TestShutdown:
             runner = Watched(logged_pid(service, job_id, "pid"))
             agent.stop()
         assert runner.ends()
-        assert service.job(job_id).verdict["reason"] == "worker_stopped"
+        assert service.job(job_id).outcome["reason"] == "worker_stopped"
 
     def test_a_complete_result_is_not_thrown_away(self, service: FakeService, agent: Agent) -> None:
-        job_id = service.submit("completes_when_told")
+        job_id = service.submit("completes_when_released")
         with in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
             agent.stop()
@@ -138,7 +138,7 @@ class TestShutdown:
                 service.changed.acquire()
 
         service.faults.append(hang)
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         began = 0.0
         with agent_with(settings) as agent, in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
@@ -147,16 +147,16 @@ class TestShutdown:
             agent.stop()
         assert time.monotonic() - began < DEADLINE / 2
         may_answer.set()
-        assert service.job(job_id).last.verdict is None, "the lease runs out, another goes on"
+        assert service.job(job_id).last.outcome is None, "the lease runs out, another goes on"
 
     def test_an_earlier_outcome_stands(self, service: FakeService, settings: AgentSettings) -> None:
         job_id = service.submit("diverges_and_hangs")
         hasty = agent_with(settings, grace_seconds=0.5)
         with hasty as agent, in_background(lambda: agent.run_job(job_id)):
             service.wait_for(lambda: service.job(job_id).attempts)
-            service.wait_for(lambda: service.job(job_id).last.said("said it"))
+            service.wait_for(lambda: service.job(job_id).last.logged("said it"))
             agent.stop()
-        assert service.job(job_id).verdict["reason"] == "diverged"
+        assert service.job(job_id).outcome["reason"] == "diverged"
 
     def test_no_other_job_is_begun(self, service: FakeService, agent: Agent) -> None:
         agent.stop()

@@ -49,14 +49,14 @@ class TestTrouble:
         assert service.job(job_id).state is JobState.SUCCEEDED
         assert sum("artifacts/manifest" in path for _, path in service.requests) == 1
 
-    def test_a_store_that_cannot_take_the_manifest_fails_the_job_in_words(
+    def test_a_store_that_cannot_take_the_manifest_fails_the_job_with_a_message(
         self, service: FakeService, agent: Agent, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retry_policy, "FIRST_PAUSE", 0.0)
         service.refuse_manifests = True
         job = service.job(attempt(service, agent, "completes"))
-        assert job.verdict["reason"] == "artifact_store"
-        assert job.verdict["message"].startswith("manifest.json could not be stored: the disk")
+        assert job.outcome["reason"] == "artifact_store"
+        assert job.outcome["message"].startswith("manifest.json could not be stored: the disk")
 
     def test_an_invalid_spec_fails_the_job_with_every_place(
         self, service: FakeService, agent: Agent
@@ -67,8 +67,8 @@ class TestTrouble:
         agent.run_job(job_id)
         job = service.job(job_id)
         assert job.state is JobState.FAILED
-        assert job.verdict["reason"] == Reason.RUNNER_ERROR
-        message = job.verdict["message"]
+        assert job.outcome["reason"] == Reason.RUNNER_ERROR
+        message = job.outcome["message"]
         assert "/network/layers/0/neurons: 0 is below the minimum of 1" in message
         assert "/surprise: there is no such field" in message
 
@@ -83,14 +83,14 @@ class TestTrouble:
         assert job.last.messages("runner") == [f"line {number}" for number in range(50)]
 
     def test_a_short_absence_is_waited_out(self, service: FakeService, agent: Agent) -> None:
-        job_id = service.submit("trains_until_told")
+        job_id = service.submit("trains_until_released")
         with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
             port = service.hang_up()
             agent.stop()
             time.sleep(0.3)
             service.listen(port)
-        assert service.job(job_id).verdict["reason"] == "worker_stopped"
+        assert service.job(job_id).outcome["reason"] == "worker_stopped"
 
     def test_an_absence_longer_than_the_lease_ends_the_runner(
         self, tmp_path: Path, settings: AgentSettings
@@ -105,7 +105,7 @@ class TestTrouble:
                 service.hang_up()
                 end_lease(agent)
                 assert runner.ends()
-            assert service.job(job_id).last.verdict is None
+            assert service.job(job_id).last.outcome is None
             # The results may exist nowhere else, so the directory stays.
             assert [path.name for path in settings.work_dir.iterdir()] == [
                 service.job(job_id).last.id
@@ -120,7 +120,7 @@ class TestTrouble:
             runner = Watched(logged_pid(service, job_id, "pid"))
             service.expire(job_id)
             assert runner.ends()
-        assert service.job(job_id).last.verdict is None
+        assert service.job(job_id).last.outcome is None
         assert not any(path.endswith("/finish") for _, path in service.requests)
         assert list(settings.work_dir.iterdir()) == []
 

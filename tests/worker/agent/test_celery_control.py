@@ -87,7 +87,7 @@ def inspect(redis: RedisServer, agent: AgentProcess, method: str) -> Any:
 def test_agents_answer_celery_inspect_while_they_work(
     service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
 ) -> None:
-    job_id = service.submit("trains_until_told")
+    job_id = service.submit("trains_until_released")
     publish(redis, job_id)
     logged_pid(service, job_id, "pid")
     assert inspect(redis, lasting_agent, "ping") == {"ok": "pong"}
@@ -144,7 +144,7 @@ def test_a_message_of_version_0_1_is_a_wake_up(
 def test_a_busy_agent_that_reconnects_leaves_messages_to_others(
     service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
 ) -> None:
-    busy, waits = service.submit("trains_until_told"), service.submit("completes")
+    busy, waits = service.submit("trains_until_released"), service.submit("completes")
     publish(redis, busy)
     logged_pid(service, busy, "pid")
     for _ in range(2):

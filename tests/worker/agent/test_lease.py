@@ -35,20 +35,20 @@ def test_it_counts_from_when_the_request_was_sent(lease: AttemptLease, clock: Cl
 
 
 def test_the_first_reason_for_a_loss_stands(lease: AttemptLease) -> None:
-    heard: list[IPUlseError] = []
-    lease.on_loss(heard.append)
+    losses: list[IPUlseError] = []
+    lease.on_loss(losses.append)
     first = StaleToken()
     lease.lose(first)
     lease.lose(Unavailable())
-    assert heard == [first]
+    assert losses == [first]
     assert lease.is_lost
 
 
 def test_a_late_listener_is_called_at_once(lease: AttemptLease) -> None:
     lease.lose(StaleToken())
-    heard: list[IPUlseError] = []
-    lease.on_loss(heard.append)
-    assert len(heard) == 1
+    losses: list[IPUlseError] = []
+    lease.on_loss(losses.append)
+    assert len(losses) == 1
 
 
 def test_a_loss_wakes_waiting_threads(lease: AttemptLease) -> None:
@@ -61,8 +61,8 @@ def test_a_loss_wakes_waiting_threads(lease: AttemptLease) -> None:
 
 
 def test_an_unexpected_error_of_a_thread_loses_it(lease: AttemptLease) -> None:
-    heard: list[IPUlseError] = []
-    lease.on_loss(heard.append)
+    losses: list[IPUlseError] = []
+    lease.on_loss(losses.append)
     with pytest.raises(ZeroDivisionError), lease.lost_by_failure("reporter"):
         raise ZeroDivisionError
-    assert "the reporter failed: ZeroDivisionError()" in heard[0].message
+    assert "the reporter failed: ZeroDivisionError()" in losses[0].message

@@ -22,7 +22,7 @@ needs_groups = pytest.mark.skipif(
 )
 
 
-def said_by(code: str) -> str:
+def output_of(code: str) -> str:
     """Run code in a process that leads its own session; return its output."""
     command = [sys.executable, "-c", code]
     return subprocess.run(
@@ -37,15 +37,15 @@ def of_group(text: str) -> int:
 
 
 @needs_groups
-def test_who_leads_a_session_gives_it_the_same_niceness() -> None:
-    own, group = said_by(f"{ADD}; {SHOW}").splitlines()[:2]
+def test_a_session_leader_sets_the_niceness_of_its_session() -> None:
+    own, group = output_of(f"{ADD}; {SHOW}").splitlines()[:2]
     assert int(own) == os.nice(0) + 7
     assert of_group(group) == int(own)
 
 
 @needs_groups
-def test_a_session_of_somebody_else_stays_as_it_is() -> None:
-    own, group = said_by(OF_ANOTHER.format(f"{ADD}; {SHOW}")).splitlines()[:2]
+def test_a_session_of_another_leader_is_unchanged() -> None:
+    own, group = output_of(OF_ANOTHER.format(f"{ADD}; {SHOW}")).splitlines()[:2]
     assert int(own) == os.nice(0) + 7
     assert of_group(group) == 0
 
@@ -55,7 +55,7 @@ def test_niceness_zero_leaves_the_session_as_it_is_whatever_the_process_has() ->
     code = (
         f"import os; os.nice(3); from ipulse_worker.agent import niceness; niceness.add(0); {SHOW}"
     )
-    assert of_group(said_by(code)) == 0
+    assert of_group(output_of(code)) == 0
 
 
 @pytest.fixture

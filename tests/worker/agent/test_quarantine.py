@@ -23,7 +23,7 @@ def test_an_error_of_the_job_costs_no_device() -> None:
     assert quarantine.quarantined == ()
 
 
-def test_one_with_partition_is_reset_rests_for_a_while() -> None:
+def test_a_partition_reset_quarantines_the_device_for_a_while() -> None:
     watch = Watch()
     quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60, clock=watch)
     assert "does not use its ipu for 60 s" in quarantine.record("ipu", Reason.PARTITION_RESET)

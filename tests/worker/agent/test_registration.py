@@ -16,12 +16,12 @@ def test_a_registration_that_failed_is_soon_repeated(
     service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presence, "RETRY_SECONDS", 10 * DEADLINE)
-    heard: list[str] = []
+    paths: list[str] = []
 
     def away_at_first(_method: str, path: str) -> int | None:
-        heard.append(path)
-        return HANG_UP if heard.count("/v1/worker/agents") == 1 else None
+        paths.append(path)
+        return HANG_UP if paths.count("/v1/worker/agents") == 1 else None
 
     service.faults.append(away_at_first)
     with agent_with(settings):
-        service.wait_for(lambda: heard.count("/v1/worker/agents") == 2)
+        service.wait_for(lambda: paths.count("/v1/worker/agents") == 2)

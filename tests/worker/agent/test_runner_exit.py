@@ -81,13 +81,15 @@ def test_a_missing_outcome_is_a_lost_runner_with_its_exit_code(exit_code: int, w
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "kills", "is_said"), [(-9, 1, True), (-9, 0, False), (-15, 1, False)]
+    ("exit_code", "kills", "is_hinted"), [(-9, 1, True), (-9, 0, False), (-15, 1, False)]
 )
-def test_lack_of_memory_is_reported_with_a_hint(exit_code: int, kills: int, is_said: bool) -> None:
+def test_lack_of_memory_is_reported_with_a_hint(
+    exit_code: int, kills: int, is_hinted: bool
+) -> None:
     outcome = outcome_of(RunnerExit(None, exit_code, oom_kills=kills))
     assert outcome.reason is Reason.RUNNER_LOST
-    assert ("training.batch_size" in outcome.message) is is_said
-    assert ("smaller training.batch_size" in outcome.message) is is_said
+    assert ("training.batch_size" in outcome.message) is is_hinted
+    assert ("smaller training.batch_size" in outcome.message) is is_hinted
 
 
 def test_the_kernels_own_count_is_read(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def claim(service: FakeService, api: ServiceAPI) -> ClaimedJob:
 
 
 class TestClaim:
-    def test_tells_the_job_and_the_lease(self, service: FakeService, api: ServiceAPI) -> None:
+    def test_returns_the_job_and_the_lease(self, service: FakeService, api: ServiceAPI) -> None:
         job_id = service.submit("completes")
         began = time.monotonic()
         claim = api.claim(job_id, "host-1", ["cpu"])
@@ -127,8 +127,10 @@ class TestTransfer:
         assert service.job(claim.job_id).last.artifact("weights").content == b"whole"
 
 
-class TestPatience:
-    def test_trouble_passes(self, service: FakeService, claim: ClaimedJob, api: ServiceAPI) -> None:
+class TestRetries:
+    def test_temporary_errors_are_retried(
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
+    ) -> None:
         for status in (500, 502, 503, 429, HANG_UP):
             service.fail("events", status)
         pauses: list[float] = []
@@ -161,7 +163,9 @@ class TestPatience:
         with pytest.raises(ServiceUnavailable):
             raise_refusal(httpx.Response(409, json={"code": "wrong_offset"}))
 
-    def test_it_has_an_end(self, service: FakeService, claim: ClaimedJob, api: ServiceAPI) -> None:
+    def test_it_gives_up_after_its_limit(
+        self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
+    ) -> None:
         service.fail("finish", 503, times=1000)
         before = len(service.requests)
         with pytest.raises(ServiceUnavailable):
@@ -171,7 +175,7 @@ class TestPatience:
             )
         assert len(service.requests) == before + retry_policy.TRIES
 
-    def test_it_ends_early_when_the_pause_says_so(
+    def test_it_ends_early_if_the_pause_is_interrupted(
         self, service: FakeService, claim: ClaimedJob, api: ServiceAPI
     ) -> None:
         service.fail("finish", 503, times=1000)

@@ -25,7 +25,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: Path) -> None:
+def test_missing_settings_have_defaults(environment: dict[str, str], tmp_path: Path) -> None:
     settings = AgentSettings.from_environment(environment)
     assert settings.service_url == "http://127.0.0.1:8470"
     assert settings.worker_token == "0123456789abcdef" * 3
@@ -37,7 +37,7 @@ def test_what_is_not_said_has_a_default(environment: dict[str, str], tmp_path: P
     assert settings.grace_seconds == 10.0
 
 
-def test_what_is_said_counts(environment: dict[str, str]) -> None:
+def test_given_settings_are_used(environment: dict[str, str]) -> None:
     environment |= {"IPULSE_WARM": "0", "IPULSE_GRACE_SECONDS": "2.5", "IPULSE_RUNNER_PYTHON": "sh"}
     environment["IPULSE_NICE"] = "10"
     settings = AgentSettings.from_environment(environment)

@@ -14,7 +14,7 @@ def looked_at() -> list[str]:
     return []
 
 
-def test_a_job_id_is_looked_at(looked_at: list[str]) -> None:
+def test_a_job_id_is_claimed(looked_at: list[str]) -> None:
     look_at_job(looked_at.append)("job_0123456789abcdef01234567")
     assert looked_at == ["job_0123456789abcdef01234567"]
 

@@ -95,7 +95,7 @@ class TestWarmRunner:
         starts.runners[1].kill()
         warm.close()
 
-    def test_when_disabled_what_waits_may_die_and_costs_no_job(
+    def test_when_disabled_a_waiting_runner_may_die_without_losing_a_job(
         self, offspring: Offspring, starts: Starts
     ) -> None:
         warm = WarmRunnerPool(starts, is_enabled=False)
@@ -167,14 +167,14 @@ class TestAttempts:
             first = offspring.runners()
             with in_background(lambda: agent.run_job(job_id)):
                 service.wait_for(lambda: service.job(job_id).state is JobState.RUNNING)
-                service.wait_for(lambda: service.job(job_id).last.said("trained"))
+                service.wait_for(lambda: service.job(job_id).last.logged("trained"))
                 assert offspring.runners() == first
                 os.kill(first[0], signal.SIGUSR1)  # continue with the report
                 service.wait_for(lambda: service.job(job_id).state is JobState.REPORTING)
                 while len(offspring.runners()) == 1:
                     pass
                 agent.stop()
-        assert service.job(job_id).verdict["reason"] == "worker_stopped"
+        assert service.job(job_id).outcome["reason"] == "worker_stopped"
 
     def test_one_killed_while_it_waits_is_replaced_by_a_cold_start(
         self, offspring: Offspring, service: FakeService, settings: AgentSettings
@@ -213,12 +213,12 @@ class TestAttempts:
         assert job.state is JobState.SUCCEEDED
         assert len(job.attempts) == 1
 
-    def test_one_that_never_imports_does_not_stand_in_the_way_for_ever(
+    def test_one_that_never_imports_is_given_up(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         changes = {"ready_seconds": 0.3, "runner_module": f"{RUNNERS}.never_ready"}
         with agent_with(settings, warm=True, **changes) as agent:
             job_id = service.submit("completes")
             agent.run_job(job_id)
-        assert service.job(job_id).verdict["reason"] == "runner_lost"
-        assert "not ready within 0.3 s" in service.job(job_id).verdict["message"]
+        assert service.job(job_id).outcome["reason"] == "runner_lost"
+        assert "not ready within 0.3 s" in service.job(job_id).outcome["message"]

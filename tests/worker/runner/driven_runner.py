@@ -70,12 +70,12 @@ class DrivenRunner:
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
-    def until(self, wanted: Callable[[Event], bool]) -> Event:
+    def until(self, condition: Callable[[Event], bool]) -> Event:
         """Reads events up to the wanted one; fails at the end of the pipe."""
         while True:
             event = self._next()
             assert event is not None, f"the runner ended: {self.events[-3:]}\n{self.printed()}"
-            if wanted(event):
+            if condition(event):
                 return event
 
     def until_kind(self, kind: str) -> Event:

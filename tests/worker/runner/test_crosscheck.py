@@ -53,18 +53,18 @@ def reference_and_result(problem: CrosscheckProblem) -> Tuple[Trace, Result]:
 
 
 class TestWays:
-    def said(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
+    def run(self, monkeypatch: pytest.MonkeyPatch, document: Any) -> Any:
         """Return the program's result for a spec."""
         monkeypatch.setattr(cpu, "configure_tensorflow", lambda threads, seed: None)
         line = json.dumps(resolve("ExperimentSpec", document))
-        given, said = io.TextIOWrapper(io.BytesIO(line.encode())), io.StringIO()
+        given, printed = io.TextIOWrapper(io.BytesIO(line.encode())), io.StringIO()
         monkeypatch.setattr(sys, "stdin", given)
-        monkeypatch.setattr(sys, "stdout", said)
+        monkeypatch.setattr(sys, "stdout", printed)
         assert program.main(["--samples=3", "--steps=5", f"--tiles={TILES}"]) == 0
         monkeypatch.undo()
-        *before, found = map(json.loads, said.getvalue().splitlines())
+        *before, result = map(json.loads, printed.getvalue().splitlines())
         assert all(list(line) == ["doing"] for line in before)
-        return found
+        return result
 
     @pytest.mark.parametrize(
         ("layers", "left_out"),
@@ -82,17 +82,17 @@ class TestWays:
         ],
     )
     def test_agree(self, monkeypatch: pytest.MonkeyPatch, layers: str, left_out: List[str]) -> None:
-        found = self.said(monkeypatch, spec_of(layers, delay=1))
-        skipped = [row for row in found["ways"] if "skipped" in row]
+        result = self.run(monkeypatch, spec_of(layers, delay=1))
+        skipped = [row for row in result["ways"] if "skipped" in row]
         assert [f"{row['way']} on {row['device']}" for row in skipped] == left_out
-        assert found["agree"], found
-        assert len(found["ways"]) == len(BACKENDS)
-        assert found["spikes"][0] > 0
+        assert result["agree"], result
+        assert len(result["ways"]) == len(BACKENDS)
+        assert result["spikes"][0] > 0
 
-    def test_what_is_missing_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_back_ends_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         document = {**spec_of("with slots"), "data": {"kind": "shd"}}
-        found = self.said(monkeypatch, document)
-        assert found["error"]["code"] == "data_unavailable"
+        result = self.run(monkeypatch, document)
+        assert result["error"]["code"] == "data_unavailable"
 
 
 class TestVerdict:

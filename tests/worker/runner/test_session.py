@@ -48,7 +48,7 @@ class TestACompleteAttempt:
     def test_goes_through_the_phases_in_order(self, finished: DrivenRunner) -> None:
         assert [event["phase"] for event in finished.kinds("phase")] == PHASES
 
-    def test_ends_with_its_verdict(self, finished: DrivenRunner) -> None:
+    def test_ends_with_its_outcome(self, finished: DrivenRunner) -> None:
         done = finished.events[-1]
         assert done["kind"] == "done"
         assert done["reason"] == "completed"
@@ -59,12 +59,12 @@ class TestACompleteAttempt:
         assert summary["test_accuracy"] > 0.5  # far from the 0.1 of guessing
         assert summary["dropped_spikes"] > 0  # six slots are too few, on purpose
 
-    def test_speaks_only_the_agreed_words(self, finished: DrivenRunner) -> None:
+    def test_sends_only_events_of_the_protocol(self, finished: DrivenRunner) -> None:
         for event in finished.events:
             check_event(event)
         assert finished.events[0]["kind"] == "ready"
 
-    def test_tells_the_first_step_and_every_epoch(self, finished: DrivenRunner) -> None:
+    def test_reports_the_first_step_and_every_epoch(self, finished: DrivenRunner) -> None:
         metrics = finished.kinds("metric")
         assert metrics[0]["step"] == 1
         by_epoch = {event["epoch"]: event for event in metrics if "test_loss" in event["values"]}
@@ -83,9 +83,11 @@ class TestACompleteAttempt:
         assert len(within) <= 1 + seconds / 0.2
 
     def test_logs_that_it_compiled_before_it_attached(self, finished: DrivenRunner) -> None:
-        said = [event["message"] for event in finished.kinds("log")]
-        compiled = next(at for at, line in enumerate(said) if line.startswith("compiled"))
-        attached = next(at for at, line in enumerate(said) if line.startswith("attached to cpu"))
+        messages = [event["message"] for event in finished.kinds("log")]
+        compiled = next(at for at, line in enumerate(messages) if line.startswith("compiled"))
+        attached = next(
+            at for at, line in enumerate(messages) if line.startswith("attached to cpu")
+        )
         assert compiled < attached
 
     def test_prints_nothing_of_its_own(self, finished: DrivenRunner) -> None:
@@ -127,7 +129,7 @@ class TestWithoutAnAssignment:
         assert runner.finish() == 0
         assert [event["kind"] for event in runner.events] == ["ready"]
 
-    def test_ends_quietly_when_reported_to_stop(self, start_runner: Start) -> None:
+    def test_ends_quietly_when_stopped(self, start_runner: Start) -> None:
         runner = start_runner()
         runner.until_kind("ready")
         runner.process.send_signal(signal.SIGTERM)
@@ -224,7 +226,7 @@ class TestAFailure:
         assert "no longer a finite number at step" in done["message"]
         assert "learning_rate" in done["message"]
 
-    def test_of_memory_says_what_to_make_smaller(self, start_runner: Start, tmp_path: Path) -> None:
+    def test_of_memory_names_what_to_reduce(self, start_runner: Start, tmp_path: Path) -> None:
         """1.7 GB of membranes for a process that may have one more GiB."""
 
         def grow(spec: Dict[str, Any]) -> None:
@@ -243,7 +245,7 @@ class TestAFailure:
         assert done["reason"] == "out_of_memory", runner.printed()
         assert "smaller training.batch_size" in done["message"]
 
-    def test_of_the_data_says_what_to_install(self, start_runner: Start, tmp_path: Path) -> None:
+    def test_of_the_data_has_an_install_hint(self, start_runner: Start, tmp_path: Path) -> None:
         shadow = tmp_path / "shadow" / "sklearn"
         shadow.mkdir(parents=True)
         (shadow / "__init__.py").write_text("raise ImportError('no sklearn today')\n")
@@ -257,7 +259,7 @@ class TestAFailure:
         assert "pip install scikit-learn" in done["message"]
         assert "Traceback" not in runner.printed()
 
-    def test_of_the_kernels_says_what_to_install(self, start_runner: Start, tmp_path: Path) -> None:
+    def test_of_the_kernels_has_an_install_hint(self, start_runner: Start, tmp_path: Path) -> None:
         runner = start_runner({"PATH": str(tmp_path), "IPULSE_CACHE": str(tmp_path / "cache")})
         runner.assign(tmp_path / "work", SPEC)
         assert runner.finish() == 0

@@ -29,11 +29,11 @@ def results(output: str) -> Dict[str, Tuple[int, float]]:
     return {name: (int(spikes), float(gradients)) for name, spikes, gradients in rows}
 
 
-def assert_agreement(found: Dict[str, Tuple[int, float]]) -> None:
+def assert_agreement(actual: Dict[str, Tuple[int, float]]) -> None:
     """The same spikes, and gradients that differ by rounding."""
-    spikes, gradients = found["scalar"]
+    spikes, gradients = actual["scalar"]
     assert spikes > 0
     assert gradients > 0
-    for name, other in found.items():
+    for name, other in actual.items():
         assert other[0] == spikes, name
         assert abs(other[1] - gradients) < 1e-4 * gradients, name

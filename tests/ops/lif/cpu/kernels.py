@@ -93,12 +93,12 @@ def gradients(
 def assert_same_forward(forward: arrays.NetworkRun, trace: reference.Trace) -> None:
     """Assert equality to the bit, for problems with exact float32 sums."""
     np.testing.assert_array_equal(forward.membrane, trace.membrane)
-    for layer, judge in zip(forward.layers, trace.layers):
-        np.testing.assert_array_equal(layer.spike_counts, judge.spike_counts)
-        np.testing.assert_array_equal(layer.spike_ids, judge.spike_ids)
-        np.testing.assert_array_equal(layer.dropped, judge.dropped)
+    for layer, exact in zip(forward.layers, trace.layers):
+        np.testing.assert_array_equal(layer.spike_counts, exact.spike_counts)
+        np.testing.assert_array_equal(layer.spike_ids, exact.spike_ids)
+        np.testing.assert_array_equal(layer.dropped, exact.dropped)
         if layer.u is not None:
-            np.testing.assert_array_equal(layer.u, judge.u)
+            np.testing.assert_array_equal(layer.u, exact.u)
 
 
 def assert_same_bits(one: arrays.KernelGradients, other: arrays.KernelGradients) -> None:
@@ -117,7 +117,7 @@ def replayed(problem: Problem, forward: arrays.NetworkRun) -> reference.Trace:
 def assert_near_reference(
     problem: Problem,
     forward: arrays.NetworkRun,
-    found: arrays.KernelGradients,
+    actual: arrays.KernelGradients,
     tolerance: float = 1e-5,
     trace: Optional[reference.Trace] = None,
 ) -> None:
@@ -129,15 +129,15 @@ def assert_near_reference(
     entry, and that of an array of such sums by a hundredth of all weights' largest.
     """
     p = problem
-    everything = found.constants is not None
-    judge = reference.backward(
+    everything = actual.constants is not None
+    exact = reference.backward(
         *(p.network, p.weights, p.ids, p.counts),
         replayed(problem, forward) if trace is None else trace,
         *(p.grad_membrane, p.grad_spikes, p.grad_u if everything else None),
     )
-    largest = max(np.abs(grad).max() for grad in judge.weights)
-    expected = dict(_named(judge))
-    for name, grad in _named(found):
+    largest = max(np.abs(grad).max() for grad in exact.weights)
+    expected = dict(_named(exact))
+    for name, grad in _named(actual):
         error = np.abs(grad - expected[name])
         allowed = tolerance * (np.abs(expected[name]).max(initial=0) + 0.01 * largest + 1e-3)
         assert np.all(error <= allowed), (
@@ -146,13 +146,13 @@ def assert_near_reference(
 
 
 def _named(
-    found: Union[arrays.KernelGradients, reference.Gradients],
+    actual: Union[arrays.KernelGradients, reference.Gradients],
 ) -> List[Tuple[str, np.ndarray]]:
     """Every array that is there."""
-    named = [(f"weights[{number}]", grad) for number, grad in enumerate(found.weights)]
-    if found.inputs is not None:
-        named.append(("inputs", found.inputs))
-    for number, constants in enumerate(found.constants or ()):
+    named = [(f"weights[{number}]", grad) for number, grad in enumerate(actual.weights)]
+    if actual.inputs is not None:
+        named.append(("inputs", actual.inputs))
+    for number, constants in enumerate(actual.constants or ()):
         for name in ("decay", "threshold", "synapse_decay"):
             if getattr(constants, name) is not None:
                 named.append((f"{name} of layer {number}", getattr(constants, name)))

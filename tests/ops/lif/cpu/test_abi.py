@@ -62,9 +62,9 @@ class TestStructs:
         ],
     )
     def test_fields_have_the_names_and_order_of_the_header(self, struct: Any) -> None:
-        found = re.search(rf"typedef struct {struct.__name__} {{(.*?)}}", HEADER, re.DOTALL)
-        assert found, struct
-        body = re.sub(r"//[^\n]*", "", found.group(1))
+        match = re.search(rf"typedef struct {struct.__name__} {{(.*?)}}", HEADER, re.DOTALL)
+        assert match, struct
+        body = re.sub(r"//[^\n]*", "", match.group(1))
         names = [
             re.findall(r"\w+", declared)[-1]
             for line in body.split(";")

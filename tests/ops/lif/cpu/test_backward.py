@@ -46,8 +46,8 @@ class TestGradients:
         """The membranes are exact here, so that only the backward pass rounds."""
         problem = with_gradient_only(problem)
         forward = run(problem, arch)
-        found = gradients(problem, forward, arch, everything=everything)
-        assert_near_reference(problem, forward, found)
+        actual = gradients(problem, forward, arch, everything=everything)
+        assert_near_reference(problem, forward, actual)
 
     @examples(60)
     @given(problem=problems(variants=True), everything=st.booleans())
@@ -56,8 +56,8 @@ class TestGradients:
         assume(not isinstance(problem.network.surrogate, Boxcar))
         problem = with_gradient_only(problem)
         forward = run(problem, arch)
-        found = gradients(problem, forward, arch, everything=everything)
-        assert_near_reference(problem, forward, found, 1e-4)
+        actual = gradients(problem, forward, arch, everything=everything)
+        assert_near_reference(problem, forward, actual, 1e-4)
 
     @CONSTANTS
     @pytest.mark.parametrize("neurons", TAILS)
@@ -145,14 +145,14 @@ class TestStrassen:
         assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
         native.clock_phases(True)
         try:
-            found = gradients(problem, forward, arch)
+            actual = gradients(problem, forward, arch)
             sums = sum(native.phases()["add_blocks"])
         finally:
             native.clock_phases(False)
         assert (sums > 0) is is_used
-        assert_near_reference(problem, forward, found, 5e-6)
+        assert_near_reference(problem, forward, actual, 5e-6)
         for threads in (2, 3):
-            assert_same_bits(found, gradients(problem, forward, arch, threads))
+            assert_same_bits(actual, gradients(problem, forward, arch, threads))
 
 
 def test_gradients_of_long_layers_add_up_over_samples() -> None:
@@ -165,12 +165,12 @@ def test_gradients_of_long_layers_add_up_over_samples() -> None:
     problem = random_problem(network, seed=3, steps=500, batch=33, slots=12)
     assert 500 * 33 * 1024 * 4 > 64 << 20 > 500 * 17 * 1024 * 4
     forward = run(problem, arch)
-    found = gradients(problem, forward, arch)
+    actual = gradients(problem, forward, arch)
     for threads in (2, 3):
-        assert_same_bits(found, gradients(problem, forward, arch, threads))
+        assert_same_bits(actual, gradients(problem, forward, arch, threads))
     halves = [samples_of(problem, samples) for samples in (slice(17), slice(17, None))]
     parts = [gradients(half, run(half, arch), arch).weights for half in halves]
-    for whole, some, others in zip(found.weights, *parts):
+    for whole, some, others in zip(actual.weights, *parts):
         np.testing.assert_allclose(whole, some + others, rtol=0, atol=1e-5 * np.abs(whole).max())
 
 
@@ -205,14 +205,14 @@ class TestLossOnTheMeanOfTheReadout:
         p = replace(problem, grad_membrane=mean, grad_spikes=silent)
         forward = run(p, arch, store=store)
 
-        def found(threads: int) -> arrays.KernelGradients:
+        def actual(threads: int) -> arrays.KernelGradients:
             arguments = (p.network, p.weights, p.ids, p.counts, forward, p.grad_membrane)
             return arrays.backward(*arguments, store=store, threads=threads, arch=arch)
 
-        one = found(1)
+        one = actual(1)
         assert_near_reference(p, forward, one)
         for threads in (2, 3):
-            assert_same_bits(one, found(threads))
+            assert_same_bits(one, actual(threads))
 
     def test_readouts_with_a_decay_per_neuron(
         self, arch: int, store: str, delay: int, constants: Dict[str, Any]

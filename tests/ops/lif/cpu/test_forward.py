@@ -17,7 +17,7 @@ from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
 
-def judge(problem: Problem) -> reference.Trace:
+def run_reference(problem: Problem) -> reference.Trace:
     p = problem
     return reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
 
@@ -29,7 +29,7 @@ class TestDyadic:
     @examples(100)
     @given(problem=problems(dyadic=True, variants=True), u=st.booleans())
     def test_any_problem_is_bit_equal(self, arch: int, problem: Problem, u: bool) -> None:
-        assert_same_forward(run(problem, arch, u=u), judge(problem))
+        assert_same_forward(run(problem, arch, u=u), run_reference(problem))
 
     @pytest.mark.parametrize("neurons", TAILS)
     @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ class TestDyadic:
     def test_panel_edges(self, arch: int, neurons: int, constants: Dict[str, Any]) -> None:
         network = network_of((neurons, neurons), classes=neurons, **constants)
         problem = random_problem(network, seed=neurons, steps=3, batch=2, dyadic=True)
-        trace = judge(problem)
+        trace = run_reference(problem)
         assert_same_forward(run(problem, arch), trace)
         if neurons >= 8:
             assert trace.layers[0].reset.any()
@@ -51,7 +51,7 @@ class TestDyadic:
     def test_short_and_narrow(self, arch: int, steps: int, batch: int, delay: int) -> None:
         network = network_of((33, 17), delay=delay, second_threshold=0.5)
         problem = random_problem(network, seed=1, steps=steps, batch=batch, dyadic=True)
-        assert_same_forward(run(problem, arch), judge(problem))
+        assert_same_forward(run(problem, arch), run_reference(problem))
 
     @pytest.mark.parametrize("delay", [0, 1])
     def test_many_spikes_in_any_order(self, arch: int, delay: int) -> None:
@@ -63,7 +63,7 @@ class TestDyadic:
         ids = np.reshape(list(places), (*problem.counts.shape, network.inputs))
         counts = rng.integers(800, 1200, size=problem.counts.shape)
         busy = replace(problem, ids=ids.astype(np.int32), counts=counts.astype(np.int32))
-        trace = judge(busy)
+        trace = run_reference(busy)
         assert_same_forward(run(busy, arch), trace)
         assert trace.layers[0].reset.any()
 
@@ -86,7 +86,7 @@ class TestDyadic:
         forward = run(problem, arch)
         assert forward.layers[0].dropped.max() > 1
         assert forward.layers[0].spike_counts[..., 0].max() == 1
-        assert_same_forward(forward, judge(problem))
+        assert_same_forward(forward, run_reference(problem))
 
 
 @every_kernel()
@@ -179,7 +179,7 @@ class TestInput:
         with pytest.raises(ValueError, match=r"ids\[2, 1, 5\] is 20; .* 0 to 19"):
             arrays.forward(self.network, problem.weights, ids, counts)
 
-    def test_what_stands_behind_the_counted_slots_is_not_read(self) -> None:
+    def test_slots_after_the_counts_are_not_read(self) -> None:
         problem = random_problem(self.network, seed=0, steps=3, batch=2)
         ids = np.where(np.arange(20) < problem.counts[..., None], problem.ids, -7).astype(np.int32)
         forward = arrays.forward(self.network, problem.weights, ids, problem.counts)

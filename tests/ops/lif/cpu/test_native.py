@@ -76,7 +76,7 @@ print(native.build_kernels())
         # No incomplete library is at a library's path.
         assert not list(cache.glob("kernels-*/**/liblif.so"))
 
-    def test_a_refusal_shows_the_compilers_first_words(
+    def test_a_compile_error_shows_the_first_lines_of_the_compiler(
         self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         script = (
@@ -121,7 +121,7 @@ class TestCompiler:
 
 
 class TestLibrary:
-    def test_description_says_what_a_call_runs_on(self) -> None:
+    def test_description_names_kernel_and_threads(self) -> None:
         best = native.description()
         assert best["cpu_mask"] == native.supported_arch()
         assert best["threads"] == len(os.sched_getaffinity(0))

@@ -49,6 +49,6 @@ def test_the_kernel_agrees_with_plain_code(tmp_path: Path) -> None:
     subprocess.run([COMPILER, *flags, *files, "-o", program], check=True)
     done = subprocess.run([EMULATOR, program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[:4000]
-    found = all_kernels.results(done.stdout.decode())
-    assert list(found) == ["arm_neon", "scalar"]
-    all_kernels.assert_agreement(found)
+    results = all_kernels.results(done.stdout.decode())
+    assert list(results) == ["arm_neon", "scalar"]
+    all_kernels.assert_agreement(results)

@@ -96,8 +96,10 @@ def test_the_product_of_all_variants(
             stored = {"store": STORES[(number // 3 + at) % len(STORES)]}
             again = replace(problem, network=replace(network, reset_gradient=reset_gradient))
             forward = run(again, arch, **stored)
-            found = gradients(again, forward, arch, everything=(number // 5 + at) % 4 > 0, **stored)
-            assert_near_reference(again, forward, found, trace=trace)
+            actual = gradients(
+                again, forward, arch, everything=(number // 5 + at) % 4 > 0, **stored
+            )
+            assert_near_reference(again, forward, actual, trace=trace)
     assert dropped > 100
 
 
@@ -143,9 +145,9 @@ def assert_rounded(problem: Problem, arch: int, threads: int) -> None:
         for layer, same in zip(forward.layers, expected.layers):
             np.testing.assert_array_equal(layer.bits, same.bits)
         for everything in FLAGS:
-            found = gradients(problem, forward, arch, threads, everything, **narrow, **kept)
+            actual = gradients(problem, forward, arch, threads, everything, **narrow, **kept)
             baseline = gradients(exact, expected, arch, threads, everything, **kept)
-            assert_same_bits(found, baseline)
+            assert_same_bits(actual, baseline)
 
 
 @pytest.mark.same_on_every_python
@@ -210,8 +212,8 @@ class TestAnyVariant:
         narrow = replace(problem, ids=problem.ids.astype(np.uint16))
         forward, expected = run(narrow, arch), run(problem, arch)
         np.testing.assert_array_equal(forward.membrane, expected.membrane)
-        found = gradients(narrow, forward, arch, everything=True)
-        assert_same_bits(found, gradients(problem, expected, arch, everything=True))
+        actual = gradients(narrow, forward, arch, everything=True)
+        assert_same_bits(actual, gradients(problem, expected, arch, everything=True))
 
     @pytest.mark.parametrize(("steps", "batch"), [(1, 1), (1, 5), (7, 1), (0, 2), (2, 0)])
     def test_short_and_narrow(self, variant: Dict[str, Any], steps: int, batch: int) -> None:
@@ -219,8 +221,8 @@ class TestAnyVariant:
         problem = random_problem(varied(2, **variant), seed=1, steps=steps, batch=batch)
         forward = run(problem, arch)
         for everything in FLAGS:
-            found = gradients(problem, forward, arch, everything=everything)
-            assert_near_reference(problem, forward, found)
+            actual = gradients(problem, forward, arch, everything=everything)
+            assert_near_reference(problem, forward, actual)
 
     @pytest.mark.parametrize("drive", [-1.0, 1.0], ids=["silent", "saturated"])
     def test_no_spikes_and_nothing_but_spikes(self, variant: Dict[str, Any], drive: float) -> None:
@@ -236,8 +238,8 @@ class TestAnyVariant:
         first, u = problem.network.layers[0], forward.layers[0].u
         assert u is not None
         assert np.mean(u > first.threshold) == (drive > 0)
-        found = gradients(problem, forward, arch, everything=True)
-        assert_near_reference(problem, forward, found)
+        actual = gradients(problem, forward, arch, everything=True)
+        assert_near_reference(problem, forward, actual)
 
 
 @every_kernel()
@@ -259,8 +261,8 @@ class TestWidePanels:
         problem = with_gradient_only(random_problem(network, seed=2, steps=13, batch=2, slots=12))
         forward = run(problem, arch)
         assert all(layer.spike_counts[..., 0].max() > 0 for layer in forward.layers)
-        found = gradients(problem, forward, arch, everything=True)
-        assert_near_reference(problem, forward, found, 2e-5)
+        actual = gradients(problem, forward, arch, everything=True)
+        assert_near_reference(problem, forward, actual, 2e-5)
 
 
 class TestFirstFlip:

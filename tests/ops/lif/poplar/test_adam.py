@@ -38,8 +38,8 @@ def test_updates_are_those_of_the_equations(weight_decay: float) -> None:
                 w *= 1 - rate * weight_decay
                 w -= step * m / (np.sqrt(v) + epsilon)
     for ours, theirs in zip(state, baseline):
-        for found, wanted in zip(ours, theirs):
-            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        for actual, expected in zip(ours, theirs):
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_wrong_numbers_are_reported() -> None:

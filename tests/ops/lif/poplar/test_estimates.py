@@ -26,14 +26,14 @@ def ratios(op: Any) -> Dict[str, float]:
     profile = op.profile()
     sets = profile["compilation"]["computeSets"]
     programs = {one["_id"]: one for one in profile["compilation"]["programs"]}
-    found = {}
+    measured = {}
     for total in profile["execution"]["totals"]:
         number = programs[total["program"]].get("computeset")
         if number is not None:
             counted = total["computeCycles"] / total["executions"]
             if counted > LEAST:
-                found[sets[number]["name"]] = sets[number]["estimatedCycles"] / counted
-    return found
+                measured[sets[number]["name"]] = sets[number]["estimatedCycles"] / counted
+    return measured
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_estimates_are_what_is_counted_when_there_is_most_to_do(
     with PoplarLIF(network, steps, batch, slots, placement, wanted, tiles_per_ipu=64) as op:
         op.forward(weights, ids, problem.counts * 0 + slots, seed=1)
         gradients = op.backward(problem.grad_membrane)
-        found = ratios(op.op)
+        measured = ratios(op.op)
     if layer is LAYER and placement == Placement():
         with PoplarAdam(network, input_slots=slots, tiles_per_ipu=64) as adam:
             zeros = tuple(np.zeros_like(w) for w in weights)
             adam.update(AdamState(tuple(weights), zeros, zeros), gradients.weights, 1e-3, 1)
-            found.update(ratios(adam.op))
-    assert len(found) >= sets, found
-    assert all(1 / FACTOR < ratio < FACTOR for ratio in found.values()), found
+            measured.update(ratios(adam.op))
+    assert len(measured) >= sets, measured
+    assert all(1 / FACTOR < ratio < FACTOR for ratio in measured.values()), measured

@@ -69,7 +69,7 @@ class TestLibrary:
 @pytest.mark.same_on_every_python
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 @pytest.mark.parametrize("source", ["builders/lif_op", "layout/layout"])
-def test_clang_has_no_word_against_the_sources(source: str) -> None:
+def test_clang_has_no_warnings(source: str) -> None:
     headers = f"-I{emulator.build() / 'include'}"
     command = [
         "clang++",
@@ -148,7 +148,7 @@ class TestAttributes:
             ("neurons=4,", "neurons=5,", r"weights\[0\] must have shape \{6,5\}"),
         ],
     )
-    def test_wrong_ones_are_reported_what_was_expected(
+    def test_wrong_ones_are_reported_with_the_expected_values(
         self, old: str, new: str, words: str
     ) -> None:
         assert old in self.good
@@ -193,8 +193,8 @@ def test_ids_out_of_range_are_ignored_and_counted_on_the_device(dtype: str) -> N
     assert not expected.ignored.any()
     np.testing.assert_array_equal(run.membrane, expected.membrane)
     np.testing.assert_array_equal(run.layers[0].spike_ids, expected.layers[0].spike_ids)
-    for found, judged in zip(gradients.weights, wanted_gradients.weights):
-        np.testing.assert_array_equal(found, judged)
+    for actual, exact in zip(gradients.weights, wanted_gradients.weights):
+        np.testing.assert_array_equal(actual, exact)
     if wanted.input_gradients:
         slots = gradients.inputs
         np.testing.assert_array_equal(slots[0, 0, [0, 2]], wanted_gradients.inputs[0, 0, :2])

@@ -19,9 +19,9 @@ from tests.ops.lif.poplar.variants import (
     assert_bit_equal,
     assert_gradients,
     compiled,
-    judge,
     op_problems,
     run_both,
+    run_reference,
     split_over,
 )
 from tests.ops.repeated import examples
@@ -44,8 +44,8 @@ class TestDyadic:
     @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
-        with compiled(problem, split_over(problem, ipus), wanted=Wanted(membranes=True)) as op:
-            assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), judge(problem))
+        with compiled(problem, split_over(problem, ipus), expected=Wanted(membranes=True)) as op:
+            assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), run_reference(problem))
 
     @pytest.mark.parametrize("delay", [0, 1])
     @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ class TestDyadic:
         for ipus in (1, 4):
             with compiled(problem, split_over(problem, ipus), tiles=5) as op:
                 run, trace = run_both(op, problem)
-                assert_bit_equal(run, judge(problem))
+                assert_bit_equal(run, run_reference(problem))
                 assert_gradients(op, problem, trace)
 
     def test_silent_and_saturated_layers(self) -> None:
@@ -80,7 +80,7 @@ class TestDyadic:
                 full = replace(
                     problem, weights=tuple(weights), ids=ids, counts=problem.counts * 0 + 5
                 )
-                trace = judge(full)
+                trace = run_reference(full)
                 assert trace.layers[0].reset.mean() == rate
                 run, replayed = run_both(op, full)
                 assert_bit_equal(run, trace)
@@ -90,7 +90,7 @@ class TestDyadic:
         """They are tensors: a schedule compiles nothing."""
         network = network_of(capacity=4, second_threshold=0.5)
         problem = random_problem(network, seed=5, steps=4, batch=3, dyadic=True)
-        found = []
+        results = []
         with compiled(problem) as op:
             for threshold, second in ((1.0, 0.5), (0.75, -0.25), (0.5, np.linspace(-1, 0.5, 9))):
                 layers = [
@@ -100,23 +100,25 @@ class TestDyadic:
                 op.network = replace(network, layers=tuple(layers))
                 changed = replace(problem, network=op.network)
                 run, trace = run_both(op, changed)
-                assert_bit_equal(run, judge(changed))
+                assert_bit_equal(run, run_reference(changed))
                 assert_gradients(op, changed, trace)
-                found.append([layer.spike_counts.sum() for layer in run.layers])
-        assert len(set(map(tuple, found))) == 3
+                results.append([layer.spike_counts.sum() for layer in run.layers])
+        assert len(set(map(tuple, results))) == 3
 
     def test_no_input_spike_at_all(self) -> None:
         problem = random_problem(network_of(), seed=1, steps=3, batch=2, dyadic=True)
         silent = replace(problem, counts=np.zeros_like(problem.counts))
         with compiled(silent) as op:
-            assert_bit_equal(op.forward(silent.weights, silent.ids, silent.counts), judge(silent))
+            assert_bit_equal(
+                op.forward(silent.weights, silent.ids, silent.counts), run_reference(silent)
+            )
 
     def test_a_second_run_starts_from_rest(self) -> None:
         problem = random_problem(network_of(recurrent=True), seed=3, dyadic=True)
         with compiled(problem) as op:
             for _ in range(2):
                 run, trace = run_both(op, problem)
-                assert_bit_equal(run, judge(problem))
+                assert_bit_equal(run, run_reference(problem))
                 assert_gradients(op, problem, trace)
 
 
@@ -124,7 +126,7 @@ class TestGradients:
     @examples(50)
     @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
-        with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
+        with compiled(problem, split_over(problem, ipus), expected=ALL) as op:
             _, trace = run_both(op, problem)
             assert_gradients(op, problem, trace)
 
@@ -136,7 +138,7 @@ class TestGradients:
         for ipus in (1, 2):
             with compiled(problem, split_over(problem, ipus), tiles=32) as op:
                 run, trace = run_both(op, problem)
-                assert_bit_equal(run, judge(problem))
+                assert_bit_equal(run, run_reference(problem))
                 assert_gradients(op, problem, trace)
             assert run.layers[0].dropped.any()
 
@@ -157,12 +159,12 @@ def _between_ipus(
     totals: List[Dict[str, Any]], names: Dict[int, str], turns: int
 ) -> Dict[str, float]:
     """Bytes from IPU to IPU in a turn of the time loop, by the compute set that is sent them."""
-    found: Dict[str, float] = {}
+    results: Dict[str, float] = {}
     for total in totals:
         if total["executions"] == turns and total["bytesBetweenIpus"]:
             name = names[total["program"]]
-            found[name] = found.get(name, 0) + total["bytesBetweenIpus"] / turns
-    return found
+            results[name] = results.get(name, 0) + total["bytesBetweenIpus"] / turns
+    return results
 
 
 class TestPlacement:
@@ -181,17 +183,17 @@ class TestPlacement:
     def test_mappings_and_numbers_of_ipus_give_the_same_results(self, delay: int) -> None:
         network = replace(self.network, delay=delay)
         problem = random_problem(network, seed=5, steps=5, batch=7)
-        found = []
+        results = []
         many = [Placement(ipus=ipus, split=split) for ipus in (2, 4) for split in SPLITS]
         for placement in [*map(Placement, MAPPINGS), *many]:
             with compiled(problem, placement) as op:
                 run, trace = run_both(op, problem)
                 assert_gradients(op, problem, trace)
-                found.append(run)
-        assert any(layer.dropped.any() for layer in found[0].layers)
-        for other in found[1:]:
-            np.testing.assert_array_equal(found[0].membrane, other.membrane)
-            for layer, same in zip(found[0].layers, other.layers):
+                results.append(run)
+        assert any(layer.dropped.any() for layer in results[0].layers)
+        for other in results[1:]:
+            np.testing.assert_array_equal(results[0].membrane, other.membrane)
+            for layer, same in zip(results[0].layers, other.layers):
                 for ours, theirs in zip(layer, same):
                     np.testing.assert_array_equal(ours, theirs)
 
@@ -280,7 +282,7 @@ class TestSize:
         problem = random_problem(network, seed=1, steps=3, batch=4, slots=32, dyadic=True)
         with compiled(problem, tiles=1472) as op:
             run, trace = run_both(op, problem)
-            assert_bit_equal(run, judge(problem))
+            assert_bit_equal(run, run_reference(problem))
             assert_gradients(op, problem, trace)
             assert all(layer.spike_counts[..., 0].any() for layer in run.layers)
             tiles = op.op.profile()["compilation"]["tiles"]

@@ -59,7 +59,7 @@ def test_another_sdk_builds_another(tools: Path) -> None:
     assert sdk.built_op() != one
 
 
-def test_what_the_tools_say_is_reported(tools: Path) -> None:
+def test_output_of_the_tools_is_reported(tools: Path) -> None:
     put(tools, "2.6.0", fails="echo 'no such vertex'; exit 1")
     with pytest.raises(BuildFailed, match="no such vertex"):
         sdk.built_op()

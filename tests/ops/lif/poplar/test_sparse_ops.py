@@ -46,9 +46,9 @@ class TestSlots:
         grad = normal(STEPS, BATCH, NEURONS)
         with sparse_ops.sparse_to_dense_op(STEPS, BATCH, slots, NEURONS) as op:
             (dense,) = op.forward(floats(ids, both))
-            (found,) = op.backward([grad])
+            (actual,) = op.backward([grad])
         np.testing.assert_array_equal(dense, sparse_to_dense(ids, counts, NEURONS))
-        np.testing.assert_array_equal(found, sparse_to_dense_gradient(ids, both[..., 1], grad))
+        np.testing.assert_array_equal(actual, sparse_to_dense_gradient(ids, both[..., 1], grad))
 
     def test_spike_matmul(self, slots: int, duplicates: bool) -> None:
         ids, _, both = spikes(slots, duplicates)
@@ -69,7 +69,7 @@ class TestSelection:
         grad = normal(STEPS, BATCH, slots)
         with sparse_ops.dense_to_sparse_op(STEPS, BATCH, slots, NEURONS) as op:
             ids, counts, dropped = op.forward([dense])
-            (found,) = op.backward([grad, *[np.zeros((STEPS, BATCH), np.float32)] * 2])
+            (actual,) = op.backward([grad, *[np.zeros((STEPS, BATCH), np.float32)] * 2])
         all_ids, all_counts = dense_to_sparse(dense, NEURONS)
         kept = np.minimum(all_counts, slots)
         np.testing.assert_array_equal(counts, kept)
@@ -77,7 +77,7 @@ class TestSelection:
         in_use = np.arange(slots) < kept[..., None]
         np.testing.assert_array_equal(ids, np.where(in_use, all_ids[..., :slots], 0))
         whole = dense_to_sparse_gradient(ids.astype(np.int32), kept, NEURONS, grad)
-        np.testing.assert_array_equal(found, whole.astype(np.float32))
+        np.testing.assert_array_equal(actual, whole.astype(np.float32))
 
     @pytest.mark.parametrize("policy", POLICIES)
     @pytest.mark.parametrize("gated", [False, True])
@@ -94,11 +94,11 @@ class TestSelection:
             rest = [np.zeros_like(array) for array in (counts, dropped, phi)]
             by_u, by_threshold = op.backward([grad, *rest])
         expected = select_spikes(u, threshold, second if gated else None, slots, policy, offsets)
-        for found, wanted in zip((ids, counts, dropped), expected):
-            np.testing.assert_array_equal(found, wanted)
-        judged = select_spikes_gradients(u, threshold, expected, surrogate, grad)
-        np.testing.assert_allclose(by_u, judged[0], atol=1e-5)
-        np.testing.assert_allclose(by_threshold, judged[1], atol=1e-5)
+        for actual, array in zip((ids, counts, dropped), expected):
+            np.testing.assert_array_equal(actual, array)
+        gradients = select_spikes_gradients(u, threshold, expected, surrogate, grad)
+        np.testing.assert_allclose(by_u, gradients[0], atol=1e-5)
+        np.testing.assert_allclose(by_threshold, gradients[1], atol=1e-5)
 
 
 def test_ids_that_are_no_neurons_are_ignored() -> None:
@@ -108,8 +108,8 @@ def test_ids_that_are_no_neurons_are_ignored() -> None:
     dense = np.array([[[1, 1, 0], [0, 0, 1]]], np.float32)
     with sparse_ops.sparse_to_dense_op(1, 2, 4, 3) as op:
         np.testing.assert_array_equal(op.forward([ids, counts])[0], dense)
-        (found,) = op.backward([np.array([[[2, 3, 5], [7, 11, 13]]], np.float32)])
-    np.testing.assert_array_equal(found, [[[2, 0, 0, 3], [0, 0, 0, 0]]])
+        (actual,) = op.backward([np.array([[[2, 3, 5], [7, 11, 13]]], np.float32)])
+    np.testing.assert_array_equal(actual, [[[2, 0, 0, 3], [0, 0, 0, 0]]])
     weights = normal(3, 5)
     with sparse_ops.spike_matmul_op(1, 2, 4, 3, 5) as op:
         (product,) = op.forward([weights, ids, counts])
@@ -117,7 +117,7 @@ def test_ids_that_are_no_neurons_are_ignored() -> None:
     np.testing.assert_allclose(product[0], [weights[0] + weights[1], np.zeros(5)], atol=1e-6)
 
 
-def test_wrong_attributes_are_reported_what_was_expected() -> None:
+def test_wrong_attributes_are_reported_with_the_expected_values() -> None:
     with pytest.raises(CustomOpError, match="slots must be 1 to 3; got 4"):
         sparse_ops.select_spikes_op(2, 3, 4, surrogate=SuperSpike())
     with pytest.raises(CustomOpError, match="neurons must be a whole number of at least 1"):

@@ -49,7 +49,7 @@ def run_both(op: PoplarLIF, problem: Problem) -> Tuple[PoplarRun, Trace]:
     return run, reference.forward(p.network, p.weights, p.ids, p.counts, replay, p.seed)
 
 
-def judge(problem: Problem) -> Trace:
+def run_reference(problem: Problem) -> Trace:
     """Run the reference on a problem, without replay."""
     p = problem
     return reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
@@ -75,15 +75,15 @@ def assert_gradients(op: PoplarLIF, problem: Problem, trace: Trace) -> None:
     its error is measured by its array's largest entry, or by a tenth of the largest of all arrays.
     """
     p = problem
-    grad_u = p.grad_u if op.wanted.membranes else None
+    grad_u = p.grad_u if op.expected.membranes else None
     loss = (p.grad_membrane, p.grad_spikes, grad_u)
     baseline = reference.backward(p.network, p.weights, p.ids, p.counts, trace, *loss)
-    found = op.backward(*loss)
-    pairs: List[Tuple[Any, Any]] = list(zip(found.weights, baseline.weights))
-    if op.wanted.input_gradients:
-        pairs.append((found.inputs, baseline.inputs))
-    if op.wanted.constant_gradients:
-        for ours, theirs in zip(found.constants, baseline.constants):
+    gradients = op.backward(*loss)
+    pairs: List[Tuple[Any, Any]] = list(zip(gradients.weights, baseline.weights))
+    if op.expected.input_gradients:
+        pairs.append((gradients.inputs, baseline.inputs))
+    if op.expected.constant_gradients:
+        for ours, theirs in zip(gradients.constants, baseline.constants):
             pairs += [(getattr(ours, name), by) for name, by in vars(theirs).items()]
     largest = max(np.abs(theirs).max(initial=0) for _, theirs in pairs if theirs is not None)
     for ours, theirs in pairs:

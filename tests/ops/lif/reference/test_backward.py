@@ -81,8 +81,8 @@ class TestAgainstTheSmoothTwin:
         )
         problem = random_problem(network, seed=layers, steps=12, batch=3)
         trace = run(problem)
-        found = gradients(problem, trace)
-        error, size = error_and_size_in_a_direction(problem, trace, found)
+        actual = gradients(problem, trace)
+        error, size = error_and_size_in_a_direction(problem, trace, actual)
         assert error < 1e-12 * size
 
     @given(problems(variants=True, max_neurons=12))
@@ -90,8 +90,8 @@ class TestAgainstTheSmoothTwin:
     def test_every_shape(self, problem: Problem) -> None:
         problem = with_gradient_only(problem)
         trace = run(problem)
-        found = gradients(problem, trace)
-        error, size = error_and_size_in_a_direction(problem, trace, found)
+        actual = gradients(problem, trace)
+        error, size = error_and_size_in_a_direction(problem, trace, actual)
         # The twin's spikes are rounded, by some 1e-16 each, even where the gradient is zero.
         assert error < 1e-12 * max(size, 0.1)
 
@@ -134,10 +134,10 @@ class TestAgainstDifferenceQuotients:
             return float(0.5 * np.sum(run(moved).membrane ** 2))
 
         trace = run(problem)
-        found = gradients(replace(problem, grad_membrane=trace.membrane), trace).weights[-1]
+        actual = gradients(replace(problem, grad_membrane=trace.membrane), trace).weights[-1]
         # The loss is quadratic in these weights: a central difference has no error but rounding.
         expected = (loss(1e-3) - loss(-1e-3)) / 2e-3
-        assert np.sum(found * direction) == pytest.approx(expected, rel=1e-9)
+        assert np.sum(actual * direction) == pytest.approx(expected, rel=1e-9)
 
     @pytest.mark.parametrize("name", ["decay", "synapse_decay"])
     def test_quadratic_loss_by_readout_constants(self, name: str) -> None:
@@ -157,10 +157,10 @@ class TestAgainstDifferenceQuotients:
             grad_spikes=tuple(map(np.zeros_like, problem.grad_spikes)),
             grad_u=tuple(map(np.zeros_like, problem.grad_u)),
         )
-        found = getattr(gradients(direct, trace).constants[-1], name)
+        actual = getattr(gradients(direct, trace).constants[-1], name)
         # Central differences at 1e-4 and 2e-4, combined to be wrong by their fourth power only.
         near, far = ((loss(h) - loss(-h)) / (2 * h) for h in (1e-4, 2e-4))
-        assert np.sum(found * direction) == pytest.approx((4 * near - far) / 3, rel=1e-9)
+        assert np.sum(actual * direction) == pytest.approx((4 * near - far) / 3, rel=1e-9)
 
 
 class TestOneNeuronByHand:
@@ -194,11 +194,11 @@ class TestOneNeuronByHand:
         ids, counts = np.zeros((3, 1, 1), int), np.ones((3, 1), int)
         trace = forward(network, weights, ids, counts)
         grad_membrane = np.array([[[0.0]], [[0.0]], [[1.0]]])
-        found = backward(network, weights, ids, counts, trace, grad_membrane)
-        assert found.weights[0].item() == pytest.approx(expected, rel=1e-15)
-        assert found.weights[1].item() == (0.5 if delay == 0 else 1.0)
+        actual = backward(network, weights, ids, counts, trace, grad_membrane)
+        assert actual.weights[0].item() == pytest.approx(expected, rel=1e-15)
+        assert actual.weights[1].item() == (0.5 if delay == 0 else 1.0)
         # The input spikes at every step, so the two gradients sum over the same lambda.
-        assert found.inputs.sum() == pytest.approx(0.75 * expected, rel=1e-15)
+        assert actual.inputs.sum() == pytest.approx(0.75 * expected, rel=1e-15)
 
 
 class TestSlots:
@@ -236,7 +236,7 @@ class TestSlots:
         grad = gradients(problem, trace).weights[1][:, 0]
         assert (grad != 0).tolist() == [False, False, True, True]
 
-    def test_entries_behind_the_slots_are_not_read(self) -> None:
+    def test_entries_after_the_counts_are_not_read(self) -> None:
         problem, trace = self.one_step(None, 0.5)
         layer = trace.layers[0]
         behind = np.arange(4) >= layer.spike_counts[0, 0, 1]
@@ -248,18 +248,18 @@ class TestSlots:
         )
         nan = tuple(np.where(behind, np.nan, grad) for grad in problem.grad_spikes)
         expected = gradients(problem, trace)
-        found = gradients(replace(problem, grad_spikes=nan), replace(trace, layers=(garbage,)))
-        for ours, theirs in zip(found.weights, expected.weights):
+        actual = gradients(replace(problem, grad_spikes=nan), replace(trace, layers=(garbage,)))
+        for ours, theirs in zip(actual.weights, expected.weights):
             assert np.array_equal(ours, theirs)
 
     def test_input_listed_twice_counts_twice(self) -> None:
         problem, _ = self.one_step(None, None)
         twice = replace(problem, ids=np.zeros((1, 1, 2), np.int32), counts=np.full((1, 1), 2))
         halved = (problem.weights[0] / 2, problem.weights[1])
-        found = gradients(twice, run(replace(twice, weights=halved)))
+        actual = gradients(twice, run(replace(twice, weights=halved)))
         expected = gradients(problem, run(problem))
-        assert np.array_equal(found.weights[0], 2 * expected.weights[0])
-        assert found.inputs.tolist() == [[[expected.inputs.item()] * 2]]
+        assert np.array_equal(actual.weights[0], 2 * expected.weights[0])
+        assert actual.inputs.tolist() == [[[expected.inputs.item()] * 2]]
 
 
 class TestReplay:
@@ -279,9 +279,9 @@ class TestReplay:
                 for layer in trace.layers
             ),
         )
-        found, expected = gradients(problem, narrow), gradients(problem, trace)
+        actual, expected = gradients(problem, narrow), gradients(problem, trace)
         # A surrogate's slope and the subtraction of what nearly cancels enlarge the rounding.
-        for ours, theirs in zip(found.weights, expected.weights):
+        for ours, theirs in zip(actual.weights, expected.weights):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4 * np.abs(theirs).max())
 
     @given(problems(variants=True))
@@ -329,6 +329,6 @@ class TestRefusals:
         arguments = (problem.network, problem.weights, problem.ids, problem.counts, trace)
         zeros = tuple(np.zeros_like(grad) for grad in problem.grad_spikes)
         for given_zeros in (None, (None, zeros[1])):
-            found = backward(*arguments, problem.grad_membrane, given_zeros)
+            actual = backward(*arguments, problem.grad_membrane, given_zeros)
             expected = backward(*arguments, problem.grad_membrane, zeros)
-            assert all(map(np.array_equal, found.weights, expected.weights))
+            assert all(map(np.array_equal, actual.weights, expected.weights))

@@ -213,7 +213,7 @@ class TestProperties:
 
     @given(problems(variants=True))
     @examples(150)
-    def test_slots_are_what_they_say(self, problem: Problem) -> None:
+    def test_spike_ids_are_above_the_threshold_and_ascend(self, problem: Problem) -> None:
         for layer, trace in zip(problem.network.spiking, run(problem).layers):
             for t, b in np.ndindex(*problem.counts.shape):
                 n_s, n_g = trace.spike_counts[t, b]
@@ -234,7 +234,7 @@ class TestProperties:
 
     @given(problems(variants=True), st.randoms(use_true_random=False))
     @examples(50)
-    def test_samples_do_not_see_each_other(self, problem: Problem, random: Random) -> None:
+    def test_samples_are_independent(self, problem: Problem, random: Random) -> None:
         for layer in problem.network.spiking:
             assume(layer.policy != "cyclic")  # its offsets know the sample's number
         order = list(range(problem.counts.shape[1]))
@@ -257,7 +257,7 @@ class TestProperties:
 
     @given(problems(variants=True))
     @examples(50)
-    def test_what_lies_behind_the_counts_is_not_read(self, problem: Problem) -> None:
+    def test_slots_after_the_counts_are_not_read(self, problem: Problem) -> None:
         behind = np.arange(problem.ids.shape[2]) >= problem.counts[..., None]
         garbage = replace(problem, ids=np.where(behind, -7, problem.ids).astype(np.int32))
         assert_equal(run(garbage), run(problem), lambda array: array)

@@ -36,11 +36,11 @@ def by_layers(p: Problem) -> Tuple[List[LayerTrace], List[Gradients]]:
         slots = trace.layers[0]
         delay = p.network.delay
         entering.append((later(slots.spike_ids, delay), later(slots.spike_counts, delay)))
-    found: List[Gradients] = []
+    separate: List[Gradients] = []
     arriving = np.zeros(p.grad_spikes[-1].shape)
     membranes = [*p.grad_u, p.grad_membrane]
     for number in reversed(range(len(networks))):
-        found.insert(
+        separate.insert(
             0,
             backward(
                 *(networks[number], weights[number], *entering[number], traces[number]),
@@ -48,8 +48,8 @@ def by_layers(p: Problem) -> Tuple[List[LayerTrace], List[Gradients]]:
                 grad_spikes=[p.grad_spikes[number] + arriving],
             ),
         )
-        arriving = earlier(found[0].inputs, p.network.delay if number else 0)
-    return [trace.layers[0] for trace in traces], found
+        arriving = earlier(separate[0].inputs, p.network.delay if number else 0)
+    return [trace.layers[0] for trace in traces], separate
 
 
 @pytest.mark.parametrize("delay", [0, 1])
@@ -60,7 +60,7 @@ def test_gradients_are_those_of_its_layers(gate: bool, capacity: int, delay: int
     fields = {"capacity": capacity, "policy": "top", "recurrent": True, "bias": True}
     network = varied(3, gate, True, fields, delay=delay, reset_gradient="none")
     p, trace = eventful(network, drops=capacity is not None)
-    layers, found = by_layers(p)
+    layers, separate = by_layers(p)
     only = 0
     for alone, inside in zip(layers, trace.layers):
         np.testing.assert_array_equal(alone.u, inside.u)
@@ -69,9 +69,9 @@ def test_gradients_are_those_of_its_layers(gate: bool, capacity: int, delay: int
     expected = backward(
         *(network, p.weights, p.ids, p.counts, trace, p.grad_membrane, p.grad_spikes, p.grad_u)
     )
-    ours = [array for one in found for array in one.weights]
+    ours = [array for one in separate for array in one.weights]
     for one, baseline in zip(ours, expected.weights):
         np.testing.assert_allclose(one, baseline, rtol=1e-12, atol=1e-13 * np.abs(baseline).max())
-    for layer, baselined in zip(found, expected.constants):
+    for layer, baselined in zip(separate, expected.constants):
         np.testing.assert_allclose(layer.constants[0].threshold, baselined.threshold, rtol=1e-11)
-    np.testing.assert_allclose(found[0].inputs, expected.inputs, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(separate[0].inputs, expected.inputs, rtol=1e-11, atol=1e-13)

@@ -99,8 +99,10 @@ def test_outputs_and_gradients_are_the_references(name: str, traced: bool) -> No
     np.testing.assert_array_equal(by_ids, grads.inputs.astype(np.float32))
     for ours, constants in zip(by_constants, grads.constants):
         for key, grad in ours.items():
-            judge = np.zeros(grad.shape) if key == "second_threshold" else getattr(constants, key)
-            np.testing.assert_array_equal(grad, judge.astype(np.float32))
+            expected = (
+                np.zeros(grad.shape) if key == "second_threshold" else getattr(constants, key)
+            )
+            np.testing.assert_array_equal(grad, expected.astype(np.float32))
     assert np.abs(by_constants[0]["decay"]).max() > 0
 
 

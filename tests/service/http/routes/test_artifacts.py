@@ -300,7 +300,7 @@ class TestStore:
         attempt.put("a.bin", "weights")
         assert service.user.get(path).json()["complete"] is False
         for name in ("compile", "run", "report"):
-            attempt.say(phase(name))
+            attempt.report(phase(name))
         assert check_problem(attempt.finish("completed"), 409)["code"] == "incomplete"
         attempt.put("manifest.json", "manifest")
         assert service.user.get(path).json()["complete"] is True
@@ -564,7 +564,7 @@ class TestDownload:
         foreign = stored.path.replace(stored.attempt.claim["job_id"], service.submit()["id"])
         check_problem(service.user.get(foreign), 404)
 
-    def test_a_file_that_vanished_is_a_trouble_of_the_store(self, service: InProcess) -> None:
+    def test_a_vanished_file_is_an_error_of_the_store(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         artifact_id = attempt.put("a.bin", "weights", b"short-lived").json()["artifact_id"]
         digest = hashlib.sha256(b"short-lived").hexdigest()

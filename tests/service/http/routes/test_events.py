@@ -37,7 +37,7 @@ def read_stream(
     """All events of a stream up to its end, and what the end says."""
     path = f"/v1/jobs/{job_id}/events"
     headers = {"accept": "text/event-stream", **headers}
-    found: list[dict[str, Any]] = []
+    received: list[dict[str, Any]] = []
     with service.user.stream("GET", path, headers=headers) as response:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -46,12 +46,12 @@ def read_stream(
             if frame.get("event") == "end":
                 end: dict[str, Any] = json.loads(frame["data"])
                 assert "id" not in frame
-                return found, end
+                return received, end
             if "data" in frame:
                 event = json.loads(frame["data"])
                 assert frame["id"].startswith(f"{event['seq']}-")
                 assert frame["event"] == event["kind"]
-                found.append(event)
+                received.append(event)
     raise AssertionError("the stream broke off without an end")
 
 
@@ -60,7 +60,7 @@ def finished(service: InProcess) -> str:
     """A job with a little of everything, complete."""
     attempt = service.attempt(service.submit()["id"])
     for number in range(20):
-        attempt.say(line(f"line {number}"), METRIC)
+        attempt.report(line(f"line {number}"), METRIC)
     attempt.complete()
     job_id: str = attempt.claim["job_id"]
     return job_id
@@ -85,12 +85,12 @@ class TestLog:
     ) -> None:
         """Each time a piece is read there is one line more."""
         attempt = service.attempt(service.submit()["id"])
-        attempt.say(*(line(str(number)) for number in range(7)))
+        attempt.report(*(line(str(number)) for number in range(7)))
         read, numbers = events.log, iter(range(7, 30))
 
         def read_while_writing(*asked: Any) -> str:
             some = read(*asked)
-            attempt.say(line(str(next(numbers))))
+            attempt.report(line(str(next(numbers))))
             return some
 
         monkeypatch.setattr(logs, "EVENTS_PER_READ", 3)
@@ -102,7 +102,7 @@ class TestLog:
     def test_every_character_comes_back_as_it_was_written(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         texts = ['"', "a \\ b", "tab\there", "", "\u00e9 \u2028 \U0001f9e0", '{"level":"x"}']
-        attempt.say(*(line(text) for text in texts), METRIC)
+        attempt.report(*(line(text) for text in texts), METRIC)
         job_id = attempt.claim["job_id"]
         assert service.user.get(f"/v1/jobs/{job_id}/log").text == "".join(f"{s}\n" for s in texts)
         events = service.events(job_id, kind="log")["events"]
@@ -118,15 +118,15 @@ class TestPages:
     def test_hold_every_event_once_and_in_order(
         self, service: InProcess, finished: str, limit: int
     ) -> None:
-        found: list[int] = []
+        received: list[int] = []
         after, end = 0, False
         while not end:
             page = service.events(finished, after=after, limit=limit)
-            found += [event["seq"] for event in page["events"]]
+            received += [event["seq"] for event in page["events"]]
             after, end = page["next_after"], page["end"]
-        assert found == list(range(1, service.job(finished)["last_seq"] + 1))
+        assert received == list(range(1, service.job(finished)["last_seq"] + 1))
 
-    def test_tell_what_was_said_and_every_change_of_state(
+    def test_contain_log_lines_and_every_change_of_state(
         self, service: InProcess, finished: str
     ) -> None:
         events = service.events(finished)["events"]
@@ -160,11 +160,11 @@ class TestPages:
         job_id = service.submit()["id"]
         attempt = service.attempt(job_id)
         part = {"kind": "progress", "phase": "compile", "fraction": 0.4, "message": "building"}
-        attempt.say({"kind": "phase", "phase": "compile"}, part)
+        attempt.report({"kind": "phase", "phase": "compile"}, part)
         (kept,) = service.events(job_id, kind="progress")["events"]
         assert {name: kept[name] for name in part} == part
         assert service.job(job_id)["state"] == "compiling"
-        assert attempt.say({"kind": "phase", "phase": "run"}).status_code == 200
+        assert attempt.report({"kind": "phase", "phase": "run"}).status_code == 200
 
     def test_do_not_end_before_the_job_does(self, service: InProcess) -> None:
         job = service.submit()
@@ -211,7 +211,7 @@ class TestStream:
         last = str(len(everything))
         assert read_stream(service, finished, **{"last-event-id": last})[0] == []
 
-    def test_the_readers_word_counts_more_than_the_url_it_comes_back_to(
+    def test_last_event_id_has_precedence_over_the_url(
         self, service: InProcess, finished: str
     ) -> None:
         path = f"/v1/jobs/{finished}/events?after=3"
@@ -242,7 +242,7 @@ class TestStream:
                 seen.append(frame.get("event"))
                 # Each event is sent only after all readers have received the one before.
                 if frame.get("data", "").find("preparing") > 0:
-                    assert attempt.say(line("first")).status_code == 200
+                    assert attempt.report(line("first")).status_code == 200
                 elif "first" in frame.get("data", ""):
                     attempt.complete()
         assert seen.count("log") == 1
@@ -261,7 +261,7 @@ class TestStream:
         for reader in readers:
             reader.start()
         for number in range(20):
-            attempt.say(line(f"line {number}"))
+            attempt.report(line(f"line {number}"))
         attempt.complete()
         for reader in readers:
             reader.join()

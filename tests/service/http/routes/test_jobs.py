@@ -76,7 +76,7 @@ class TestGet:
 
     def test_a_finished_job_shows_its_phases_and_attempts(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        attempt.say(METRIC)
+        attempt.report(METRIC)
         job = attempt.complete()
         assert job["progress"]["values"] == {"loss": 0.5}
         assert job["summary"] == {"accuracy": 0.97}
@@ -92,7 +92,7 @@ class TestWait:
         attempt = service.attempt(job["id"])
         path = f"/v1/jobs/{job['id']}"
         headers = {"prefer": "wait=30", "if-none-match": service.user.get(path).headers["etag"]}
-        news = threading.Timer(0.2, attempt.say, [METRIC])
+        news = threading.Timer(0.2, attempt.report, [METRIC])
         news.start()
         began = time.monotonic()
         response = service.user.get(path, headers=headers)
@@ -111,7 +111,7 @@ class TestWait:
         end.join()
         assert response.json()["state"] == "succeeded"
 
-    def test_no_news_in_time_is_said_so(self, service: InProcess) -> None:
+    def test_a_timeout_without_changes_is_304(self, service: InProcess) -> None:
         path = f"/v1/jobs/{service.submit()['id']}"
         tag = service.user.get(path).headers["etag"]
         began = time.monotonic()
@@ -143,14 +143,14 @@ class TestWait:
 
 class TestList:
     def names(self, service: InProcess, **query: str | int) -> list[str]:
-        found = []
+        listed = []
         token = ""
         while True:
             page = service.user.get("/v1/jobs", params={**query, "page_token": token}).json()
-            found += [job["name"] for job in page["jobs"]]
+            listed += [job["name"] for job in page["jobs"]]
             token = page["next_page_token"]
             if not token:
-                return found
+                return listed
 
     @pytest.mark.parametrize("size", [1, 2, 6, 7, 8, 0, 10**9])
     def test_pages_of_any_size_hold_each_job_once_newest_first(
@@ -176,7 +176,7 @@ class TestList:
         check()
         attempt = service.attempt(job_id)
         check()
-        attempt.say(METRIC)
+        attempt.report(METRIC)
         check()
         attempt.finish("runner_lost")
         check()
@@ -243,14 +243,14 @@ class TestCancel:
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
         for name in PHASES[:entered]:
-            attempt.say(phase(name))
+            attempt.report(phase(name))
         assert attempt.heartbeat().json()["cancel"] is False
         job = self.cancel(service, attempt.claim["job_id"])
         assert job["state"] == "cancelling"
         assert attempt.heartbeat().json()["cancel"] is True
         # The agent may still upload files and report events.
         assert attempt.put("last.ckpt", "checkpoint").status_code == 201
-        assert attempt.say({"kind": "log", "message": "stopping"}).status_code == 200
+        assert attempt.report({"kind": "log", "message": "stopping"}).status_code == 200
         ended = attempt.finish("cancelled_by_user").json()
         assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled_by_user")
 

@@ -61,7 +61,7 @@ class TestPause:
     ) -> None:
         job_id = submit(service)
         first = service.attempt(job_id)
-        first.say(phase("prepare"), phase("run"))
+        first.report(phase("prepare"), phase("run"))
         assert act(service, job_id, "pause")["state"] == "pausing"
         assert first.heartbeat().json()["cancel"] is True
         first.put("checkpoint-1", "checkpoint", b"weights")
@@ -165,7 +165,7 @@ class TestPriority:
         assert alone.claim(high).status_code == 409
         assert alone.claim(low).json()["job_id"] == low
 
-    def test_a_job_with_attempt_was_lost_has_kept_its_place(self, alone: InProcess) -> None:
+    def test_a_job_whose_attempt_was_lost_keeps_its_queue_position(self, alone: InProcess) -> None:
         jobs = [submit(alone) for _ in range(3)]
         lost = Attempt(alone.worker, alone.claim(jobs[0]).json())
         assert lost.finish("worker_lost").json()["state"] == "retry_wait"
@@ -191,11 +191,11 @@ class TestPriority:
         assert {one["reason"] for one in waits} == {"device_busy"}
         assert {one["holder"] for one in waits} == {held}
 
-    def test_without_an_agent_that_is_said(self, alone: InProcess) -> None:
+    def test_a_missing_agent_is_reported(self, alone: InProcess) -> None:
         waits = alone.job(submit(alone))["waiting_on"]
         assert (waits["reason"], waits["position"]) == ("no_agent", 1)
 
-    def test_a_device_in_quarantine_is_no_device(self, alone: InProcess) -> None:
+    def test_a_quarantined_device_does_not_count(self, alone: InProcess) -> None:
         def announce(agent: str, *quarantined: str) -> None:
             body = {"agent": agent, "device_kinds": ["cpu", "ipu"], "quarantined": quarantined}
             assert alone.worker.post("/v1/worker/agents", json=body).status_code == 204
@@ -246,23 +246,21 @@ class TestDeadline:
         assert (ended["state"], ended["reason"]) == ("failed", "deadline_exceeded")
 
     @pytest.mark.parametrize("wish", [{"priority": 101}, {"run_seconds": 0}, {"hurry": 1}])
-    def test_a_wish_that_makes_no_sense_is_named(
-        self, service: InProcess, wish: dict[str, int]
-    ) -> None:
+    def test_an_invalid_option_is_named(self, service: InProcess, wish: dict[str, int]) -> None:
         problem = check_problem(service.user.post("/v1/jobs", json=SPEC, params=wish), 400)
         assert problem["errors"][0]["pointer"] == f"/query/{next(iter(wish))}"
 
 
 class TestSatisfiable:
     def test_what_no_known_agent_can_run_is_refused(self, alone: InProcess) -> None:
-        say = {"agent": "ipu-host", "device_kinds": ["ipu"]}
-        alone.worker.post("/v1/worker/agents", json=say)
+        report = {"agent": "ipu-host", "device_kinds": ["ipu"]}
+        alone.worker.post("/v1/worker/agents", json=report)
         for path in ("/v1/jobs", "/v1/jobs:validate"):
             problem = check_problem(alone.user.post(path, json=SPEC), 422)
             assert problem["code"] == "no_such_device"
             assert problem["errors"][0]["pointer"] == "/device/kind"
-        say = {"agent": "cpu-host", "device_kinds": ["cpu"]}
-        alone.worker.post("/v1/worker/agents", json=say)
+        report = {"agent": "cpu-host", "device_kinds": ["cpu"]}
+        alone.worker.post("/v1/worker/agents", json=report)
         submit(alone)
 
 
@@ -286,7 +284,7 @@ class TestKeys:
         assert check_problem(response, 422)["code"] == "idempotency_key_reused"
 
 
-def test_when_to_look_again_is_said(service: InProcess) -> None:
+def test_the_polling_interval_is_sent(service: InProcess) -> None:
     job_id = submit(service)
     assert service.user.get(f"/v1/jobs/{job_id}").headers["retry-after"] == "5"
     attempt = service.attempt(job_id)

@@ -240,7 +240,7 @@ class TestIdempotencyKey:
             thread.join()
         assert len(ids) == 1
 
-    def test_one_that_is_in_use_is_a_reason_to_come_again(
+    def test_a_key_in_use_is_refused_with_retry_after(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(submission, "WAIT_SECONDS", 0.05)

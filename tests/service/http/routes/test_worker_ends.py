@@ -16,7 +16,7 @@ from tests.service.running import InProcess
 
 
 class TestFinish:
-    def test_the_same_verdict_twice_is_one(self, service: InProcess) -> None:
+    def test_the_same_outcome_twice_is_one(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         first = attempt.finish("diverged", "the loss is NaN", epoch=3)
         again = attempt.finish("diverged", "the loss is NaN", epoch=3)
@@ -26,7 +26,7 @@ class TestFinish:
         assert first.json()["message"] == "the loss is NaN"
         assert first.json()["summary"] == {"epoch": 3}
 
-    def test_another_verdict_comes_too_late(self, service: InProcess) -> None:
+    def test_another_outcome_comes_too_late(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         attempt.finish("diverged", "the loss is NaN")
         assert check_problem(attempt.finish("diverged", "or so"), 409)["code"] == "stale_token"

@@ -62,8 +62,8 @@ class TestEvents:
     ) -> None:
         texts = ["plain", '{"a": "b/\\\\"}', "", special]
         attempt = service.attempt(service.submit()["id"])
-        attempt.say({"kind": "lines", "messages": texts, "level": "info", "stream": "runner"})
-        attempt.say(*map(line, texts))
+        attempt.report({"kind": "lines", "messages": texts, "level": "info", "stream": "runner"})
+        attempt.report(*map(line, texts))
         path = f"/v1/jobs/{attempt.claim['job_id']}/events?kind=log"
         page = service.user.get(path).json()
         assert [event["message"] for event in page["events"]] == texts * 2
@@ -98,7 +98,7 @@ class TestEvents:
 
         service.database.listeners.append(pause)
         try:
-            talk = threading.Thread(target=attempt.say, args=[line("word")] * TALK)
+            talk = threading.Thread(target=attempt.report, args=[line("word")] * TALK)
             talk.start()
             assert begun.wait(DEADLINE_SECONDS)
             service.submit()
@@ -113,7 +113,7 @@ class TestEvents:
     def test_a_phase_moves_the_job_and_a_metric_is_its_progress(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         later = {**METRIC, "step": 5}
-        attempt.say(phase("prepare"), phase("compile"), METRIC, phase("run"), METRIC, later)
+        attempt.report(phase("prepare"), phase("compile"), METRIC, phase("run"), METRIC, later)
         job = service.job(attempt.claim["job_id"])
         assert job["state"] == "running"
         assert job["progress"] == {
@@ -129,12 +129,12 @@ class TestEvents:
         self, service: InProcess
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
-        attempt.say(phase("run"))
+        attempt.report(phase("run"))
         before = service.events(attempt.claim["job_id"])
-        response = attempt.say(line("before"), phase("compile"))
+        response = attempt.report(line("before"), phase("compile"))
         assert check_problem(response, 409)["code"] == "illegal_transition"
         assert service.events(attempt.claim["job_id"]) == before
-        assert attempt.say(line("after")).json() == {"next": 3}
+        assert attempt.report(line("after")).json() == {"next": 3}
 
     @pytest.mark.parametrize(
         ("event", "pointer"),

@@ -42,7 +42,7 @@ def every_word(attempt: Attempt) -> dict[str, Any]:
     """The answers to everything that the holder of an attempt can say."""
     return {
         "heartbeat": attempt.heartbeat(),
-        "events": attempt.say(line("late")),
+        "events": attempt.report(line("late")),
         "artifact": attempt.put("late.bin", "weights", b"late"),
         "finish": attempt.finish("runner_error", "late"),
     }
@@ -148,8 +148,8 @@ class TestLoss:
         set_lease(held, LEASE_SECONDS / 2)
         assert held.heartbeat().json() == {"cancel": False, "lease_seconds": LEASE_SECONDS}
         with hasty.database.read() as transaction:
-            found = leases.hold(transaction, held.claim["attempt_id"], held.fence)
-            assert found.lease_expires_at > transaction.now + LEASE_SECONDS / 2 * 1000
+            row = leases.hold(transaction, held.claim["attempt_id"], held.fence)
+            assert row.lease_expires_at > transaction.now + LEASE_SECONDS / 2 * 1000
         set_lease(silent, 0)
         job_id = silent.claim["job_id"]
         eventually(lambda: hasty.job(job_id)["attempts"][0]["finished_at"])
@@ -167,7 +167,7 @@ class TestLoss:
         assert (job["state"], job["reason"]) == ("cancelled", "cancelled_by_user")
         check_refused(attempt)
 
-    def test_a_job_that_kills_every_worker_is_the_poison_itself(self, hasty: InProcess) -> None:
+    def test_a_job_that_kills_every_worker_fails(self, hasty: InProcess) -> None:
         job_id = hasty.submit()["id"]
         for number in range(1, MAX_ATTEMPTS + 1):
             attempt = hasty.attempt(job_id)

@@ -8,13 +8,13 @@ import sys
 EVENTS = int(sys.argv[sys.argv.index("--events-fd") + 1])
 
 
-def say(**event: object) -> None:
+def send(**event: object) -> None:
     os.write(EVENTS, (json.dumps(event) + "\n").encode())
 
 
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 os.write(1, b"importing\n")
 signal.sigwait([signal.SIGTERM])
-say(kind="ready", python="3.11.0", tensorflow="none", import_seconds=0.0)
+send(kind="ready", python="3.11.0", tensorflow="none", import_seconds=0.0)
 if sys.stdin.readline():
-    say(kind="phase", phase="prepare")
+    send(kind="phase", phase="prepare")

@@ -21,21 +21,21 @@ EVENTS = int(sys.argv[sys.argv.index("--events-fd") + 1])
 Assignment = dict[str, Any]
 
 
-def say(kind: str, **fields: Any) -> None:
+def send(kind: str, **fields: Any) -> None:
     os.write(EVENTS, (json.dumps({"kind": kind, **fields}) + "\n").encode())
 
 
 def log(message: str) -> None:
-    say("log", message=message)
+    send("log", message=message)
 
 
 def phases(*names: str) -> None:
     for name in names or ("prepare", "compile", "acquire", "run"):
-        say("phase", phase=name)
+        send("phase", phase=name)
 
 
 def metric(step: int = 1) -> None:
-    say("metric", epoch=1, epochs=1, step=step, steps=10, values={"loss": 1.0 / step})
+    send("metric", epoch=1, epochs=1, step=step, steps=10, values={"loss": 1.0 / step})
 
 
 def write(assignment: Assignment, name: str, content: bytes) -> None:
@@ -64,27 +64,27 @@ def results(assignment: Assignment, listed: bytes | None = None) -> None:
     phases("report")
     # Named first, although it must be stored last: the order is the agent's duty.
     write(assignment, "manifest.json", true if listed is None else listed)
-    say("artifact", path="manifest.json", role="manifest", media_type="application/json")
+    send("artifact", path="manifest.json", role="manifest", media_type="application/json")
     write(assignment, "metrics.jsonl", metrics)
-    say("artifact", path="metrics.jsonl", role="metrics", media_type="application/jsonl")
+    send("artifact", path="metrics.jsonl", role="metrics", media_type="application/jsonl")
     write(assignment, "weights.npz", weights)
-    say("artifact", path="weights.npz", role="weights")
+    send("artifact", path="weights.npz", role="weights")
 
 
 def done(reason: str = "completed", message: str = "", **summary: float) -> None:
-    say("done", reason=reason, message=message, summary=summary)
+    send("done", reason=reason, message=message, summary=summary)
 
 
 def completes(assignment: Assignment) -> None:
     phases()
     metric()
     write(assignment, "checkpoint", b"weights after the first epoch")
-    say("checkpoint", path="checkpoint", epoch=1, step=1)
+    send("checkpoint", path="checkpoint", epoch=1, step=1)
     results(assignment)
     done(message="All well.", test_accuracy=0.97)
 
 
-def trains_until_told(assignment: Assignment) -> None:
+def trains_until_released(assignment: Assignment) -> None:
     stop = signal.SIGTERM
     signal.pthread_sigmask(signal.SIG_BLOCK, [stop])
     phases()
@@ -92,11 +92,11 @@ def trains_until_told(assignment: Assignment) -> None:
     log(f"pid {os.getpid()}")
     signal.sigwait([stop])
     write(assignment, "checkpoint", b"weights at the stop")
-    say("checkpoint", path="checkpoint", epoch=1, step=1)
+    send("checkpoint", path="checkpoint", epoch=1, step=1)
     done("cancelled_by_user")
 
 
-def completes_when_told(assignment: Assignment) -> None:
+def completes_when_released(assignment: Assignment) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     phases()
     metric()
@@ -151,7 +151,7 @@ def daemonise() -> None:
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             log(f"daemon {os.getpid()}")
-            os.write(say_it, b"said")
+            os.write(say_it, b"logged")
             time.sleep(600)
         os._exit(0)
     os.wait()
@@ -296,7 +296,7 @@ def writes_no_manifest_into_it(assignment: Assignment) -> None:
 
 def names_a_missing_file(assignment: Assignment) -> None:
     phases()
-    say("artifact", path="report.html", role="report")
+    send("artifact", path="report.html", role="report")
     results(assignment)
     done()
 
@@ -304,7 +304,7 @@ def names_a_missing_file(assignment: Assignment) -> None:
 def names_a_link(assignment: Assignment) -> None:
     phases()
     (Path(assignment["work_dir"]) / "report.html").symlink_to("/etc/hostname")
-    say("artifact", path="report.html", role="report")
+    send("artifact", path="report.html", role="report")
     results(assignment)
     done()
 
@@ -315,7 +315,7 @@ def checkpoints_often(assignment: Assignment) -> None:
         unfinished = Path(assignment["work_dir"]) / "unfinished"
         unfinished.write_bytes(b"epoch %d" % epoch)
         unfinished.replace(Path(assignment["work_dir"]) / "checkpoint")
-        say("checkpoint", path="checkpoint", epoch=epoch, step=epoch)
+        send("checkpoint", path="checkpoint", epoch=epoch, step=epoch)
     results(assignment)
     done()
 
@@ -349,7 +349,7 @@ def shows_its_world(assignment: Assignment) -> None:
 
 def main() -> NoReturn:
     sys.stdout.write("imported\n")
-    say("ready", python="3.11.0", tensorflow="none", import_seconds=0.0)
+    send("ready", python="3.11.0", tensorflow="none", import_seconds=0.0)
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)

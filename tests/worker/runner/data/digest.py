@@ -16,7 +16,7 @@ def digest(dataset: Dataset) -> str:
     would have to lie within that of the border between two steps to be moved by it.
     """
     trains = dataset.trains
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     steps = np.tile(np.arange(trains.steps), trains.samples)
     for array in (
         np.repeat(steps, trains.counts.ravel()),
@@ -26,5 +26,5 @@ def digest(dataset: Dataset) -> str:
         dataset.training,
         dataset.test,
     ):
-        found.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
-    return found.hexdigest()[:16]
+        sha256.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return sha256.hexdigest()[:16]

@@ -88,7 +88,7 @@ def test_data_without_a_spike_in_the_steps_end_as_invalid(
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_tells_how_much_of_the_data_is_there(
+def test_reports_progress_of_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ipulse_worker.runner.attempt.DATA_SECONDS", 0.0)

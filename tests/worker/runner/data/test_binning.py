@@ -134,9 +134,9 @@ class TestCapacity:
             by_step: Dict[int, List[Tuple[float, int]]] = {at: [] for at in range(steps)}
             for (at, spike), draw in zip(spikes, draws):
                 by_step[at].append((draw, spike))
-            crowded += sum(len(found) > capacity for found in by_step.values())
-            for at, found in by_step.items():
-                kept = sorted(spike for _, spike in sorted(found)[:capacity])
+            crowded += sum(len(drawn) > capacity for drawn in by_step.values())
+            for at, drawn in by_step.items():
+                kept = sorted(spike for _, spike in sorted(drawn)[:capacity])
                 assert ids[at, number, : counts[at, number]].tolist() == kept
         assert PLACES_AT_ONCE < crowded < 2 * steps
 

@@ -25,14 +25,14 @@ def test_finds_what_is_there(directory: DataDirectory) -> None:
     assert directory.folder("set", hint=HINT).is_dir()
 
 
-def test_says_which_file_is_missing_where_and_how_to_get_it(directory: DataDirectory) -> None:
+def test_a_missing_file_is_named_with_its_folder_and_source(directory: DataDirectory) -> None:
     with pytest.raises(DataUnavailable) as caught:
         directory.file("set", "other.h5", hint=HINT)
     assert f"{directory.path}/set/other.h5" in caught.value.message
     assert HINT in caught.value.message
 
 
-def test_says_how_to_set_a_directory_where_there_is_none() -> None:
+def test_a_missing_directory_has_a_hint() -> None:
     with pytest.raises(DataUnavailable) as caught:
         DataDirectory.from_environment({}).file("set", "file.h5", hint=HINT)
     for words in ("IPULSE_DATA", "ipulse up --data DIR", "set/file.h5", HINT):

@@ -73,17 +73,17 @@ class TestRecordings:
     def test_a_time_continues_where_its_31_bits_end(self, tmp_path: Path) -> None:
         path = tmp_path / "a.aedat"
         path.write_bytes(aedat([aedat_packet([(1, 2, 1, 7)], overflow=3)]))
-        (found,) = pixel_events(path)
-        assert found.time_us.tolist() == [3 * 2**31 + 7]
-        assert (found.x[0], found.y[0], found.polarity[0]) == (1, 2, 1)
+        (actual,) = pixel_events(path)
+        assert actual.time_us.tolist() == [3 * 2**31 + 7]
+        assert (actual.x[0], actual.y[0], actual.polarity[0]) == (1, 2, 1)
 
     def test_events_that_were_taken_back_do_not_count(self, tmp_path: Path) -> None:
         path = tmp_path / "a.aedat"
         events = [(1, 2, 1, 7), (9999, 3, 0, 8), (3, 4, 0, 9)]
         path.write_bytes(aedat([aedat_packet(events, invalid=[1])]))
-        (found,) = pixel_events(path)
-        assert found.x.tolist() == [1, 3]
-        assert found.offset.tolist() == [42 + 28, 42 + 28 + 16]
+        (actual,) = pixel_events(path)
+        assert actual.x.tolist() == [1, 3]
+        assert actual.offset.tolist() == [42 + 28, 42 + 28 + 16]
 
     def test_compressed_packets_are_named(self, folder: Path, recording: Path) -> None:
         recording.write_bytes(aedat([aedat_packet([(1, 1, 1, 1)], kind=0x8001)]))
@@ -91,7 +91,7 @@ class TestRecordings:
             loaded(folder)
 
     @pytest.mark.parametrize("missing", [1, 7, 30])
-    def test_a_recording_that_was_cut_short_says_where(
+    def test_a_truncated_recording_names_the_place(
         self, folder: Path, recording: Path, missing: int
     ) -> None:
         content = recording.read_bytes()
@@ -106,28 +106,24 @@ class TestRecordings:
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
 
-    def test_a_recording_that_ends_before_a_gesture_says_which(
-        self, folder: Path, recording: Path
-    ) -> None:
+    def test_a_gesture_beyond_the_recording_is_named(self, folder: Path, recording: Path) -> None:
         recording.write_bytes(recording.read_bytes()[:-52])  # a whole packet is missing
         with pytest.raises(DataInvalid, match="no event from 100000 to 200000 us"):
             loaded(folder)
 
-    def test_what_is_no_aedat_says_so(self, folder: Path, recording: Path) -> None:
+    def test_a_file_that_is_not_aedat_is_refused(self, folder: Path, recording: Path) -> None:
         recording.write_bytes(b"#!AER-DAT2.0\r\n" + bytes(100))
         with pytest.raises(DataInvalid, match=r"is no AEDAT 3\.1"):
             loaded(folder)
 
-    def test_a_packet_of_a_size_that_cannot_be_says_where(
-        self, folder: Path, recording: Path
-    ) -> None:
+    def test_an_impossible_packet_size_names_the_place(self, folder: Path, recording: Path) -> None:
         packet = bytearray(aedat_packet([(1, 1, 1, 1)]))
         packet[16:20] = b"\xff\xff\xff\xff"
         recording.write_bytes(aedat([bytes(packet)]))
         with pytest.raises(DataInvalid, match=r"the packet at byte 42 says .* 4,294,967,295"):
             loaded(folder)
 
-    def test_an_impossible_pixel_says_where(self, folder: Path, recording: Path) -> None:
+    def test_an_impossible_pixel_names_the_place(self, folder: Path, recording: Path) -> None:
         # 2^13 next to 128: addresses have 15 bits.
         for x in (128, 8192):
             recording.write_bytes(aedat([aedat_packet([(0, 0, 0, 1), (x, 3, 0, 2)])]))
@@ -144,7 +140,9 @@ class TestRecordings:
             ("1,0,9\n2,8,20", "overlap"),
         ],
     )
-    def test_a_bad_table_says_where(self, folder: Path, table: Path, row: str, words: str) -> None:
+    def test_an_invalid_table_names_the_line(
+        self, folder: Path, table: Path, row: str, words: str
+    ) -> None:
         table.write_text(f"class,startTime_usec,endTime_usec\n{row}\n")
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
@@ -195,7 +193,7 @@ class TestCutSamples:
         for one, other in zip(loaded(cut).trains.batch(np.arange(4)), whole):
             np.testing.assert_array_equal(one, other)
 
-    def test_one_that_was_cut_short_says_so(self, cut: Path) -> None:
+    def test_a_truncated_sample_is_named(self, cut: Path) -> None:
         path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
         path.write_bytes(path.read_bytes()[:-8])
         with pytest.raises(DataInvalid, match=r"0\.npy cannot be read as npy; is it whole\?"):
@@ -215,7 +213,7 @@ class TestCutSamples:
             ([0, 0, 0, float("inf")], "event 1 has a time that is no time"),
         ],
     )
-    def test_a_bad_event_says_which(self, cut: Path, row: List[float], words: str) -> None:
+    def test_an_invalid_event_is_named(self, cut: Path, row: List[float], words: str) -> None:
         path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
         np.save(str(path), np.array([[0, 0, 0, 0], row], dtype=np.float64))
         with pytest.raises(DataInvalid, match=words):
@@ -250,7 +248,7 @@ class TestCutSamples:
             loaded(cut)
 
 
-def test_a_folder_of_neither_kind_says_what_belongs_there(tmp_path: Path) -> None:
+def test_a_folder_of_neither_kind_lists_the_expected_files(tmp_path: Path) -> None:
     (tmp_path / "dvs_gesture").mkdir()
     with pytest.raises(DataUnavailable, match=r"either the published recordings .* or the cut"):
         loaded(tmp_path)

@@ -19,10 +19,10 @@ STEPS = 40
 def steps_by_channel(values, code, steps=STEPS, step_ms=1.0):  # type: ignore[no-untyped-def] # short
     """The step of each channel's one spike of a single sample; None where it is silent."""
     events = encode(np.array([values], dtype=np.float64), code, steps, step_ms)
-    found = [None] * (len(values) * channels_per_value(code))
+    actual = [None] * (len(values) * channels_per_value(code))
     for step, channel in zip(events.step.tolist(), events.channel.tolist()):
-        found[channel] = step
-    return found
+        actual[channel] = step
+    return actual
 
 
 class TestLogLatency:
@@ -48,7 +48,7 @@ class TestLogLatency:
         binning.add(*events, samples=1)
         assert (binning.counts.kept, binning.counts.outside) == (1, 1)
 
-    def test_drops_a_value_with_charging_hardly_ends(self) -> None:
+    def test_drops_a_value_whose_charging_is_too_slow(self) -> None:
         just_above = np.array([[np.nextafter(0.25, 1.0)]])
         binning = Binning(10_000, 1)
         code = LogLatency(threshold=0.25, tau_eff_ms=1e6)
@@ -58,18 +58,18 @@ class TestLogLatency:
 
 class TestLinearLatency:
     def test_is_early_for_large_values_and_silent_for_nothing(self) -> None:
-        found = steps_by_channel([1.0, 0.75, 0.5, 0.03125, 0.0], LinearLatency(), 32)
-        assert found == [0, 8, 16, 31, None]
+        actual = steps_by_channel([1.0, 0.75, 0.5, 0.03125, 0.0], LinearLatency(), 32)
+        assert actual == [0, 8, 16, 31, None]
 
 
 class TestPopulation:
-    def test_centres_lie_evenly_and_widths_are_sigmas(self) -> None:
+    def test_centres_are_evenly_spaced_and_widths_are_sigmas(self) -> None:
         """Three fields at 0, 0.5 and 1; sigma is one distance, 0.5."""
         code = PopulationCode(fields=3, width=1.0)
-        found = receptive_fields(np.array([[0.5, 1.0]]), code)
+        actual = receptive_fields(np.array([[0.5, 1.0]]), code)
         near, far = np.exp(-0.5), np.exp(-2.0)
-        np.testing.assert_allclose(found[0, 0], [near, 1.0, near], rtol=1e-14)
-        np.testing.assert_allclose(found[0, 1], [far, near, 1.0], rtol=1e-14)
+        np.testing.assert_allclose(actual[0, 0], [near, 1.0, near], rtol=1e-14)
+        np.testing.assert_allclose(actual[0, 1], [far, near, 1.0], rtol=1e-14)
 
     def test_the_nearest_field_spikes_first_and_the_far_one_not_at_all(self) -> None:
         """Activations 1, 0.607, 0.135: at 0, 39.3 and 86.5 % of the 40 steps."""
@@ -95,7 +95,7 @@ class TestRate:
         np.testing.assert_allclose(rates, [0.0, 0.25, 0.5], atol=0.025)
         assert rates[0] == 0.0
 
-    def test_a_sample_has_the_same_spikes_in_any_company(self) -> None:
+    def test_spikes_of_a_sample_do_not_depend_on_other_samples(self) -> None:
         values = np.full((5, 3), 0.5)
         alone = encode(values[2:3], RateCode(), STEPS, 1.0, first=2)
         together = encode(values, RateCode(), STEPS, 1.0)
@@ -107,5 +107,5 @@ class TestRate:
 
 
 @pytest.mark.parametrize("code", [LogLatency(), LinearLatency(), RateCode()])
-def test_darkness_has_no_spikes(code: Encoding) -> None:
+def test_zero_values_have_no_spikes(code: Encoding) -> None:
     assert len(encode(np.zeros((2, 3)), code, STEPS, 1.0).step) == 0

@@ -108,7 +108,7 @@ def test_another_seed_is_another_data_set(data: Any) -> None:
         FrozenNoiseData(samples_per_class=10, classes=3),
     ],
 )
-def test_has_as_many_samples_as_it_says_and_holds_out_a_fifth_of_each_class(data: Any) -> None:
+def test_has_the_specified_samples_and_holds_out_a_fifth_of_each_class(data: Any) -> None:
     dataset = loaded(data)
     assert np.bincount(dataset.labels).tolist() == [10, 10, 10]
     assert np.bincount(dataset.labels[dataset.test]).tolist() == [2, 2, 2]
@@ -121,7 +121,7 @@ class TestRandman:
         points = np.array([[0.25, 0.5], [0.75, 1.0]])
         drawn = stream(Purpose.DATA, 5, 0).random_sample((2, 2, 32, 3))
         for unit in range(2):
-            for point, found in zip(points, randman.manifold(points, data, (5, 0))[:, unit]):
+            for point, actual in zip(points, randman.manifold(points, data, (5, 0))[:, unit]):
                 product = 1.0
                 for dimension in range(2):
                     product *= sum(
@@ -137,7 +137,7 @@ class TestRandman:
                         )
                         for i in range(1, 32)  # the amplitude of i = 0 is 0
                     )
-                assert found == pytest.approx(product, rel=1e-12)
+                assert actual == pytest.approx(product, rel=1e-12)
 
     @pytest.mark.parametrize(("smoothness", "terms"), [(2.0, 32), (1.0, 1000), (0.5, 1000)])
     def test_has_as_many_frequencies_as_count(self, smoothness: float, terms: int) -> None:
@@ -158,7 +158,7 @@ class TestRandman:
 
 class TestYinYang:
     @pytest.mark.parametrize(
-        ("x", "y", "wanted"),
+        ("x", "y", "expected"),
         [
             (0.75, 0.5, yin_yang.DOTS),
             (0.25, 0.59, yin_yang.DOTS),
@@ -170,8 +170,8 @@ class TestYinYang:
             (0.55, 0.52, yin_yang.YANG),
         ],
     )
-    def test_classes_lie_as_in_the_sign(self, x: float, y: float, wanted: int) -> None:
-        assert yin_yang.class_of(x, y) == wanted
+    def test_classes_match_the_yin_yang_symbol(self, x: float, y: float, expected: int) -> None:
+        assert yin_yang.class_of(x, y) == expected
 
     def test_draws_in_the_order_that_defines_it(self) -> None:
         """Compares with all draws of seed 42 up to the third sample, made one by one."""
@@ -197,11 +197,11 @@ class TestYinYang:
         features, _ = yin_yang.points(5, 42)
         spikes = dense(dataset, np.arange(5))
         for sample in range(5):
-            wanted = np.floor(2.0 + 30.0 * features[sample]).astype(int).tolist()
-            found = [int(np.flatnonzero(spikes[:, sample, channel])[0]) for channel in range(5)]
-            assert found == [*wanted, 2]  # the bias last
+            expected = np.floor(2.0 + 30.0 * features[sample]).astype(int).tolist()
+            actual = [int(np.flatnonzero(spikes[:, sample, channel])[0]) for channel in range(5)]
+            assert actual == [*expected, 2]  # the bias last
 
-    def test_tells_the_held_out_sets_apart(self) -> None:
+    def test_held_out_sets_differ(self) -> None:
         test, validation = (
             loaded(YinYangData(judged_on=part))  # type: ignore[arg-type] # both are choices
             for part in ("test", "validation")

@@ -52,7 +52,7 @@ def test_counts_what_did_not_become_a_spike(folder: Path) -> None:
     assert (counts.read, counts.kept, counts.repeated, counts.outside) == (10, 5, 3, 2)
 
 
-def test_reads_in_chunks_and_tells_how_far_it_is(
+def test_reads_in_chunks_and_reports_progress(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = loaded(folder)
@@ -111,7 +111,7 @@ def test_a_bad_sample_is_named(folder: Path, train: Any, label: int, words: str)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_file_that_was_cut_short_says_so(folder: Path, share: float) -> None:
+def test_a_truncated_file_is_named(folder: Path, share: float) -> None:
     path = folder / "shd" / "shd_train.h5"
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -119,7 +119,7 @@ def test_a_file_that_was_cut_short_says_so(folder: Path, share: float) -> None:
         loaded(folder)
 
 
-def test_a_damaged_file_says_so(folder: Path) -> None:
+def test_a_damaged_file_is_named(folder: Path) -> None:
     path = folder / "shd" / "shd_train.h5"
     with h5py.File(str(path), "r") as file:
         header = h5py.h5o.get_info(file["labels"].id).addr
@@ -130,7 +130,7 @@ def test_a_damaged_file_says_so(folder: Path) -> None:
         loaded(folder)
 
 
-def test_a_file_without_its_datasets_says_which(folder: Path) -> None:
+def test_missing_datasets_of_a_file_are_named(folder: Path) -> None:
     with h5py.File(str(folder / "shd" / "shd_train.h5"), "w") as file:
         file["spikes/times"] = np.zeros((2, 3))
         file["labels"] = np.zeros(2, int)

@@ -64,7 +64,7 @@ def test_uses_only_some_samples_where_asked(folder: Path) -> None:
     assert (len(dataset.training), len(dataset.test)) == (6, 6)
 
 
-def test_a_file_that_was_cut_short_says_where(folder: Path) -> None:
+def test_a_truncated_file_names_the_place(folder: Path) -> None:
     path = folder / "n_mnist" / "Test" / "9" / "00001.bin"
     path.write_bytes(path.read_bytes()[:-2])
     with pytest.raises(DataInvalid, match=r"9/00001\.bin is cut short: at byte 10 begins"):
@@ -87,7 +87,7 @@ def test_companion_files_of_macos_are_ignored(folder: Path) -> None:
     assert after.labels.tolist() == before.labels.tolist()
 
 
-def test_an_impossible_pixel_says_where(folder: Path) -> None:
+def test_an_impossible_pixel_names_the_place(folder: Path) -> None:
     path = folder / "n_mnist" / "Train" / "0" / "00000.bin"
     path.write_bytes(bin_event(1, 1, 0, 0) + bin_event(34, 2, 0, 0))
     with pytest.raises(DataInvalid, match=r"the event at byte 5 is at pixel \(34, 2\)"):

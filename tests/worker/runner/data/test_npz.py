@@ -116,7 +116,7 @@ class TestForms:
 
 
 class TestSplit:
-    def test_is_the_file_s_where_it_says_so(self, tmp_path: Path) -> None:
+    def test_is_that_of_the_file_where_given(self, tmp_path: Path) -> None:
         test = np.arange(9) >= 7
         dataset = loaded(tmp_path, spikes=dense_spikes(), labels=LABELS, test=test)
         assert dataset.test.tolist() == [7, 8]
@@ -190,7 +190,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_says_what_is_wrong_with_a_file(tmp_path: Path, name: str) -> None:
+def test_problems_of_a_file_are_named(tmp_path: Path, name: str) -> None:
     changes, words = BAD[name]
     arrays = {"spikes": dense_spikes(), "labels": LABELS, **changes}
     with pytest.raises(DataInvalid, match=words):

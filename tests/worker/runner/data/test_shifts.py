@@ -60,11 +60,11 @@ class TestDigits:
         np.testing.assert_array_equal(data.training[len(plain.training) :], np.arange(100, 260))
         np.testing.assert_array_equal(data.labels[100:180], plain.labels[plain.training])
         np.testing.assert_array_equal(data.labels[180:], plain.labels[plain.training])
-        for found, expected in zip(
+        for actual, expected in zip(
             data.trains.batch(np.arange(100)), plain.trains.batch(np.arange(100))
         ):
             slots = expected.shape[-1]
-            np.testing.assert_array_equal(found[..., :slots], expected)
+            np.testing.assert_array_equal(actual[..., :slots], expected)
         assert data.images is not None
         assert data.images.shape == (260, 8, 8)
         near = np.abs(data.images[100:180] - data.images[plain.training]).mean(axis=(1, 2))

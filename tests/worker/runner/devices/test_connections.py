@@ -54,9 +54,7 @@ def attempt(directory: Path, kind: str, connection: str, **device: Any) -> Finis
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("connection", TRACES)
 class TestEveryConnection:
-    def test_says_what_it_does_in_its_order(
-        self, tmp_path: Path, kind: str, connection: str
-    ) -> None:
+    def test_logs_its_steps_in_order(self, tmp_path: Path, kind: str, connection: str) -> None:
         result = attempt(tmp_path / "work", kind, connection)
         assert result.done["reason"] == "completed", result.done
         assert len(result.trace) == len(TRACES[connection])
@@ -72,10 +70,10 @@ class TestEveryConnection:
         assert ("the Poplar op" in str(parts)) == (kind == "emulator")
         if kind == "emulator":
             compiled = [
-                re.fullmatch(r"compiling program \d: ([\d,]+) of ([\d,]+) steps", said)
-                for said in (part["message"] for part in parts)
+                re.fullmatch(r"compiling program \d: ([\d,]+) of ([\d,]+) steps", messages)
+                for messages in (part["message"] for part in parts)
             ]
-            *_, last = [found for found in compiled if found]
+            *_, last = [info for info in compiled if info]
             assert last[1] == last[2]
             kept = any("storing it" in part["message"] for part in parts)
             assert kept == (connection != "NEVER")  # which throws away what it has compiled
@@ -86,13 +84,13 @@ class TestEveryConnection:
         if executes:
             assert "Test accuracy" in result.done["message"]
             return
-        found = json.loads((result.directory / "executable.json").read_text())
+        info = json.loads((result.directory / "executable.json").read_text())
         assert connection in result.done["message"]
         if connection == "PRE_COMPILE":
-            assert found["execution"] == {"outputs": "zeros", "loss": 0.0}
-            assert found["executables"][0]["key"] in result.done["message"]
+            assert info["execution"] == {"outputs": "zeros", "loss": 0.0}
+            assert info["executables"][0]["key"] in result.done["message"]
         else:
-            assert "compilation only" in found["execution"]["refused"]
+            assert "compilation only" in info["execution"]["refused"]
 
 
 # It is the emulator's; test_ipu.py runs from the one of TensorFlow's side.
@@ -154,33 +152,33 @@ def test_what_poplar_refuses_while_it_compiles_fails_the_job(
 
 
 class TestTheWait:
-    def patience(self) -> WaitPolicy:
+    def wait_policy(self) -> WaitPolicy:
         return WaitPolicy(1.0, 30.0, lambda: None, lambda wait: None)
 
-    def test_says_on_whom_it_waits_and_gives_up_in_time(self, tmp_path: Path) -> None:
-        lease = Pool(tmp_path / "devices", 1).acquire(1, "job_0", self.patience())
+    def test_names_the_holder_and_gives_up_in_time(self, tmp_path: Path) -> None:
+        lease = Pool(tmp_path / "devices", 1).acquire(1, "job_0", self.wait_policy())
         result = attempt(tmp_path / "work", "emulator", "ON_DEMAND", acquire_timeout_seconds=0.2)
         lease.release()
         assert result.done["reason"] == "device_unavailable"
         assert "job_0" in result.done["message"]
-        said = [event["message"] for event in result.events if event["kind"] == "log"]
+        messages = [event["message"] for event in result.events if event["kind"] == "log"]
         assert any(
             line.startswith(
                 "waiting for 1 emulated IPU(s): number 1 in the queue, behind job job_0"
             )
-            for line in said
+            for line in messages
         )
         assert [line.split(" ")[0] for line in result.trace] == ["compiled"]
 
     def test_holds_the_device_until_the_end_and_no_longer(self, tmp_path: Path) -> None:
         pool = Pool(tmp_path / "devices", 1)
-        lease = pool.acquire(1, "job_0", self.patience())
+        lease = pool.acquire(1, "job_0", self.wait_policy())
         release = threading.Timer(0.2, lease.release)
         release.start()
         result = attempt(tmp_path / "work", "emulator", "ON_DEMAND")
         release.join()
         assert result.done["reason"] == "completed"
-        pool.acquire(1, "job_2", self.patience()).release()
+        pool.acquire(1, "job_2", self.wait_policy()).release()
 
     def test_more_ipus_than_there_are_is_a_clear_failure(self, tmp_path: Path) -> None:
         result = attempt(tmp_path / "work", "emulator", "ON_DEMAND", ipus=2)

@@ -20,7 +20,7 @@ TILES = 8
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, FinishedAttempt]]:
     """The same spec on both devices; on the emulator, an epoch is one execution."""
-    found = {}
+    attempts = {}
     keras: Any = getattr(tf.keras, "config", None)  # Keras 3's
     with pytest.MonkeyPatch.context() as patch:
         for module in (cpu, emulator):  # threads are the test process's
@@ -32,9 +32,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Fini
             ("emulator", {"tiles": TILES, "steps_per_execution": 3}),
         ):
             directory = tmp_path_factory.mktemp(kind) / "work"
-            found[kind] = attempt(directory, ipu_spec({"kind": kind, **options}))
-            assert found[kind].done["reason"] == "completed", found[kind].done
-        yield found
+            attempts[kind] = attempt(directory, ipu_spec({"kind": kind, **options}))
+            assert attempts[kind].done["reason"] == "completed", attempts[kind].done
+        yield attempts
         if keras is not None:
             keras.enable_traceback_filtering()
 

@@ -165,21 +165,21 @@ class TestConnections:
         result = attempt(tmp_path / "work", on("ipu", connection_type=connection))
         assert result.done["reason"] == "completed", result.done
         assert [line.split(" ")[0] for line in result.trace] == ours
-        assert list(dict.fromkeys(marks(device.said)))[:2] == theirs
+        assert list(dict.fromkeys(marks(device.log)))[:2] == theirs
         executes = connection in ("ALWAYS", "ON_DEMAND")
         assert (result.directory / "weights.npz").exists() == executes
         assert device.configured is None  # given back
 
     def test_a_run_starts_from_what_was_compiled_ahead(self, device: State, tmp_path: Path) -> None:
         ahead = attempt(tmp_path / "ahead", on("ipu", connection_type="PRE_COMPILE"))
-        found = json.loads((ahead.directory / "executable.json").read_text())["executables"]
-        assert len(found) == 3  # to train, to test, to look
-        device.said.clear()
+        executables = json.loads((ahead.directory / "executable.json").read_text())["executables"]
+        assert len(executables) == 3  # to train, to test, to look
+        device.log.clear()
         result = attempt(tmp_path / "run", on("ipu"))
         assert result.done["reason"] == "completed", result.done
         assert result.trace[0].startswith("loaded from the executable cache")
-        assert all(executable["key"] in result.trace[0] for executable in found)
-        assert marks(device.said) == ["attached to"]
+        assert all(executable["key"] in result.trace[0] for executable in executables)
+        assert marks(device.log) == ["attached to"]
 
     @pytest.mark.parametrize("connection", ["ALWAYS", "ON_DEMAND"])
     def test_no_device_is_a_clear_failure(
@@ -204,7 +204,7 @@ def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "values"),
     [
         ({}, {"auto_select_ipus": 1, "select_ipus": []}),
         ({"device_id": 4}, {"auto_select_ipus": [], "select_ipus": [4]}),
@@ -215,14 +215,14 @@ def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:
     ],
 )
 def test_the_spec_chooses_the_device(
-    device: State, options: Dict[str, Any], found: Dict[str, Any]
+    device: State, options: Dict[str, Any], values: Dict[str, Any]
 ) -> None:
     from tensorflow.python import ipu as module  # type: ignore[attr-defined] # where it was put
 
     settings = spec_from(on("ipu", **options)).device
     assert settings.kind == "ipu"
     config = configuration(module, settings)
-    for path, value in found.items():
+    for path, value in values.items():
         assert functools.reduce(getattr, path.split("."), config) == value, path
 
 

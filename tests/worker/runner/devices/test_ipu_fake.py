@@ -190,10 +190,10 @@ class TestPrograms:
         self, ipu: Any, strategy: Any, wrong: Any, error: Any
     ) -> None:
         def call(x: Any) -> List[Any]:
-            found: List[Any] = ipu.custom_ops.precompiled_user_op(
+            outputs: List[Any] = ipu.custom_ops.precompiled_user_op(
                 [x], str(build().library), **wrong
             )
-            return found
+            return outputs
 
         with pytest.raises(error):
             self.run(strategy, call, tf.constant(1.0))

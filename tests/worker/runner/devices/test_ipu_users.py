@@ -38,11 +38,11 @@ def test_describes_the_users_in_the_drivers_list(
     other = User("1", "77", "ada", "python3")
     view = ipu_users.driver_view()
     assert view == DriverView(2, [other])
-    assert current_users([], view, wanted=1) is None  # one is free: it compiles
-    assert current_users([], view, wanted=2) == "process 77 (python3) of ada uses IPU 1"
+    assert current_users([], view, expected=1) is None  # one is free: it compiles
+    assert current_users([], view, expected=2) == "process 77 (python3) of ada uses IPU 1"
     monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
     job = UsageRecord("job_1", 77, 1, 100.0)
-    assert current_users([job], view, wanted=2) == "job job_1 has used 1 for 3 s"
+    assert current_users([job], view, expected=2) == "job job_1 has used 1 for 3 s"
     devices[:] = [{"id": "0"}]  # a driver that lists no users
     assert ipu_users.driver_view() == DriverView(1, [])
 
@@ -61,11 +61,11 @@ def test_a_wait_is_logged_until_it_ends(
     """The log gets one line for each user, and none after the wait."""
     devices[:] = [TAKEN]
     monkeypatch.setenv("IPULSE_DEVICES", str(tmp_path))
-    said: List[str] = []
+    messages: List[str] = []
     passed_on, free = threading.Event(), threading.Event()
 
     def log(message: str, **_: Any) -> None:
-        said.append(message)
+        messages.append(message)
         (free if passed_on.is_set() else passed_on).set()
 
     def warm_up() -> None:
@@ -78,11 +78,11 @@ def test_a_wait_is_logged_until_it_ends(
     monkeypatch.setattr(made, "_model", SimpleNamespace(warm_up=warm_up), raising=False)
     monkeypatch.setattr(made, "executables", list)
     made.acquire()
-    assert said[:2] == [
+    assert messages[:2] == [
         f"waiting for 1 IPU(s): process 77 (python3) of {name} uses IPU 1"
         for name in ("ada", "grace")
     ]
-    assert [line.split(" ")[0] for line in said[2:]] == ["compiled", "attached"]
+    assert [line.split(" ")[0] for line in messages[2:]] == ["compiled", "attached"]
     (record,) = (tmp_path / "ipu-jobs").iterdir()
     assert "job_mine" in record.read_text()
     made.release()

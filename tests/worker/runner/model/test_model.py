@@ -20,9 +20,9 @@ class TestModel:
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
 
-        judged = model.evaluate(ids, counts, labels)
+        evaluation = model.evaluate(ids, counts, labels)
         sums = model.compute_gradients(ids, counts, labels, step=1).sums
-        np.testing.assert_array_equal(judged.sums, sums)
+        np.testing.assert_array_equal(evaluation.sums, sums)
 
         trace = reference.forward(network_of(spec), model.weights, ids, counts)
         logits = trace.membrane.mean(axis=0)
@@ -36,10 +36,10 @@ class TestModel:
         metrics = MetricAccumulator(["1", "2"], [20, 16], spec.data.steps)
         metrics.add(sums)
         np.testing.assert_allclose(metrics.loss, losses.mean(), rtol=1e-5)
-        np.testing.assert_array_equal(judged.predicted, logits.argmax(axis=1))
+        np.testing.assert_array_equal(evaluation.predicted, logits.argmax(axis=1))
         np.testing.assert_array_equal(sums[4:], [*spikes, *slots, *dropped])
         by_step = [layer.spike_counts[..., 0].sum(axis=1) for layer in trace.layers]
-        np.testing.assert_array_equal(judged.spikes_by_step, by_step)
+        np.testing.assert_array_equal(evaluation.spikes_by_step, by_step)
 
     def test_gradients_are_the_references(self) -> None:
         spec = spec_of()

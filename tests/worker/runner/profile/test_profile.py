@@ -59,7 +59,7 @@ class TestProfile:
         spread = profile["execution"]["runs"][0]["steps"]["seconds"]
         assert 0 < spread["p50"] <= spread["p95"] <= spread["max"] <= spread["total"]
 
-    def test_says_what_each_layer_did(self, profile: Dict[str, Any]) -> None:
+    def test_has_the_activity_of_each_layer(self, profile: Dict[str, Any]) -> None:
         activity = profile["activity"]
         assert activity["samples"] == 40
         for layer, neurons in zip(activity["layers"], (32, 24)):

@@ -131,7 +131,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Dict[str, Report]:
     return reports
 
 
-def test_says_of_an_ipu_what_the_emulator_says(opened: Dict[str, Report]) -> None:
+def test_an_ipu_gives_the_values_of_the_emulator(opened: Dict[str, Report]) -> None:
     opened["profile.pop"] = Report()
     document = read(Path("profile.pop"))
     assert strict_json.loads(strict_json.dumps(document)) == document  # it is plain JSON

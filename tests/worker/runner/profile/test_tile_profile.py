@@ -45,8 +45,8 @@ def test_knows_how_evenly_tiles_work(profile: TileProfile) -> None:
 def test_an_iteration_is_from_the_middle_of_the_most_expensive_loop(profile: TileProfile) -> None:
     forward, backward = profile.runs
     assert [forward.programs, backward.programs] == [FORWARD, [5]]
-    found = profile.one_iteration(forward)
-    assert found == (1 + 2 * (PASSES // 2 - 1), 1 + 2 * (PASSES // 2))
+    actual = profile.one_iteration(forward)
+    assert actual == (1 + 2 * (PASSES // 2 - 1), 1 + 2 * (PASSES // 2))
     assert profile.one_iteration(backward) is None
 
 
@@ -60,7 +60,7 @@ def test_memory_by_tile_and_by_what_it_is_for(profile: TileProfile) -> None:
     assert profile.liveness[0] == ("arrange", 100)
 
 
-def test_a_category_that_nobody_knows_is_among_the_others() -> None:
+def test_an_unknown_category_is_counted_as_other() -> None:
     given = document()
     given["compilation"]["tiles"][0]["memory"]["category"]["copyDescriptor"] = {"total": 7}
     assert TileProfile(given, layers=2).categories["stacks and others"][0] == 1007

@@ -18,8 +18,8 @@ Slice = Dict[str, Any]
 @pytest.fixture(scope="module")
 def events(finished_dir: Path, finished: DrivenRunner) -> List[Slice]:
     document = strict_json.loads(gzip.decompress((finished_dir / "trace.json.gz").read_bytes()))
-    found: List[Slice] = document["traceEvents"]
-    return found
+    slices_and_marks: List[Slice] = document["traceEvents"]
+    return slices_and_marks
 
 
 def slices(events: List[Slice], category: str) -> List[Slice]:
@@ -61,7 +61,7 @@ class TestChromeTrace:
         assert [event["name"] for event in kernels[:2]] == ["forward", "backward"]
         assert len(kernels) == 400
 
-    def test_kernels_lie_in_their_gradient_call(self, events: List[Slice]) -> None:
+    def test_kernels_are_inside_their_gradient_call(self, events: List[Slice]) -> None:
         calls = [event for event in slices(events, "part") if event["name"] == "gradients"]
         for number, kernel in enumerate(slices(events, "kernel")):
             call = calls[number // 2]

@@ -53,7 +53,7 @@ def test_layers_of_steps_count_from_one() -> None:
     assert "arrange" in cells
 
 
-def test_every_caption_says_emulated() -> None:
+def test_every_caption_contains_emulated() -> None:
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", section(document()))
     assert len(captions) == 8
     assert all("emulated" in caption for caption in captions)

@@ -38,7 +38,7 @@ class TestManifest:
         assert manifest["spec_sha256"] == hashlib.sha256(canonical).hexdigest()
         assert manifest["seed"] == 7
 
-    def test_says_what_it_came_from(self, manifest: Dict[str, Any]) -> None:
+    def test_names_the_origin(self, manifest: Dict[str, Any]) -> None:
         assert manifest["started_at"] < manifest["finished_at"]
         assert manifest["kernel"]["threads"] == manifest["host"]["threads"] >= 1
         assert manifest["git"]["commit"] or manifest["git"]["why"]

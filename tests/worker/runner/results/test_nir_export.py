@@ -96,7 +96,7 @@ class TestRoundTrip:
         assert lif.r.tolist() == [10.0] * 24
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), 0.95, rtol=1e-12)
 
-    def test_says_how_time_was_cut(self, finished_dir: Path, finished: DrivenRunner) -> None:
+    def test_stores_the_time_step(self, finished_dir: Path, finished: DrivenRunner) -> None:
         with h5py.File(str(finished_dir / "network.nir"), "r") as file:
             metadata = {name: value[()] for name, value in file["node/metadata"].items()}
         assert metadata["dt"] == 0.001
@@ -139,11 +139,11 @@ class TestVariants:
         inputs = (random.rand(25, 1, 64) < 0.1).astype(np.float32)
         ids, counts = dense_to_sparse(inputs)
         trace = reference.forward(ours, weights, ids, counts)
-        found, membrane = simulate(tmp_path / "network.nir", inputs[:, 0])
+        actual, membrane = simulate(tmp_path / "network.nir", inputs[:, 0])
         for name, layer in zip(["lif_1", "readout"], trace.layers):
             spikes = sparse_to_dense(layer.spike_ids, layer.spike_counts[..., 0], layer.u.shape[2])
             assert spikes.sum() > 3
-            np.testing.assert_array_equal(found[name], spikes[:, 0])
+            np.testing.assert_array_equal(actual[name], spikes[:, 0])
         if not spiking:
             np.testing.assert_allclose(membrane, trace.membrane[:, 0], rtol=1e-9, atol=1e-9)
 
@@ -163,7 +163,7 @@ class TestVariants:
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), [0.5, 0.25])
         assert lif.v_threshold.tolist() == [1.5, 2.0]
 
-    def test_what_nir_has_no_word_for_is_reported(self, tmp_path: Path) -> None:
+    def test_features_without_nir_form_are_reported(self, tmp_path: Path) -> None:
         layers = [{"neurons": 8, "capacity": 3}]
         spec = spec_of(network={"layers": layers, "reset": "none"})
         arrays = {"layer_1": np.ones((64, 8)), "readout": np.ones((8, 10))}

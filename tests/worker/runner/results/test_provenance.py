@@ -26,7 +26,9 @@ class TestGitRevision:
         (tmp_path / "file").write_text("two")
         assert provenance.git_revision(tmp_path)["modified"] is True
 
-    def test_says_why_there_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_names_the_reason_without_a_revision(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         nowhere = provenance.git_revision(tmp_path)
         assert nowhere["commit"] is None
         assert "source checkout" in nowhere["why"]

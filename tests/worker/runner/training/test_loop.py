@@ -214,7 +214,7 @@ class TestRun:
         with pytest.raises(Cancelled):
             run(training_of(spec_of()), cancellation)
 
-    def test_tells_figures_that_add_up(self, cancellation: Cancellation) -> None:
+    def test_reported_metrics_are_consistent(self, cancellation: Cancellation) -> None:
         training = training_of(spec_of())
         with recorded_progress(training) as (progress, lines):
             training.run(progress, cancellation, lambda: None)
@@ -231,7 +231,7 @@ class TestRun:
 
 
 class TestDiverged:
-    def test_says_where_and_the_hint(self, cancellation: Cancellation) -> None:
+    def test_names_the_place_and_a_hint(self, cancellation: Cancellation) -> None:
         # Each step makes the weights 10,000 times as large.
         optimizer = {"kind": "adamw", "learning_rate": 10.0, "weight_decay": 1000.0}
         training = training_of(spec_of(training={"epochs": 9, "optimizer": optimizer}))

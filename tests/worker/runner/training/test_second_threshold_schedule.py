@@ -30,14 +30,14 @@ def saw(
 
 
 class TestGrowth:
-    def test_leaves_room_and_says_so(self) -> None:
+    def test_leaves_room_and_is_logged(self) -> None:
         spec = spec_with({"capacity": {"grow": 3}})
         control = SecondThresholdSchedule(spec)
         assert control.limits(0).capacities == (3,)
         assert saw(control, spec, filled=1000, dropped=0, most=3) == []
-        (said,) = saw(control, spec, filled=1200, dropped=400, most=6)
+        (message,) = saw(control, spec, filled=1200, dropped=400, most=6)
         assert (
-            said
+            message
             == "step 5: layer 1 dropped 400 spikes; its capacity grows from 3 to 12 spikes per step"
         )
         assert control.limits(0).capacities == (12,)  # 4 + 4 sqrt(4)
@@ -66,11 +66,11 @@ class TestSecondThreshold:
         computed = [control.limits(epoch).second_thresholds[0] for epoch in range(6)]
         assert computed == pytest.approx([-1, -0.6, -0.2, 0.2, 0.6, 0.6])
 
-    def test_gives_way_while_nobody_carries_gradient(self) -> None:
+    def test_falls_while_no_neuron_receives_gradients(self) -> None:
         spec = spec_with({"second_threshold": 0.9})
         control = SecondThresholdSchedule(spec)
-        (said,) = saw(control, spec, filled=0, dropped=0, most=0)
-        assert "no neuron of layer 1 is above its second threshold" in said
+        (message,) = saw(control, spec, filled=0, dropped=0, most=0)
+        assert "no neuron of layer 1 is above its second threshold" in message
         assert control.limits(0).second_thresholds == (pytest.approx(0.8),)
         assert saw(control, spec, filled=0, dropped=0, most=0) == []  # one warning per epoch
         assert control.limits(0).second_thresholds == (pytest.approx(0.6),)

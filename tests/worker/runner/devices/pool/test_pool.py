@@ -21,30 +21,30 @@ from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
 SECONDS = 30.0  # until a test that waits for another process is given up
 
-# Says each wait and the lease as JSON; releases when a line comes.
+# Prints each wait and the lease as JSON; releases when a line comes.
 CONTENDER = """
 import json, sys, time
 from pathlib import Path
 from ipulse_worker.runner.devices.pool import WaitPolicy, Pool
 
-def say(*words):
+def emit(*words):
     print(json.dumps(words), flush=True)
 
-directory, ipus, wanted, job, poll = sys.argv[1:]
-patience = WaitPolicy(float(poll), 30.0, lambda: None,
-                    lambda w: say("waits", w.position, w.holder and w.holder.job_id))
-with Pool(Path(directory), int(ipus)).acquire(int(wanted), job, patience) as lease:
-    say("has", *lease.ipus)
+directory, ipus, count, job, poll = sys.argv[1:]
+wait_policy = WaitPolicy(float(poll), 30.0, lambda: None,
+                    lambda w: emit("waits", w.position, w.holder and w.holder.job_id))
+with Pool(Path(directory), int(ipus)).acquire(int(count), job, wait_policy) as lease:
+    emit("has", *lease.ipus)
     sys.stdin.readline()
-say("released", time.monotonic())
+emit("released", time.monotonic())
 """
 
 
 class Contender:
-    """A process that wants IPUs."""
+    """A process that requests IPUs."""
 
-    def __init__(self, directory: Path, ipus: int, wanted: int, job: str, poll: float) -> None:
-        arguments = [str(directory), str(ipus), str(wanted), job, str(poll)]
+    def __init__(self, directory: Path, ipus: int, count: int, job: str, poll: float) -> None:
+        arguments = [str(directory), str(ipus), str(count), job, str(poll)]
         self.process = subprocess.Popen(
             [sys.executable, "-c", CONTENDER, *arguments],
             stdin=subprocess.PIPE,
@@ -53,22 +53,22 @@ class Contender:
             cwd=Path(__file__).parents[5],
         )
 
-    def says(self) -> List[Any]:
+    def next_message(self) -> List[Any]:
         """Return its next message."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, "it ended without a word"
-        said: List[Any] = json.loads(line)
-        return said
+        assert line, "it ended without a message"
+        message: List[Any] = json.loads(line)
+        return message
 
     def has(self) -> List[int]:
-        """The IPUs that it gets at last, whatever it says of its waiting until then.
+        """Return the IPUs that it gets at last, after any reports of waiting.
 
         It may look just when nobody holds one, between a holder's leaving and its own turn.
         """
-        words = self.says()
+        words = self.next_message()
         while words[0] == "waits":
-            words = self.says()
+            words = self.next_message()
         assert words[0] == "has"
         return list(words[1:])
 
@@ -85,8 +85,8 @@ Start = Callable[..., Contender]
 def contend(tmp_path: Path) -> Iterator[Start]:
     started: List[Contender] = []
 
-    def start(job: str, wanted: int = 1, ipus: int = 1, poll: float = 20.0) -> Contender:
-        started.append(Contender(tmp_path, ipus, wanted, job, poll))
+    def start(job: str, count: int = 1, ipus: int = 1, poll: float = 20.0) -> Contender:
+        started.append(Contender(tmp_path, ipus, count, job, poll))
         return started[-1]
 
     yield start
@@ -95,7 +95,7 @@ def contend(tmp_path: Path) -> Iterator[Start]:
         contender.process.communicate()
 
 
-def patience(
+def wait_policy(
     timeout: float = SECONDS,
     check: Callable[[], None] = lambda: None,
     reported: Optional[List[Wait]] = None,
@@ -106,33 +106,31 @@ def patience(
 
 
 class TestOneHolder:
-    def test_who_comes_second_is_reported_on_whom_it_waits_and_is_woken(
-        self, contend: Start
-    ) -> None:
+    def test_the_second_is_given_the_holder_and_woken(self, contend: Start) -> None:
         first = contend("job_1")
-        assert first.says() == ["has", 0]
+        assert first.next_message() == ["has", 0]
         second = contend("job_2")
-        assert second.says() == ["waits", 1, "job_1"]
+        assert second.next_message() == ["waits", 1, "job_1"]
         begun = time.monotonic()
         first.release()
         assert second.has() == [0]
         assert time.monotonic() - begun < 10.0, "it must be woken, and not find out by polling"
 
-    def test_a_killed_holder_has_nothing_any_more(self, contend: Start) -> None:
+    def test_a_killed_holder_releases_its_ipus(self, contend: Start) -> None:
         first = contend("job_1")
-        assert first.says() == ["has", 0]
+        assert first.next_message() == ["has", 0]
         second = contend("job_2")
-        second.says()
+        second.next_message()
         first.process.send_signal(signal.SIGKILL)
         assert second.has() == [0]
 
-    def test_they_take_turns_in_the_order_in_which_they_came(self, contend: Start) -> None:
+    def test_they_are_served_in_order_of_arrival(self, contend: Start) -> None:
         holder = contend("job_0")
-        holder.says()
+        holder.next_message()
         waiting = []
         for place in (1, 2, 3):
             waiting.append(contend(f"job_{place}"))
-            assert waiting[-1].says() == ["waits", place, "job_0"]
+            assert waiting[-1].next_message() == ["waits", place, "job_0"]
         waiting[1].process.send_signal(signal.SIGKILL)  # died waiting: nobody waits for it
         waiting[1].process.wait()
         holder.release()
@@ -142,23 +140,23 @@ class TestOneHolder:
 
     def test_several_ipus_are_taken_together_or_not_at_all(self, contend: Start) -> None:
         one = contend("job_1", ipus=2)
-        assert one.says() == ["has", 0]
-        two = contend("job_2", wanted=2, ipus=2)
-        assert two.says() == ["waits", 1, "job_1"]
+        assert one.next_message() == ["has", 0]
+        two = contend("job_2", count=2, ipus=2)
+        assert two.next_message() == ["waits", 1, "job_1"]
         late = contend("job_3", ipus=2)
         # One is free, but a job that needs both would starve if others went first.
-        assert late.says() == ["waits", 2, "job_1"]
+        assert late.next_message() == ["waits", 2, "job_1"]
         one.release()
         assert two.has() == [0, 1]
 
 
 class TestTheWait:
-    def test_ends_when_the_time_is_over_and_says_who_is_in_the_way(self, tmp_path: Path) -> None:
-        lease = Pool(tmp_path, 1).acquire(1, "job_1", patience())
+    def test_ends_at_the_deadline_and_names_the_holder(self, tmp_path: Path) -> None:
+        lease = Pool(tmp_path, 1).acquire(1, "job_1", wait_policy())
         with pytest.raises(DeviceUnavailable, match=r"0\.05 s.*job_1"):
-            Pool(tmp_path, 1).acquire(1, "job_2", patience(0.05))
+            Pool(tmp_path, 1).acquire(1, "job_2", wait_policy(0.05))
         lease.release()
-        Pool(tmp_path, 1).acquire(1, "job_2", patience()).release()
+        Pool(tmp_path, 1).acquire(1, "job_2", wait_policy()).release()
         assert os.listdir(tmp_path / "queue") == []
 
     def test_ends_when_it_is_called_off(self, tmp_path: Path) -> None:
@@ -168,17 +166,17 @@ class TestTheWait:
             if reported:
                 raise Cancelled
 
-        with Pool(tmp_path, 1).acquire(1, "job_1", patience()), pytest.raises(Cancelled):
-            Pool(tmp_path, 1).acquire(1, "job_2", patience(check=check, reported=reported))
+        with Pool(tmp_path, 1).acquire(1, "job_1", wait_policy()), pytest.raises(Cancelled):
+            Pool(tmp_path, 1).acquire(1, "job_2", wait_policy(check=check, reported=reported))
         assert os.listdir(tmp_path / "queue") == []
 
     def test_more_than_there_are_is_refused_at_once(self, tmp_path: Path) -> None:
         with pytest.raises(DeviceUnavailable, match=r"needs 2 emulated IPUs.*has 1.*--emulated-ip"):
-            Pool(tmp_path, 1).acquire(2, "job_1", patience())
+            Pool(tmp_path, 1).acquire(2, "job_1", wait_policy())
 
-    def test_who_need_not_wait_is_reported_nothing(self, tmp_path: Path) -> None:
+    def test_without_waiting_nothing_is_reported(self, tmp_path: Path) -> None:
         reported: List[Wait] = []
-        lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", patience(reported=reported))
+        lease: Reservation = Pool(tmp_path, 2).acquire(1, "job_1", wait_policy(reported=reported))
         assert (lease.ipus, reported) == ((0,), [])
         lease.release()
         lease.release()
@@ -186,8 +184,8 @@ class TestTheWait:
     def test_a_holder_that_was_killed_is_not_named(self, tmp_path: Path) -> None:
         gone = subprocess.Popen([sys.executable, "-c", ""])
         gone.wait()
-        said: Dict[str, Any] = {"job_id": "job_1", "pid": gone.pid, "since": 1.0}
-        (tmp_path / "ipu-0").write_text(json.dumps(said))
+        message: Dict[str, Any] = {"job_id": "job_1", "pid": gone.pid, "since": 1.0}
+        (tmp_path / "ipu-0").write_text(json.dumps(message))
         assert Pool(tmp_path, 1).holder() is None
 
     def test_without_a_watch_of_the_kernel_it_polls(
@@ -196,7 +194,7 @@ class TestTheWait:
         monkeypatch.setattr(
             CloseWatcher, "__init__", lambda self, _: setattr(self, "_descriptor", -1)
         )
-        lease = Pool(tmp_path, 1).acquire(1, "job_1", patience())
+        lease = Pool(tmp_path, 1).acquire(1, "job_1", wait_policy())
         reported: List[Wait] = []
 
         def release(wait: Wait) -> None:

@@ -28,10 +28,10 @@ def test_a_record_ends_with_its_process(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"0\n"  # its own is none of the others
-        (found,) = ours.others()
-        assert (found.job_id, found.pid, found.ipus) == ("job_other", other.pid, 2)
+        (actual,) = ours.others()
+        assert (actual.job_id, actual.pid, actual.ipus) == ("job_other", other.pid, 2)
         ours.hold("job_ours", 1)
-        assert ours.others() == [found]
+        assert ours.others() == [actual]
         other.send_signal(signal.SIGKILL)
         other.wait()
         assert ours.others() == []

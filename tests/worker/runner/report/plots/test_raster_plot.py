@@ -37,7 +37,7 @@ class TestRasterPlot:
         assert "3 (true)" in wrong
         assert "8 (predicted)" in wrong
 
-    def test_says_what_it_leaves_out_of_a_large_layer(self) -> None:
+    def test_names_the_neurons_left_out_of_a_large_layer(self) -> None:
         step, neuron = np.divmod(np.arange(30 * 2000), 2000)
         spikes = np.stack([step, neuron], axis=1)
         svg = raster_plot(
