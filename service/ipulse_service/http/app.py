@@ -22,7 +22,7 @@ from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import problems, web
 from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
 from ipulse_service.http.metrics import Metrics
-from ipulse_service.http.middleware import RequestMiddleware
+from ipulse_service.http.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.openapi import Application
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import (
@@ -112,6 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
         allowed_hosts=settings.allowed_hosts,
         max_requests=settings.max_requests,
     )
+    app.add_middleware(ProtocolMiddleware)
     app.add_middleware(RequestMiddleware, metrics=state.metrics)
     app.include_router(web.router)
     for module in (

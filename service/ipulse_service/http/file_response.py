@@ -19,7 +19,7 @@ from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import etags
 from ipulse_service.http.problems import RangeNotSatisfiable
 
-_RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE)
+_RANGE = re.compile(r"bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,23 @@ def parse_range(header: str | None, size: int) -> ByteRange | None:
     match = _RANGE.fullmatch(header.strip())
     if match is None or match.group(1) == match.group(2) == "":
         raise RangeNotSatisfiable(size)
-    first, last = match.groups()
-    if first:
-        wanted = ByteRange(int(first), min(size, int(last) + 1) if last else size)
+    first, last = (_position(digits, size) for digits in match.groups())
+    if first is None:
+        wanted = ByteRange(size - (last or 0), size)  # the last bytes of the file
     else:
-        wanted = ByteRange(max(0, size - int(last)), size)  # the last bytes of the file
-    if wanted.start >= wanted.stop or (last and first and int(last) < int(first)):
+        wanted = ByteRange(first, size if last is None else min(size, last + 1))
+    if wanted.start >= wanted.stop:
         raise RangeNotSatisfiable(size)
     return wanted
+
+
+def _position(digits: str, size: int) -> int | None:
+    """Returns a number of bytes, at most the file's size; None where it is absent."""
+    if not digits:
+        return None
+    digits = digits.lstrip("0") or "0"
+    # Python limits the digits that it converts, and a header may have more.
+    return size if len(digits) > len(str(size)) else min(size, int(digits))
 
 
 async def respond(

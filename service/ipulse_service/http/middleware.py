@@ -1,4 +1,4 @@
-"""The outermost middleware: request ids, security headers, request logs and unexpected errors."""
+"""The outermost middleware: what every request and response needs, whatever its route."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import logging
 import re
 import secrets
 import time
+from urllib.parse import unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ipulse_service.http import log_context as log
-from ipulse_service.http import problems
+from ipulse_service.http import methods, problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
 
 # A browser must not interpret responses. The files of the web page set headers of their own.
@@ -23,7 +24,8 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_METHODS = frozenset({*methods.METHODS, "OPTIONS"})
+_ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,46 @@ class RequestMiddleware:
                 "ms": round(seconds * 1000, 2),
             }
             _log.info("request", extra=facts)
+
+
+class ProtocolMiddleware:
+    """Applies the rules of HTTP that uvicorn leaves to applications (RFC 9110 and 9112)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on in its usual form, or refuses it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and (
+            "content-length" in headers or scope["http_version"] == "1.0"
+        ):
+            # A proxy in front may have taken the other length: what follows may be an attack.
+            response = problems.response(scope["path"], problems.AmbiguousLength(()))
+            response.headers["connection"] = "close"
+            await response(scope, receive, send)
+            return
+        if target := _ABSOLUTE.fullmatch(scope["raw_path"]):
+            _use_absolute_form(scope, *target.groups())
+        if scope["method"] != "GET" and "range" in headers:
+            # Ranges are defined for GET only.
+            scope["headers"] = [item for item in scope["headers"] if item[0] != b"range"]
+        if scope["method"] == "HEAD" and not methods.has_route(scope, "HEAD"):
+            await methods.answer_head(self._app, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _use_absolute_form(scope: Scope, authority: bytes, raw_path: bytes) -> None:
+    """Takes host and path from a target that is a whole URL; the Host header does not count."""
+    raw_path = raw_path or b"/"
+    others = [item for item in scope["headers"] if item[0] != b"host"]
+    scope["headers"] = [(b"host", authority), *others]
+    scope["raw_path"] = raw_path
+    scope["path"] = unquote(raw_path.decode("ascii"))
 
 
 def _template(scope: Scope) -> str:

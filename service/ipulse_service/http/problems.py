@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from ipulse_core import errors, strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
-from ipulse_service.http import etags
+from ipulse_service.http import etags, methods
 from ipulse_service.http import log_context as log
 from ipulse_service.jobs.submission import KeyInUse
 
@@ -42,6 +42,12 @@ class WrongMediaType(InvalidInput):
     """The body must be JSON: Content-Type: application/json."""
 
     code = "unsupported_media_type"
+
+
+class AmbiguousLength(InvalidInput):
+    """The length of the body is ambiguous: send either Content-Length or Transfer-Encoding."""
+
+    code = "ambiguous_length"
 
 
 class WrongHost(InvalidInput):
@@ -71,6 +77,7 @@ _STATUS: tuple[tuple[type[IPUlseError], int], ...] = (
     (errors.InvalidJSON, 400),
     (InvalidParameter, 400),
     (WrongHost, 400),
+    (AmbiguousLength, 400),
     (TooLarge, 413),
     (WrongMediaType, 415),
     (RangeNotSatisfiable, 416),
@@ -182,6 +189,10 @@ async def _on_framework_error(request: Request, error: Exception) -> JSONRespons
         return response(path, error.__cause__)
     if isinstance(error.__cause__, ClientDisconnect):
         raise error.__cause__
+    headers = error.headers
+    if error.status_code == http.HTTPStatus.METHOD_NOT_ALLOWED:
+        # The framework's names the methods of one route; a path may have several.
+        headers = {"allow": ", ".join(methods.allowed_methods(request.scope))}
     phrase = http.HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "_").replace("-", "_")
     detail = error.detail
@@ -190,7 +201,7 @@ async def _on_framework_error(request: Request, error: Exception) -> JSONRespons
             f"there is nothing at {path[:100]}: jobs are at /v1/jobs, "
             "and /openapi.json lists all paths"
         )
-    return document(path, error.status_code, code, detail, (), error.headers)
+    return document(path, error.status_code, code, detail, (), headers)
 
 
 async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:

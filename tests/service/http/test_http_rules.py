@@ -1,0 +1,201 @@
+"""Rules of HTTP itself (RFC 9110 and 9112), on every resource that the service has."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from tests.service.agents import Attempt
+from tests.service.running import InProcess
+
+CONTENT = b"0123456789"
+# What differs from one response to the next.
+PASSING = {"date", "x-request-id"}
+FILES = ("/", "/docs", "/redoc", "/report", "/web/page.js", "/openapi.json")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Every resource of the document with the methods that it describes; each exists."""
+
+    attempt: Attempt
+    methods: dict[str, set[str]]
+
+    @property
+    def readable(self) -> list[str]:
+        return [path for path, methods in self.methods.items() if "GET" in methods]
+
+
+@pytest.fixture(scope="module")
+def resources(service: InProcess) -> Resources:
+    service.wait_until_ready()
+    finished = service.attempt(service.submit()["id"])
+    artifact = finished.put("a.bin", "weights", CONTENT).json()["artifact_id"]
+    finished.put("profile.json", "profile", b"{}")
+    finished.complete()
+    attempt = service.attempt(service.submit()["id"])
+    about = {"name": "x", "role": "reader", "seconds": 60}
+    token = service.user.post("/v1/tokens", json=about).json()["about"]["id"]
+    names = {
+        "job_id": finished.claim["job_id"],
+        "attempt_id": attempt.claim["attempt_id"],
+        "artifact_id": artifact,
+        "name": "b.bin",
+        "token_id": token,
+    }
+    methods = {
+        path.format(**names): {method.upper() for method in item}
+        for path, item in service.user.get("/openapi.json").json()["paths"].items()
+    }
+    return Resources(attempt, {**methods, **{path: {"GET"} for path in FILES}})
+
+
+def request(
+    service: InProcess, resources: Resources, method: str, path: str, **headers: str
+) -> httpx.Response:
+    client = service.user
+    if path.startswith("/v1/worker/"):
+        client = service.worker
+        headers["ipulse-fence"] = resources.attempt.fence
+    return client.request(method, path, headers=headers)
+
+
+def raw(service: InProcess, message: str) -> list[tuple[int, dict[str, str], bytes]]:
+    """Sends bytes on one connection; returns status, headers and body of each response."""
+    address = (service.user.base_url.host, service.user.base_url.port or 0)
+    answers = []
+    with closing(socket.create_connection(address, timeout=30)) as connection:
+        connection.sendall(message.encode("latin-1"))
+        file = connection.makefile("rb")
+        while status := file.readline():
+            headers = {}
+            while (line := file.readline().strip()) != b"":
+                name, _, value = line.decode().partition(":")
+                headers[name.lower()] = value.strip()
+            body = file.read(int(headers.get("content-length", 0)))
+            answers.append((int(status.split()[1]), headers, body))
+    return answers
+
+
+def authorised(service: InProcess) -> str:
+    return f"Authorization: {service.user.headers['authorization']}\r\n"
+
+
+def test_a_refused_method_names_all_that_the_resource_has(
+    service: InProcess, resources: Resources
+) -> None:
+    for path, methods in resources.methods.items():
+        answer = request(service, resources, "PROPFIND", path)
+        assert answer.status_code == 405, path
+        allowed = set(answer.headers["allow"].split(", "))
+        assert allowed == (methods | {"HEAD"} if "GET" in methods else methods), path
+
+
+def test_head_is_answered_as_get_without_a_body(service: InProcess, resources: Resources) -> None:
+    assert len(resources.readable) > 15
+    for path in resources.readable:
+        got = request(service, resources, "GET", path)
+        head = request(service, resources, "HEAD", path)
+        assert head.status_code == got.status_code == 200, path
+        assert head.content == b"", path
+        if path == "/metrics":  # it counts these requests
+            continue
+        shown = {name: value for name, value in head.headers.items() if name not in PASSING}
+        expected = {name: value for name, value in got.headers.items() if name not in PASSING}
+        assert shown == expected, path
+
+
+def test_head_of_a_stream_that_goes_on_is_answered_at_once(
+    service: InProcess, resources: Resources
+) -> None:
+    path = f"/v1/jobs/{service.submit()['id']}/events"
+    for url, headers in ((f"{path}/stream", {}), (path, {"accept": "text/event-stream"})):
+        answer = service.user.head(url, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+    assert service.user.head("/healthz").status_code == 200  # on the same connection
+
+
+def test_head_is_refused_where_get_is(service: InProcess, resources: Resources) -> None:
+    assert service.user.head("/v1/jobs/none").status_code == 404
+    answer = service.user.head("/v1/jobs:validate")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    with service.client() as nobody:
+        assert nobody.head("/v1/jobs").status_code == 401
+
+
+def test_ranges_are_for_get_only(service: InProcess, resources: Resources) -> None:
+    [path] = [path for path in resources.readable if path.endswith("/content")]
+    for name in (path, path.partition("/artifacts")[0] + "/profile"):
+        whole = service.user.get(name).headers["content-length"]
+        head = service.user.head(name, headers={"range": "bytes=0-0"})
+        assert head.status_code == 200
+        assert head.headers["content-length"] == whole
+        assert "content-range" not in head.headers
+        assert service.user.get(name, headers={"range": "bytes=0-0"}).status_code == 206
+
+
+def test_a_range_may_end_anywhere_beyond_the_file(service: InProcess, resources: Resources) -> None:
+    [path] = [path for path in resources.readable if path.endswith("/content")]
+    for last in ("99999999999999999999", "9" * 5000, "0" * 30 + "7"):
+        part = service.user.get(path, headers={"range": f"bytes=2-{last}"})
+        assert part.status_code == 206
+        assert part.content == CONTENT[2 : min(10, int(last[-20:]) + 1)]
+    whole = service.user.get(path, headers={"range": "bytes=-" + "9" * 30})
+    assert (whole.status_code, whole.content) == (206, CONTENT)
+    beyond = service.user.get(path, headers={"range": "bytes=99999999999999999999-"})
+    assert beyond.status_code == 416
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/healthz", "/nowhere"])
+def test_a_body_of_two_lengths_is_refused_and_nothing_after_it_is_read(
+    service: InProcess, path: str
+) -> None:
+    smuggled = f"DELETE /v1/jobs/x HTTP/1.1\r\nHost: localhost\r\n{authorised(service)}\r\n"
+    [(status, headers, body)] = raw(
+        service,
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{authorised(service)}"
+        "Content-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+        f"0\r\n\r\n{smuggled}",
+    )
+    assert (status, headers["connection"]) == (400, "close")
+    assert json.loads(body)["code"] == "ambiguous_length"
+
+
+def test_a_body_in_chunks_is_read_without_a_length(service: InProcess) -> None:
+    answer = service.user.post("/v1/jobs:validate", content=iter([b"{", b"}"]))
+    assert answer.status_code == 415  # the body was read: its media type is missing
+    [(status, headers, _)] = raw(
+        service,
+        f"POST /v1/jobs HTTP/1.0\r\nHost: localhost\r\n{authorised(service)}"
+        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    )
+    assert (status, headers["connection"]) == (400, "close")
+
+
+def test_a_target_may_be_a_whole_url(service: InProcess, resources: Resources) -> None:
+    close = "Connection: close\r\n\r\n"
+    for url in (service.url, service.url.replace("http:", "HTTP:")):
+        [(status, _, body)] = raw(
+            service,
+            f"GET {url}/v1/jobs?page_size=1 HTTP/1.1\r\nHost: ignored.example\r\n"
+            f"{authorised(service)}{close}",
+        )
+        assert status == 200
+        assert len(json.loads(body)["jobs"]) == 1
+    [(status, headers, _)] = raw(
+        service, f"HEAD {service.url} HTTP/1.1\r\nHost: localhost\r\n{close}"
+    )
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    # The Host header does not count, so that it cannot hide another name.
+    [(status, _, body)] = raw(
+        service,
+        f"GET http://rebound.example/v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+        f"{authorised(service)}{close}",
+    )
+    assert (status, json.loads(body)["code"]) == (400, "wrong_host")
