@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
 
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.prefer import wait_seconds
 from ipulse_service.http.state import AppState, get_caller, get_state
+
+_INTEGER = re.compile(r"-?[0-9]+")
+_RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
+
+
+def _written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator:
+    """Returns a check of a parameter's text: pydantic's conversion takes many more forms."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and not form.fullmatch(value):
+            raise PydanticCustomError(code, "{detail}", {"detail": detail})
+        return value
+
+    return BeforeValidator(check)
+
+
+# The last metadata of an integer or a time in a query or header; limits come before it.
+DIGITS = _written_as(_INTEGER, "int_parsing", "must be an integer in decimal digits, such as 20")
+RFC3339 = _written_as(
+    _RFC3339, "datetime_parsing", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)"
+)
 
 State = Annotated[AppState, Depends(get_state)]
 CurrentCaller = Annotated[Caller, Depends(get_caller)]

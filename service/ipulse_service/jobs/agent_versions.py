@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Header
+from pydantic import Field
 
 from ipulse_core import messages
 from ipulse_core.errors import Conflict, StaleToken
+from ipulse_service.http.dependencies import DIGITS
 
 
 class WrongProtocol(Conflict):
@@ -16,7 +18,7 @@ class WrongProtocol(Conflict):
     code = "wrong_protocol"
 
 
-Protocol = Annotated[int, Header(alias=messages.PROTOCOL_HEADER, ge=1, le=10**6)]
+Protocol = Annotated[int, Field(ge=1, le=10**6), DIGITS, Header(alias=messages.PROTOCOL_HEADER)]
 
 _UPLOAD_PROTOCOL = 5  # the first protocol that resumes uploads by offset
 

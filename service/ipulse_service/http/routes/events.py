@@ -14,7 +14,7 @@ from ipulse_core.limits import MAX_INTEGER
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
 from ipulse_service.http.auth import Caller
-from ipulse_service.http.dependencies import CurrentCaller, JobId, State
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
 from ipulse_service.http.schemas.events import EventList
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events
@@ -43,8 +43,8 @@ class StreamQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    after: int = Field(
-        default=0, ge=0, le=MAX_INTEGER, description="Return the events after this number."
+    after: Annotated[int, Field(ge=0, le=MAX_INTEGER), DIGITS] = Field(
+        default=0, description="Return the events after this number."
     )
     kind: list[Literal[events.KINDS]] = Field(  # type: ignore[valid-type]
         default=[], max_length=len(events.KINDS), description="Return only these kinds of events."
@@ -54,8 +54,8 @@ class StreamQuery(BaseModel):
 class EventQuery(StreamQuery):
     """Query parameters of a job's events."""
 
-    limit: int = Field(
-        default=0, ge=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
+    limit: Annotated[int, Field(ge=0), DIGITS] = Field(
+        default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
     )
 
 

@@ -14,7 +14,7 @@ from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
 from ipulse_service.http import pagination
-from ipulse_service.http.dependencies import State
+from ipulse_service.http.dependencies import DIGITS, RFC3339, State
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs import JobList, JobSummary
 from ipulse_service.jobs import filters, leases, listing
@@ -33,8 +33,8 @@ class JobQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    page_size: int = Field(
-        default=0, ge=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
+    page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
+        default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
     )
     page_token: str = Field(
         default="", max_length=256, description="The `next_page_token` of the previous page."
@@ -58,10 +58,10 @@ class JobQuery(BaseModel):
         "at that place.",
         examples=[["/training/epochs=30"]],
     )
-    created_after: AwareDatetime | None = Field(
+    created_after: Annotated[AwareDatetime, RFC3339] | None = Field(
         default=None, description="Jobs created at this time or later."
     )
-    created_before: AwareDatetime | None = Field(
+    created_before: Annotated[AwareDatetime, RFC3339] | None = Field(
         default=None, description="Jobs created before this time."
     )
 

@@ -11,7 +11,7 @@ from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
-from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
 from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
@@ -26,22 +26,25 @@ _SPEC_ERRORS = problems.documented(409, 413, 415, 422)
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=SpecRoute)
 
 
+_Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS), DIGITS]
+
+
 class SubmitQuery(BaseModel):
     """Priority and time limits of a job, in seconds on the service's clock."""
 
     model_config = ConfigDict(extra="forbid")
 
-    priority: int = Field(
-        default=0, ge=-100, le=100, description="Jobs with a greater priority start first."
+    priority: Annotated[int, Field(ge=-100, le=100), DIGITS] = Field(
+        default=0, description="Jobs with a greater priority start first."
     )
-    queue_seconds: int | None = Field(
-        default=None, ge=1, le=_MAX_SECONDS, description="Limit of the time until an agent starts."
+    queue_seconds: _Seconds | None = Field(
+        default=None, description="Limit of the time until an agent starts."
     )
-    run_seconds: int | None = Field(
-        default=None, ge=1, le=_MAX_SECONDS, description="Limit of the run time of all attempts."
+    run_seconds: _Seconds | None = Field(
+        default=None, description="Limit of the run time of all attempts."
     )
-    total_seconds: int | None = Field(
-        default=None, ge=1, le=_MAX_SECONDS, description="Limit from submission to end."
+    total_seconds: _Seconds | None = Field(
+        default=None, description="Limit from submission to end."
     )
 
 

@@ -39,7 +39,7 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import AttemptId, Fence, State
+from ipulse_service.http.dependencies import DIGITS, AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.artifacts import StoredFile
 from ipulse_service.http.schemas.worker_requests import MEDIA_TYPE
@@ -86,6 +86,9 @@ class WrongOffset(Conflict):
     code = "wrong_offset"
 
 
+_Bytes = Annotated[int, Field(ge=0, le=_MAX_SIZE), DIGITS]
+
+
 class ArtifactQuery(BaseModel):
     """The description of a file that is uploaded."""
 
@@ -93,15 +96,13 @@ class ArtifactQuery(BaseModel):
 
     role: str = Field(description="What the file is for.")
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    size: int = Field(ge=0, le=_MAX_SIZE, description="Bytes.")
+    size: _Bytes = Field(description="Bytes.")
     media_type: str = "application/octet-stream"
 
 
 FileName = Annotated[str, Path(description="The file's name.")]
 FileQuery = Annotated[ArtifactQuery, Query()]
-UploadOffset = Annotated[
-    int, Header(ge=0, le=_MAX_SIZE, description="Where in the file the body begins, in bytes.")
-]
+UploadOffset = Annotated[_Bytes, Header(description="Where in the file the body begins, in bytes.")]
 
 
 @router.head(
