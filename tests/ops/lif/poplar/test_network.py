@@ -44,7 +44,7 @@ class TestDyadic:
     @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
-        with compiled(problem, split_over(problem, ipus), expected=Wanted(membranes=True)) as op:
+        with compiled(problem, split_over(problem, ipus), wanted=Wanted(membranes=True)) as op:
             assert_bit_equal(op.forward(p.weights, p.ids, p.counts, p.seed), run_reference(problem))
 
     @pytest.mark.parametrize("delay", [0, 1])
@@ -126,7 +126,7 @@ class TestGradients:
     @examples(50)
     @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
     def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
-        with compiled(problem, split_over(problem, ipus), expected=ALL) as op:
+        with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
             _, trace = run_both(op, problem)
             assert_gradients(op, problem, trace)
 

@@ -75,14 +75,14 @@ def assert_gradients(op: PoplarLIF, problem: Problem, trace: Trace) -> None:
     its error is measured by its array's largest entry, or by a tenth of the largest of all arrays.
     """
     p = problem
-    grad_u = p.grad_u if op.expected.membranes else None
+    grad_u = p.grad_u if op.wanted.membranes else None
     loss = (p.grad_membrane, p.grad_spikes, grad_u)
     baseline = reference.backward(p.network, p.weights, p.ids, p.counts, trace, *loss)
     gradients = op.backward(*loss)
     pairs: List[Tuple[Any, Any]] = list(zip(gradients.weights, baseline.weights))
-    if op.expected.input_gradients:
+    if op.wanted.input_gradients:
         pairs.append((gradients.inputs, baseline.inputs))
-    if op.expected.constant_gradients:
+    if op.wanted.constant_gradients:
         for ours, theirs in zip(gradients.constants, baseline.constants):
             pairs += [(getattr(ours, name), by) for name, by in vars(theirs).items()]
     largest = max(np.abs(theirs).max(initial=0) for _, theirs in pairs if theirs is not None)

@@ -38,11 +38,11 @@ def test_describes_the_users_in_the_drivers_list(
     other = User("1", "77", "ada", "python3")
     view = ipu_users.driver_view()
     assert view == DriverView(2, [other])
-    assert current_users([], view, expected=1) is None  # one is free: it compiles
-    assert current_users([], view, expected=2) == "process 77 (python3) of ada uses IPU 1"
+    assert current_users([], view, wanted=1) is None  # one is free: it compiles
+    assert current_users([], view, wanted=2) == "process 77 (python3) of ada uses IPU 1"
     monkeypatch.setattr(ipu_users, "time", SimpleNamespace(time=lambda: 103.0))
     job = UsageRecord("job_1", 77, 1, 100.0)
-    assert current_users([job], view, expected=2) == "job job_1 has used 1 for 3 s"
+    assert current_users([job], view, wanted=2) == "job job_1 has used 1 for 3 s"
     devices[:] = [{"id": "0"}]  # a driver that lists no users
     assert ipu_users.driver_view() == DriverView(1, [])
 
