@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class ClockGapGuard:
-    """Detects gaps between calls on the database's clock.
+    """Detects gaps between calls on the steady clock.
 
-    A stopped process, a suspended machine and a clock that was set all look like a gap.
+    A stopped process and a suspended machine look like a gap; a clock that was set does not.
     """
 
     def __init__(self, longest_seconds: float, grace_seconds: float) -> None:

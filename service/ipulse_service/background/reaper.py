@@ -15,6 +15,8 @@ TICK_SECONDS = 1.0  # the longest time between two scans
 # After this process was suspended, agents have this long to renew their leases. They retry every
 # second, so that a longer grace would only delay the jobs of agents that died.
 GRACE_SECONDS = 2.0
+REMEMBER_MS = 10_000  # how old the stored time may be while something is due soon
+SOON_MS = 60_000
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ class Reaper:
         self._retry_added = threading.Event()
         grace = min(settings.lease_seconds, GRACE_SECONDS)
         self._clock_gap = ClockGapGuard(settings.heartbeat_seconds + TICK_SECONDS, grace)
+        self._remembered = 0
         self._thread = threading.Thread(target=self._run, name="reaper")
         database.listeners.append(self._on_commit)
 
@@ -70,7 +73,8 @@ class Reaper:
             expired = may_expire and bool(leases.expired(transaction))
             is_due = bool(queue_order.due(transaction))
             is_late = bool(queue_order.overdue(transaction))
-        if expired or is_due or is_late:
+            clock_was_set = self._database.clock.is_off
+        if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
                 # This process may have been suspended, or have waited for other writers, since.
                 may_expire = self._clock_gap.may_expire_leases(transaction.now)
@@ -92,4 +96,9 @@ class Reaper:
             if may_expire:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]
+            is_old = transaction.now - self._remembered > REMEMBER_MS
+        if is_old and any(wait < SOON_MS for wait in waits):
+            with self._database.write() as transaction:
+                self._remembered = transaction.now
+                self._database.clock.remember(transaction.connection, transaction.now)
         return min([TICK_SECONDS, *(max(wait, 1) / 1000 for wait in waits)])

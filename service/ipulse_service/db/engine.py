@@ -1,4 +1,4 @@
-"""The database: short transactions, and the clock that all replicas share."""
+"""The database: short transactions, and the time that all replicas share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from sqlalchemy.exc import (
 )
 
 from ipulse_core.errors import Unavailable
+from ipulse_service.db import calendar
 from ipulse_service.db.postgresql import PostgreSQL
 from ipulse_service.db.sqlite import SQLite
+from ipulse_service.db.steady_clock import SteadyClock
 from ipulse_service.db.tables import trials
 from ipulse_service.files.keyed_lock import KeyedLock
 from ipulse_service.jobs.wake_up import WakeUp
@@ -35,17 +37,20 @@ _log = logging.getLogger(__name__)
 class Transaction:
     """A transaction: its connection, its time, and what to announce after the commit."""
 
-    def __init__(self, connection: Connection, backend: Backend, is_writing: bool) -> None:
+    def __init__(
+        self, connection: Connection, backend: Backend, clock: SteadyClock, is_writing: bool
+    ) -> None:
         self.connection = connection
         self.is_writing = is_writing  # then it locks the rows that it reads to change them
         self.topics: set[str] = set()  # job ids and other topics to notify
         self.wake_ups: dict[int, WakeUp] = {}  # promised, by key in the outbox
         self._backend = backend
+        self._clock = clock
 
     @cached_property
     def now(self) -> int:
-        """The time in milliseconds since 1970 on the database's clock, read once."""
-        return int(self.connection.exec_driver_sql(self._backend.clock).scalar_one())
+        """The time in milliseconds since 1970 on the steady clock, read once."""
+        return self._clock.read(self.connection, self.is_writing)
 
     def lock(self, name: str, patiently: bool = False) -> None:
         """Locks a name against other writing transactions until this one ends.
@@ -72,6 +77,7 @@ class Database:
                 "postgresql://USER@HOST/DATABASE"
             )
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
+        self.clock = SteadyClock(self.backend.clock)
         self.key_locks = KeyedLock()  # between threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []
@@ -83,7 +89,7 @@ class Database:
         Raises Unavailable when the database fails.
         """
         with _translate_errors(), self.backend.reading.begin() as connection:
-            yield Transaction(connection, self.backend, is_writing=False)
+            yield Transaction(connection, self.backend, self.clock, is_writing=False)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -92,7 +98,7 @@ class Database:
         It must not be nested. Raises Unavailable when the database fails or stays busy.
         """
         with self.backend.turn(), _translate_errors(), self.backend.writing.begin() as connection:
-            transaction = Transaction(connection, self.backend, is_writing=True)
+            transaction = Transaction(connection, self.backend, self.clock, is_writing=True)
             yield transaction
         self.backend.sync()
         if transaction.topics:
@@ -127,10 +133,10 @@ class Database:
 
 
 def rfc3339(milliseconds: int | None) -> str | None:
-    """Formats a stored time like `2026-01-31T12:00:00.000Z`."""
+    """Formats a stored time like `2026-01-31T12:00:00.000Z`, as the database's clock showed it."""
     if milliseconds is None:
         return None
-    second, rest = divmod(milliseconds, 1000)
+    second, rest = divmod(calendar.shown(milliseconds), 1000)
     return f"{_second(second)}.{rest:03d}Z"
 
 

@@ -37,7 +37,7 @@ class PostgreSQL:
     """The engines on one database: readers see one state, writers lock the rows they read."""
 
     # Not the transaction's start, which may be long before if it waited for a lock.
-    clock = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+    clock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
 
     def __init__(self, url: URL) -> None:
         """Raises MissingDependency without the driver."""

@@ -24,7 +24,7 @@ class SQLite:
     """The engines on one database file."""
 
     # Milliseconds since 1970, the resolution of SQLite's clock.
-    clock = "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+    clock = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
 
     def __init__(self, url: URL) -> None:
         self._path = Path(str(url.database))

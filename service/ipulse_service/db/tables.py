@@ -1,4 +1,4 @@
-"""The tables. Times are milliseconds since 1970 UTC by the database's clock; JSON is text."""
+"""The tables. Times are milliseconds since 1970 UTC by the steady clock; JSON is text."""
 
 from __future__ import annotations
 
@@ -144,6 +144,17 @@ agents = Table(
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
     Column("seen_at", BigInteger, nullable=False),
+)
+
+# Offsets of the database's clock, which may be set; see `steady_clock`.
+clock_eras = Table(
+    "clock_eras",
+    metadata,
+    Column("pk", _Key, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("ahead_ms", BigInteger, nullable=False),  # stored times minus the clock, from then on
+    Column("read_at", BigInteger, nullable=False),  # a time that has passed
+    sqlite_autoincrement=True,
 )
 
 # A row that is written to test whether the database accepts writes.

@@ -1,4 +1,4 @@
-"""Claims, leases and fencing tokens; all times are those of the database's clock."""
+"""Claims, leases and fencing tokens; all times are those of the steady clock."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ipulse_core.states import ACTIVE, JobState
 
 @dataclass(frozen=True)
 class SchedulingOptions:
-    """A priority and three limits in seconds on the database's clock."""
+    """A priority and three limits in seconds on the steady clock."""
 
     priority: int = 0
     queue_seconds: int | None = None  # from the submission until an agent takes the job

@@ -1,4 +1,4 @@
-"""A service that was suspended ends no attempt because of that."""
+"""A service that was suspended, or whose clock was set, ends no attempt because of that."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import update
 
 from ipulse.spec import parse_spec
+from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.states import JobState, Reason
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import leases, queue_order, submission
+from ipulse_service.jobs import attempts, leases, queue_order, store, submission
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -22,16 +24,24 @@ class Clocked:
     """A reaper that scans when a test says so, on a database whose clock the test sets."""
 
     def __init__(self, home: Path) -> None:
-        settings = Settings(home=home)
+        settings = self.settings = Settings(home=home)
         self.database = Database(settings.database_url)
         migrations.upgrade(self.database)
         self.reaper = Reaper(self.database, settings)
         self.lease_seconds = settings.lease_seconds
         self.now = 10**12
+        self.ahead = 0
+        self.database.clock.elapsed_ms = lambda: self.now
 
     def pass_seconds(self, seconds: float) -> None:
+        """Both clocks go on, the database's and this machine's own."""
         self.now += round(seconds * 1000)
-        self.database.backend.clock = f"SELECT {self.now}"
+        self.database.clock.expression = str(self.now + self.ahead)
+
+    def set_clock(self, seconds: float) -> None:
+        """Only the database's clock is wrong by so many seconds from now on."""
+        self.ahead = round(seconds * 1000)
+        self.pass_seconds(0)
 
     def look(self) -> None:
         self.reaper.reap()
@@ -47,6 +57,19 @@ class Clocked:
         this = update(tables.attempts).where(tables.attempts.c.id == claim.attempt.id)
         with self.database.write() as transaction:
             transaction.connection.execute(this.values(lease_expires_at=0))
+
+    def cancel(self, claim: leases.Claim) -> None:
+        with self.database.write() as transaction:
+            attempts.cancel(transaction, store.get(transaction, claim.job.id))
+
+    def lose(self, claim: leases.Claim) -> None:
+        with self.database.write() as transaction:
+            held = leases.hold(transaction, claim.attempt.id, claim.fence)
+            attempts.finish(transaction, held, AttemptOutcome(Reason.RUNNER_LOST), self.settings)
+
+    def state_of(self, claim: leases.Claim) -> JobState:
+        with self.database.read() as transaction:
+            return store.get(transaction, claim.job.id).state
 
     def heartbeat(self, claim: leases.Claim) -> None:
         with self.database.write() as transaction:
@@ -80,22 +103,21 @@ def test_a_lease_that_ran_out_while_it_listened_is_lost(clocked: Clocked) -> Non
 
 
 @pytest.mark.parametrize("where", ["between two looks", "between a look and what it leads to"])
-@pytest.mark.parametrize("seconds", [60.0, -60.0])
 def test_one_that_ran_out_while_it_was_stopped_is_not(
-    clocked: Clocked, monkeypatch: pytest.MonkeyPatch, where: str, seconds: float
+    clocked: Clocked, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     lost, alive = clocked.claim(), clocked.claim()
     clocked.expire(lost)
     with monkeypatch.context() as patched:
         if where == "between two looks":
-            clocked.pass_seconds(seconds)
+            clocked.pass_seconds(60)
         else:
             overdue = queue_order.overdue
 
             def stopped_after(transaction: Transaction) -> list[JobRow]:
                 rows = overdue(transaction)
                 if not transaction.is_writing:
-                    clocked.pass_seconds(seconds)
+                    clocked.pass_seconds(60)
                 return rows
 
             patched.setattr(queue_order, "overdue", stopped_after)
@@ -107,3 +129,39 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
     clocked.look()
     assert not clocked.is_held(lost)
     assert clocked.is_held(alive)
+
+
+STEPS = [5 * 3600.0, -2 * 3600.0, 10 * 365 * 86400.0, -30 * 365 * 86400.0, 3.0, -3.0]  # seconds
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_a_clock_that_is_set_neither_ends_a_living_attempt_nor_hides_a_dead_one(
+    clocked: Clocked, seconds: float
+) -> None:
+    dead, cancelled, alive = clocked.claim(), clocked.claim(), clocked.claim()
+    clocked.cancel(cancelled)
+    clocked.set_clock(seconds)
+    clocked.look()
+    assert all(map(clocked.is_held, (dead, cancelled, alive)))
+    begun = clocked.now
+    while clocked.is_held(dead) or clocked.is_held(cancelled):
+        assert (clocked.now - begun) / 1000 <= clocked.lease_seconds
+        clocked.pass_seconds(1)
+        clocked.heartbeat(alive)
+        clocked.look()
+    assert (clocked.now - begun) / 1000 >= clocked.lease_seconds - 1
+    assert clocked.is_held(alive)
+    assert clocked.state_of(dead) in (JobState.RETRY_WAIT, JobState.QUEUED)
+    assert clocked.state_of(cancelled) is JobState.CANCELLED
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_a_job_waits_for_its_retry_as_long_as_planned(clocked: Clocked, seconds: float) -> None:
+    claim = clocked.claim()
+    clocked.lose(claim)
+    clocked.set_clock(seconds)
+    clocked.look()
+    assert clocked.state_of(claim) is JobState.RETRY_WAIT
+    clocked.pass_seconds(1.5)
+    clocked.look()
+    assert clocked.state_of(claim) is JobState.QUEUED

@@ -13,6 +13,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
+from ipulse_service.db import calendar
 from ipulse_service.http import pagination
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State
 from ipulse_service.http.problems import InvalidParameter
@@ -128,4 +129,4 @@ def _may_occur(value: filters.Scalar) -> bool:
 
 
 def _milliseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else round(moment.timestamp() * 1000)
+    return None if moment is None else calendar.stored(round(moment.timestamp() * 1000))
