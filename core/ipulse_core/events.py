@@ -22,6 +22,8 @@ MAX_LINE = 16_384  # characters of a log event
 Level = Literal["debug", "info", "warning", "error"]
 Stream = Literal["runner", "stdout", "stderr", "agent", "service"]
 PhaseName = Literal["prepare", "compile", "acquire", "run", "report"]
+Scope = Literal["step", "epoch"]  # what a metric describes: one batch, or a whole epoch
+HeldOut = Literal["test", "validation"]  # the samples that are not trained on
 # The purpose of an artifact, for programs; its name is for people.
 Role = Literal[
     "metrics",
@@ -94,11 +96,11 @@ class ProgressEvent(WireObject):
     fraction: float = described("Fraction of the phase that is done.", ge=0.0, le=1.0)
     message: str = text("What was done or begins.", max_length=1024)
     steps_done: Optional[int] = integer(
-        "Completed steps of a build, such as compiled files.", default=None, ge=0
+        "Completed steps, such as the compiled files of a build.", default=None, ge=0
     )
-    steps_total: Optional[int] = integer("Steps of the build in all.", default=None, ge=1)
+    steps_total: Optional[int] = integer("Steps in all.", default=None, ge=1)
     remaining_seconds: Optional[float] = described(
-        "Expected time to the end of the build.", default=None, ge=0.0
+        "Expected time to the end of these steps.", default=None, ge=0.0
     )
     waiting: Optional[bool] = described(
         "Whether another process makes the build and this one waits for it.", default=None
@@ -108,7 +110,11 @@ class ProgressEvent(WireObject):
 
 @dataclass(frozen=True)
 class MetricEvent(WireObject):
-    """Metrics of the training after a step."""
+    """Metrics of a training step, or of an epoch at its end.
+
+    Names that begin with `test_` are about the samples of `held_out`; all other losses, accuracies
+    and rates are about training samples.
+    """
 
     epoch: int = integer("Epochs begun, from 1.", ge=0)
     epochs: int = integer("Epochs in all.", ge=1)
@@ -121,6 +127,16 @@ class MetricEvent(WireObject):
     )
     eta_seconds: Optional[float] = described(
         "Estimated time to the end of training.", default=None, ge=0.0
+    )
+    scope: Scope = described(
+        "step: the values describe the batch of this step. epoch: the epoch has ended; training "
+        "metrics are means over its batches, test metrics are measured after it.",
+        default="step",
+    )
+    held_out: HeldOut = described(
+        "Which samples the metrics test_... describe: the test set, or the validation set where "
+        "the spec has judged_on: validation.",
+        default="test",
     )
     kind: Literal["metric"] = "metric"
 
@@ -210,6 +226,7 @@ __all__ = [
     "CheckpointEvent",
     "DoneEvent",
     "Event",
+    "HeldOut",
     "Level",
     "LogEvent",
     "MetricEvent",
@@ -219,6 +236,7 @@ __all__ = [
     "ReadyEvent",
     "Reason",
     "Role",
+    "Scope",
     "Stream",
     "WireObject",
     "described",

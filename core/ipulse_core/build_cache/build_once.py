@@ -95,7 +95,9 @@ def build_once(
 
     def report_wait(note: str) -> None:
         progress = BuildProgress.from_json(note)
-        if progress is not None:
+        if progress is None:
+            report(BuildProgress.of_unknown_process(what))
+        else:
             report(progress.as_seen_by_another())
 
     with locked(lock_of(directory), report_wait) as write_note:

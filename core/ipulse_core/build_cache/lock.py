@@ -25,7 +25,8 @@ def locked(
     """Hold the lock against other processes.
 
     Yields a function that writes a note into the lock file, for processes that wait.
-    on_wait: called with the holder's note while this process waits, each time that it changes.
+    on_wait: called with the holder's note, which may be empty, when this process begins to wait
+    and each time that the note changes.
     """
     while True:
         with path.open("a+") as file:
@@ -53,7 +54,7 @@ def _acquire(file: IO[str], on_wait: Callable[[str], None]) -> None:
         except BlockingIOError:
             file.seek(0)
             note = file.read()
-            if note and note != seen:
+            if note != seen and (note or seen is None):  # a note is empty while it is written
                 on_wait(note)
                 seen = note
             time.sleep(POLL_SECONDS)

@@ -30,10 +30,20 @@ class BuildProgress:
         """Expected seconds until the build is complete."""
         return None if self.expected is None else max(0.0, self.expected - self.elapsed)
 
+    @property
+    def activity(self) -> str:
+        """What is done now, for people, without the numbers of the other fields."""
+        if self.waiting:
+            holder = f"process {self.process}" if self.process else "another process"
+            return f"waiting for {holder}, which builds {self.what}"
+        if self.done >= self.total:
+            return f"built {self.what} in {self.elapsed:.1f} s"
+        return f"building {self.what} (once; the result is cached)"
+
     def __str__(self) -> str:
         """A line for people, without a line end."""
-        if self.done >= self.total and not self.waiting:
-            return f"built {self.what} in {self.elapsed:.1f} s"
+        if not self.is_known or (self.done >= self.total and not self.waiting):
+            return self.activity
         line = f"building {self.what}: step {self.done} of {self.total}"
         if self.done:
             line += f" done after {self.elapsed:.0f} s"
@@ -42,6 +52,16 @@ class BuildProgress:
         if self.waiting:
             return f"waiting for process {self.process}: {line}"
         return line if self.done else f"{line} (once; the result is cached)"
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether this process knows the steps; a process that waits may not."""
+        return bool(self.process)
+
+    @classmethod
+    def of_unknown_process(cls, what: str) -> BuildProgress:
+        """Return the progress of a build of which only the lock is seen."""
+        return cls(what, 0, 1, 0.0, None, process=0, waiting=True)
 
     def as_seen_by_another(self) -> BuildProgress:
         """Return the same progress for a process that waits for the build."""

@@ -20,6 +20,7 @@ from ipulse_core.events import (
     LogEvent,
     MetricEvent,
     PhaseEvent,
+    ProgressEvent,
 )
 from ipulse_core.states import (
     INFRASTRUCTURE,
@@ -34,6 +35,7 @@ from ipulse_core.states import (
 from .fake_jobs import Artifact, Attempt, Job, Refusal
 
 DEADLINE = 60.0  # seconds until a test that waits for an event is given up
+FOR_THE_SERVICE = (PhaseEvent, ProgressEvent, MetricEvent, LogEvent, CheckpointEvent)
 EVENT: Any = Annotated[Event | LogLines, ByKind()]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -105,7 +107,7 @@ class FakeRules:
         except InvalidInput as error:
             raise Refusal(422, "invalid_input", str(error)) from error
         for event in list(_one_by_one(events))[expected - body["first"] :]:
-            if not isinstance(event, (PhaseEvent, MetricEvent, LogEvent, CheckpointEvent)):
+            if not isinstance(event, FOR_THE_SERVICE):
                 raise Refusal(422, "invalid_input", f"{event.kind} is not for the service")
             if isinstance(event, PhaseEvent) and job.state is not JobState.CANCELLING:
                 state = STATE_OF_PHASE[Phase(event.phase)]

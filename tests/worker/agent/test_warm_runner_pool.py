@@ -143,6 +143,34 @@ class TestAttempts:
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
+    def test_the_start_of_a_cold_runner_is_told_step_by_step(
+        self, service: FakeService, settings: AgentSettings
+    ) -> None:
+        job_id = service.submit("completes")
+        with agent_with(settings) as agent:
+            agent.run_job(job_id)
+        events = service.job(job_id).last.events
+        first, *steps = [event["message"] for event in events if event["kind"] == "progress"]
+        assert "start" in first
+        assert steps == ["importing", "loading"]
+        kinds = [event["kind"] for event in events]
+        assert kinds.index("progress") < kinds.index("phase")
+
+    def test_the_start_of_a_warm_runner_that_is_over_is_not_told(
+        self, service: FakeService, settings: AgentSettings
+    ) -> None:
+        warm = WarmRunnerPool(lambda: RunnerProcess(settings), is_enabled=True)
+        warm.prepare()
+        runner = warm.take()
+        assert runner is not None
+        assert runner.ready.wait(DEADLINE)
+        heard: list[str] = []
+        runner.listen(lambda message: heard.append(getattr(message, "kind", "")))
+        assert "ready" in heard
+        assert "progress" not in heard
+        runner.kill()
+        assert runner.ended.wait(DEADLINE)
+
     def test_a_job_with_device_options_gets_a_new_process_with_them(
         self, offspring: Offspring, service: FakeService, settings: AgentSettings
     ) -> None:

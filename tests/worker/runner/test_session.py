@@ -62,12 +62,50 @@ class TestACompleteAttempt:
     def test_sends_only_events_of_the_protocol(self, finished: DrivenRunner) -> None:
         for event in finished.events:
             check_event(event)
-        assert finished.events[0]["kind"] == "ready"
+        first = next(event for event in finished.events if event["kind"] != "progress")
+        assert first["kind"] == "ready"
+
+    def test_reports_the_steps_of_its_start(self, finished: DrivenRunner) -> None:
+        before = [event["kind"] for event in finished.events].index("ready")
+        start = finished.events[:before]
+        assert [event["steps_done"] for event in start] == list(range(len(start)))
+        assert {event["steps_total"] for event in start} == {len(start)}
+        assert "TensorFlow" in start[0]["message"]
+
+    def test_says_what_it_does_in_every_phase(self, finished: DrivenRunner) -> None:
+        """Fractions grow, and every phase that can take long begins with a sentence."""
+        phase, said, fraction = "prepare", set(), -1.0
+        for event in finished.kinds("phase", "progress"):
+            if event["kind"] == "phase":
+                fraction = fraction if event["phase"] == phase else -1.0
+                phase = event["phase"]
+                continue
+            assert event["phase"] == phase
+            assert event["fraction"] >= fraction, event
+            assert event["message"]
+            fraction = event["fraction"]
+            said.add(phase)
+        assert {"prepare", "compile", "run", "report"} <= said
+
+    def test_metrics_say_their_scope(self, finished: DrivenRunner, finished_dir: Path) -> None:
+        """The series of a scope are those of metrics.jsonl, to the last digit."""
+        lines = (finished_dir / "metrics.jsonl").read_text().splitlines()
+        records = {(line["scope"], line["step"]): line for line in map(json.loads, lines)}
+        scopes = set()
+        for event in finished.kinds("metric"):
+            record = records[event["scope"], event["step"]]
+            values = {k: v for k, v in event["values"].items() if k != "samples_per_second"}
+            assert values == {k: record[k] for k in values}
+            assert event["epoch"] == record["epoch"]
+            assert ("test_accuracy" in values) is (event["scope"] == "epoch")
+            assert event["held_out"] == "test"
+            scopes.add(event["scope"])
+        assert scopes == {"step", "epoch"}
 
     def test_reports_the_first_step_and_every_epoch(self, finished: DrivenRunner) -> None:
         metrics = finished.kinds("metric")
         assert metrics[0]["step"] == 1
-        by_epoch = {event["epoch"]: event for event in metrics if "test_loss" in event["values"]}
+        by_epoch = {event["epoch"]: event for event in metrics if event["scope"] == "epoch"}
         assert sorted(by_epoch) == list(range(1, 41))
         names = {"loss", "accuracy", "test_loss", "test_accuracy", "samples_per_second"}
         layer = {"firing_rate", "gradient_set", "overflow", "second_threshold"}
@@ -78,7 +116,7 @@ class TestACompleteAttempt:
         assert by_epoch[1]["eta_seconds"] > by_epoch[39]["eta_seconds"] > 0
 
     def test_does_not_flood_the_agent_within_an_epoch(self, finished: DrivenRunner) -> None:
-        within = [e for e in finished.kinds("metric") if "test_loss" not in e["values"]]
+        within = [e for e in finished.kinds("metric") if e["scope"] == "step"]
         seconds = finished.events[-1]["summary"]["run_seconds"]
         assert len(within) <= 1 + seconds / 0.2
 
@@ -106,6 +144,19 @@ class TestACompleteAttempt:
         ]
 
 
+class TestTheStart:
+    def test_of_a_later_runner_has_an_expected_time(
+        self, start_runner: Start, tmp_path: Path
+    ) -> None:
+        def remaining() -> Any:
+            runner = start_runner({"IPULSE_CACHE": str(tmp_path)})
+            runner.until_kind("ready")
+            return runner.events[0].get("remaining_seconds")
+
+        assert remaining() is None
+        assert remaining() > 0
+
+
 class TestWarmingUp:
     def test_loads_the_kernels_that_were_built(self, start_runner: Start) -> None:
         library = native.build_tensorflow_op()
@@ -127,14 +178,14 @@ class TestWithoutAnAssignment:
         assert runner.process.stdin is not None
         runner.process.stdin.close()
         assert runner.finish() == 0
-        assert [event["kind"] for event in runner.events] == ["ready"]
+        assert {event["kind"] for event in runner.events} == {"progress", "ready"}
 
     def test_ends_quietly_when_stopped(self, start_runner: Start) -> None:
         runner = start_runner()
         runner.until_kind("ready")
         runner.process.send_signal(signal.SIGTERM)
         assert runner.finish() == 0
-        assert [event["kind"] for event in runner.events] == ["ready"]
+        assert {event["kind"] for event in runner.events} == {"progress", "ready"}
 
 
 class TestABadAssignment:

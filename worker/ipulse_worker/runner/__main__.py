@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import importlib
 import os
 import sys
 from typing import List, NoReturn, Optional
@@ -29,13 +30,20 @@ def main(arguments: Optional[List[str]] = None) -> int:
     from ipulse_worker.runner.cancellation import Cancellation
     from ipulse_worker.runner.clock import Clock
     from ipulse_worker.runner.event_writer import EventWriter
+    from ipulse_worker.runner.phase_progress import StartProgress
 
     startup = Clock()
     cancellation = Cancellation()
+    events = EventWriter(descriptor)
+    progress = StartProgress(events, startup)
+    progress.begin_next()
+    importlib.import_module("tensorflow")
+    progress.begin_next()
 
     from ipulse_worker.runner.session import serve
 
-    serve(sys.stdin.buffer, EventWriter(descriptor), cancellation, startup)
+    progress.begin_next()
+    serve(sys.stdin.buffer, events, cancellation, startup, on_ready=progress.end)
     return 0
 
 

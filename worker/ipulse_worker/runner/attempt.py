@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator
 
 import numpy as np
 
-from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent, ProgressEvent
+from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase
 from ipulse_worker.runner.cancellation import Cancellation
@@ -26,6 +24,7 @@ from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.event_writer import EventWriter, Throttle
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
@@ -39,7 +38,7 @@ from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
-from ipulse_worker.runner.training_progress import TrainingProgress
+from ipulse_worker.runner.training_progress import TrainingProgress, held_out_samples
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:
@@ -88,6 +87,7 @@ class AttemptProcess:
         self.device = device_of(self.spec, events.log, cancellation.check)
         self.device.job_id = assignment.job_id
         self.device.directory = self.work_dir.path
+        self.progress = self.device.on_progress = PhaseProgress(events)
         self.message = ""  # the outcome in a sentence
 
     def run(self) -> Dict[str, float]:
@@ -111,11 +111,13 @@ class AttemptProcess:
     def _phase(self, phase: Phase) -> Iterator[None]:
         self.cancellation.check()
         self.events.write(PhaseEvent(phase=phase.value))
+        self.progress.phase = phase
         with self.timeline.span("phase", phase.value):
             yield
 
     def _prepare(self) -> None:
         """Load the data; missing dependencies are detected here, before hours of training."""
+        self.progress(START_FRACTION, f"reading the data set {self.spec.data.kind}")
         require_nir()
         self.device.configure()
         dataset = load(
@@ -134,15 +136,15 @@ class AttemptProcess:
         def report(done: int, samples: int) -> None:
             self.cancellation.check()
             if throttle.allows():
-                message = f"{done:,} of {samples:,} samples loaded"
-                self.events.write(ProgressEvent(Phase.PREPARE.value, done / samples, message))
+                fraction = START_FRACTION + (1.0 - START_FRACTION) * done / samples
+                self.progress(fraction, "loading samples", steps=(done, samples))
 
         return report
 
     def _compile(self) -> None:
         dataset = self._dataset
         start = self.timeline.clock.now()
-        self.device.on_progress = self._report_compile_progress
+        self.progress(0.0, "looking for compiled programs in the cache")
         training = Training(
             spec=self.spec,
             model=self.device.compile(dataset.trains.slots),
@@ -168,26 +170,11 @@ class AttemptProcess:
             self.events.log(f"{OTHER_PLATFORM}: {other}", level="warning")
         for warning in warnings_of(self.spec):
             self.events.log(warning, level="warning")
+        self.progress(self.device.compiled_fraction, "tracing TensorFlow's graph of the training")
         training.model.trace()
-        # A growing capacity compiles again during training, outside the compile phase.
-        self.device.on_progress = ignore_progress
         self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(self._how_compiled())
         self._training = training
-
-    def _report_compile_progress(
-        self, fraction: float, message: str, build: Optional[BuildProgress] = None
-    ) -> None:
-        event = ProgressEvent(Phase.COMPILE.value, fraction, message)
-        if build is not None:
-            event = replace(
-                event,
-                steps_done=build.done,
-                steps_total=build.total,
-                remaining_seconds=build.remaining,
-                waiting=build.waiting,
-            )
-        self.events.write(event)
 
     def _how_compiled(self) -> str:
         """Return the log line that says whether programs were compiled, stored or loaded."""
@@ -204,8 +191,15 @@ class AttemptProcess:
 
     def _run(self) -> None:
         training = self._training
+        self.progress(training.step / training.schedule.steps, "training the first batch")
+        # A growing capacity compiles again during training, outside the compile phase.
+        self.device.on_progress = ignore_progress
         progress = TrainingProgress(
-            self.events, training.schedule, self.timeline.clock, training.step
+            self.events,
+            training.schedule,
+            self.timeline.clock,
+            training.step,
+            held_out_samples(self.spec),
         )
         training.run(progress, self.cancellation, lambda: self._save(training))
 
@@ -247,7 +241,9 @@ class AttemptProcess:
         training = self._training
         start = self.timeline.clock.now()
         run_metadata = self._run_metadata()
+        self.progress(0.0, f"evaluating the {held_out_samples(self.spec)} samples")
         evaluation = evaluate(training.model, training.dataset, self.spec)
+        self.progress(0.3, "measuring the profile")
         results = Results(
             spec=self.spec,
             spec_sha256=self.spec_sha256,
@@ -269,12 +265,14 @@ class AttemptProcess:
             poplar_profile=self.device.poplar_profile(),
         )
         self._final = final_metrics(results)
+        self.progress(0.6, "writing the results and the report")
         artifacts = Artifacts(self.work_dir, self.events)
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
         artifacts.write_manifest(self.spec, run_metadata, self._final)
         accuracy = self._final["test_accuracy"]
-        self.message = f"Test accuracy {100 * accuracy:.2f} %."
+        split = held_out_samples(self.spec).capitalize()
+        self.message = f"{split} accuracy {100 * accuracy:.1f} % (epoch {training.kept_epoch:,})."
 
     def _run_metadata(self) -> RunMetadata:
         device = self.device.description()

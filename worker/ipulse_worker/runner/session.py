@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from contextlib import suppress
-from typing import BinaryIO
+from typing import BinaryIO, Callable
 
 import tensorflow as tf
 
@@ -40,6 +40,7 @@ def serve(
     events: EventWriter,
     cancellation: Cancellation,
     startup: Clock,
+    on_ready: Callable[[], None],
 ) -> None:
     """Report ready, wait for an assignment and run it; return at the end of the input.
 
@@ -48,8 +49,10 @@ def serve(
         events: output.
         cancellation: of the process.
         startup: a clock that was started with the process.
+        on_ready: called when the runner is about to report ready.
     """
     warm_up()
+    on_ready()
     ready = ReadyEvent(
         python=platform.python_version(),
         tensorflow=tf.__version__,

@@ -86,7 +86,7 @@ def _emulated(ipus: int, tiles: int) -> Tuple[PrecompiledUserOp, BuiltOp]:
         from poplar_emulator.user_op import emulated_ipus
     except ImportError as error:
         raise MissingEmulator(
-            "backend='emulator' needs the package poplar-emulator: "
-            "pip install 'ipulse-ops[emulator]'"
+            "backend='emulator' needs the package poplar-emulator: run `pip install ./core "
+            "./emulator './ops[emulator]'` in a checkout of the IPUlse repository"
         ) from error
     return emulated_ipus(ipus, tiles).precompiled_user_op, build()

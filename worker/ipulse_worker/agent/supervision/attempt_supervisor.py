@@ -14,9 +14,9 @@ from typing import Literal
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
-from ipulse_core.events import PROTOCOL, Assignment, Event, LogEvent
+from ipulse_core.events import PROTOCOL, Assignment, Event, LogEvent, ProgressEvent
 from ipulse_core.messages import EVENTS_PER_COMMIT
-from ipulse_core.states import Reason
+from ipulse_core.states import Phase, Reason
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -138,6 +138,8 @@ class AttemptSupervisor:
         stored = self._claim.checkpoint
         if stored is None:
             return None
+        downloading = f"downloading the checkpoint {stored.name}"
+        reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             path = fetch_checkpoint(self._api, self._claim, stored, directory)
         except StaleToken:

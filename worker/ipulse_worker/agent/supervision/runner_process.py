@@ -15,7 +15,7 @@ from ipulse.events import parse_event
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput
-from ipulse_core.events import Assignment, LogEvent, ReadyEvent
+from ipulse_core.events import Assignment, LogEvent, ProgressEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogLimits
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
@@ -211,7 +211,7 @@ class RunnerProcess:
             facts = {name: fact for name, fact in vars(event).items() if name != "kind"}
             _log.info("runner_ready", extra={"pid": self.pid, **facts})
             self.ready.set()
-        elif not self._is_assigned and not isinstance(event, LogEvent):
+        elif not self._is_assigned and not isinstance(event, (LogEvent, ProgressEvent)):
             return Violation(f"The runner sent a {event.kind} event before its assignment.")
         return event
 
@@ -221,7 +221,13 @@ class RunnerProcess:
                 if self._listener:
                     self._listener(admitted)
                 else:
-                    self._undelivered.append(admitted)
+                    self._keep(admitted)
+
+    def _keep(self, message: RunnerMessage) -> None:
+        """Keep a message for the listener; of the runner's start, only where it is now."""
+        if isinstance(message, (ProgressEvent, ReadyEvent)):
+            self._undelivered = [m for m in self._undelivered if not isinstance(m, ProgressEvent)]
+        self._undelivered.append(message)
 
     def _within_limits(self, message: RunnerMessage) -> Iterator[RunnerMessage]:
         if isinstance(message, LogEvent):

@@ -86,6 +86,8 @@ class RunnerSupervisor:
                 "warm_runner_died", extra={**self._facts, "exit_code": runner_exit.exit_code}
             )
             self._detail = ""
+        starting = "starting the runner's process"
+        self._reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, starting))
         try:
             runner = self._warm.start_new(environment)
         except OSError as error:

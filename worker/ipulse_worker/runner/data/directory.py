@@ -71,8 +71,9 @@ class DataDirectory:
     def _inside(self, names: Tuple[str, ...], hint: str) -> Path:
         if self.path is None:
             raise DataUnavailable(
-                f"this worker has no data directory for {'/'.join(names)}: set one with `ipulse up "
-                f"--data DIR`, or with {VARIABLE} for an agent; {hint}"
+                f"this worker has no data directory for {'/'.join(names)}: set one with the option "
+                f"--data DIR of `ipulse up` or `ipulse demo`, or with {VARIABLE} for an agent; "
+                f"{hint}"
             )
         path = self.path.joinpath(*map(_plain, names))
         root, real = os.path.realpath(str(self.path)), os.path.realpath(str(path))

@@ -34,7 +34,9 @@ class CPU(Device):
     def compile(self, slots: int) -> Model:
         """Build the kernels and the op, unless they are cached, and the model."""
         native.build_kernels(self._build_progress(0.0, 0.6))
-        self._library = native.build_tensorflow_op(self._build_progress(0.6, 1.0))
+        self._library = native.build_tensorflow_op(
+            self._build_progress(0.6, self.compiled_fraction)
+        )
         return Model(self.spec, slots, self._threads)
 
     def acquire(self) -> None:

@@ -27,15 +27,24 @@ class Log(Protocol):
 
 
 class OnProgress(Protocol):
-    """A function that receives the completed fraction of the compile phase and a message."""
+    """A function that receives the completed fraction of the phase and what is done now."""
 
     def __call__(
-        self, fraction: float, message: str, build: Optional[BuildProgress] = None
+        self,
+        fraction: float,
+        message: str,
+        build: Optional[BuildProgress] = None,
+        steps: Optional[Tuple[int, int]] = None,
     ) -> None:
-        """Report progress."""
+        """Report progress; `steps` are those done and those in all."""
 
 
-def ignore_progress(fraction: float, message: str, build: Optional[BuildProgress] = None) -> None:
+def ignore_progress(
+    fraction: float,
+    message: str,
+    build: Optional[BuildProgress] = None,
+    steps: Optional[Tuple[int, int]] = None,
+) -> None:
     """An OnProgress that does nothing."""
 
 
@@ -86,6 +95,9 @@ class Device(ABC):
     def phases(self) -> Tuple[Phase, ...]:
         """The phases of an attempt, in order."""
         return PHASES[self.connection]
+
+    # Of the phase compile, when `compile` returns: TensorFlow's graph is traced after it.
+    compiled_fraction = 0.9
 
     @property
     def is_compiled(self) -> bool:
@@ -139,9 +151,14 @@ class Device(ABC):
             waited = progress.waiting
             if throttle.allows() or is_logged:
                 fraction = begin + (end - begin) * progress.fraction
-                self.on_progress(fraction, str(progress), progress)
+                self.on_progress(fraction, progress.activity, progress)
 
         return report
+
+    def report_wait(self, message: str) -> None:
+        """Log what the phase waits for, and report it as the phase's progress."""
+        self.log(message)
+        self.on_progress(0.0, message)
 
     def executables(self) -> List[Executable]:
         """Return the compiled programs; only after the model is traced."""

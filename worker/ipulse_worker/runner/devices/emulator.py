@@ -39,6 +39,7 @@ class Emulator(Device):
     """
 
     kind = "emulator"
+    compiled_fraction = PROGRAMS_FROM  # tracing compiles the programs
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         super().__init__(spec, log, check)
@@ -84,7 +85,9 @@ class Emulator(Device):
             self._settings.acquire_poll_seconds,
             self._settings.acquire_timeout_seconds,
             self.check,
-            lambda wait: self.log(f"waiting for {self._settings.ipus} emulated IPU(s): {wait}"),
+            lambda wait: self.report_wait(
+                f"waiting for {self._settings.ipus} emulated IPU(s): {wait}"
+            ),
         )
         pool = Pool.of_environment(os.environ, cache_directory())
         self._lease = pool.acquire(self._settings.ipus, self.job_id, policy)
@@ -156,7 +159,7 @@ class Emulator(Device):
             nonlocal done
             done = 1.0 - left * (1.0 - 0.5 * step / total)
             if throttle.allows() or step == total:
-                self.on_progress(done, f"compiling program {number}: {step:,} of {total:,} steps")
+                self.on_progress(done, f"compiling program {number}", steps=(step, total))
 
         return {
             "progress": progress,

@@ -90,7 +90,7 @@ class IPU(Device):
             MissingSDK: Graphcore's TensorFlow is not installed.
             BuildFailed: the op cannot be built.
         """
-        built = sdk.built_op()
+        built = sdk.built_op(progress=self.build_progress(0.5, 0.5))
         key = self._key(built)
         self._cache = PoplarExecutables()
         self._in_use = self._cache.use(key)
@@ -125,9 +125,10 @@ class IPU(Device):
             self._connect()
         else:
             start = time.monotonic()
+            self.on_progress(0.0, "compiling the programs and waiting for the IPUs")
             wanted, seconds = self._settings.ipus, self._settings.acquire_poll_seconds
             with _device_errors(), ipu_users.waiting_logged(
-                self._records, wanted, seconds, self.log
+                self._records, wanted, seconds, self.report_wait
             ):
                 self._model.warm_up()
             took = f"in {time.monotonic() - start:.2f} s, including the wait for the device"

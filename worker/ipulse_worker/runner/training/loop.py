@@ -169,7 +169,7 @@ class Training:
         if not np.isfinite(values["test_loss"]):
             raise Diverged(self._message("the held-out loss", epoch))
         self.history.add("epoch", epoch, self.step, values)
-        progress.report(self.step, values)
+        progress.report("epoch", self.step, values)
         self.metrics = self.metrics.fresh()
         self.threshold_schedule.end_epoch()
         if self.early_stopping is not None:
@@ -227,7 +227,7 @@ class Training:
         if self.step % logged_every(self.schedule) == 0:
             self.history.add("step", epoch, self.step, step.values())
         if not self.schedule.ends_epoch(self.step - 1) and progress.is_due():
-            progress.report(self.step, self.metrics.values())
+            progress.report("step", self.step, step.values())
         for warning in self.threshold_schedule.observe_step(self.step, step, result.max_spikes):
             progress.warn(warning)
         return step.loss

@@ -1,0 +1,87 @@
+"""Reports what a phase does now, how much of it is done, and how long it is expected to take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional, Tuple
+
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.durations import record_seconds, recorded_seconds
+from ipulse_core.build_cache.progress import BuildProgress
+from ipulse_core.events import ProgressEvent
+from ipulse_core.states import Phase
+from ipulse_worker.runner.clock import Clock
+from ipulse_worker.runner.event_writer import EventWriter
+
+START_STEPS = (
+    "importing TensorFlow",
+    "importing networks, devices and data sets",
+    "loading compiled kernels",
+)
+# The phase `prepare` of a job begins with the start of its runner, and ends with the data.
+START_FRACTION = 0.5
+_START = "runner-start"  # in the cache's file of durations
+
+
+class StartProgress:
+    """Reports the steps of a runner's start, before it has an assignment."""
+
+    def __init__(self, events: EventWriter, startup: Clock) -> None:
+        """Prepare; `startup` is a clock that was started with the process."""
+        self._events = events
+        self._startup = startup
+        self._expected = recorded_seconds(cache_directory(), _START)
+        self._done = 0
+
+    def begin_next(self) -> None:
+        """Report that the next of `START_STEPS` begins."""
+        left = None if self._expected is None else self._expected - self._startup.now()
+        self._events.write(
+            ProgressEvent(
+                phase=Phase.PREPARE.value,
+                fraction=START_FRACTION * self._done / len(START_STEPS),
+                message=START_STEPS[self._done],
+                steps_done=self._done,
+                steps_total=len(START_STEPS),
+                remaining_seconds=None if left is None or left <= 0 else left,
+            )
+        )
+        self._done += 1
+
+    def end(self) -> None:
+        """Record the duration of the start, which later starts are expected to take."""
+        record_seconds(cache_directory(), _START, self._startup.now())
+
+
+class PhaseProgress:
+    """Reports the progress of an attempt's current phase."""
+
+    def __init__(self, events: EventWriter) -> None:
+        """Begin with the first phase."""
+        self._events = events
+        self.phase = Phase.PREPARE
+
+    def __call__(
+        self,
+        fraction: float,
+        message: str,
+        build: Optional[BuildProgress] = None,
+        steps: Optional[Tuple[int, int]] = None,
+    ) -> None:
+        """Report the completed fraction of the phase and what is done now.
+
+        build: the build that is in progress, if the phase waits for one.
+        steps: otherwise, those done and those in all, if they are counted.
+        """
+        event = ProgressEvent(self.phase.value, fraction, message)
+        if build is not None:
+            event = replace(
+                event,
+                steps_done=build.done,
+                steps_total=build.total,
+                remaining_seconds=build.remaining,
+                waiting=build.waiting,
+            )
+        elif steps is not None:
+            event = replace(event, steps_done=steps[0], steps_total=steps[1])
+        self._events.write(event)
