@@ -23,7 +23,7 @@ class Job:
     reason: str | None  # a value of ipulse_core.states.Reason, if there is one
     message: str
     attempt: int  # number of the current or last attempt; 0 before the first
-    # Fields of the last metric event.
+    # Fields of the last metric event; `evaluated` has the latest epoch that has ended.
     progress: dict[str, Any] | None = field(hash=False)
     # Final figures, such as test_accuracy.
     summary: dict[str, float] | None = field(hash=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from ipulse.log_lines import LogLines, length, without_first
 from ipulse_core import events as protocol
@@ -48,7 +50,7 @@ def record(
         else:
             new_events.append(events.NewEvent(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
-                job = job._replace(progress=new_events[-1].body)
+                job = job._replace(progress=_progress(job.progress, event))
             elif isinstance(event, protocol.PhaseEvent):
                 job, state_events = _enter(transaction, job, event)
                 new_events += state_events
@@ -64,6 +66,22 @@ def _body(event: Event) -> str:
     body = event.to_json()
     del body["kind"]
     return strict_json.dumps(body)
+
+
+def _progress(before: str | None, event: protocol.MetricEvent) -> str:
+    """Returns the JSON of a job's progress: the event's fields, and the latest evaluation.
+
+    `evaluated` has the epoch and the metrics of the last epoch that has ended, so that a reader
+    finds them between two evaluations, too. A resumed training forgets those of later epochs.
+    """
+    progress: dict[str, Any] = event.to_json()
+    del progress["kind"]
+    evaluated = None if before is None else json.loads(before).get("evaluated")
+    if event.scope == "epoch":
+        evaluated = {"epoch": event.epoch, "values": event.values}
+    elif evaluated is not None and evaluated["epoch"] >= event.epoch:
+        evaluated = None
+    return strict_json.dumps({**progress, "evaluated": evaluated})
 
 
 def _enter(

@@ -23,7 +23,14 @@ SPEC: dict[str, Any] = {
     "training": {"epochs": 30},
     "device": {"kind": "cpu"},
 }
-METRIC = {"epoch": 3, "epochs": 30, "step": 36, "steps": 360, "values": {"loss": 0.41}}
+METRIC = {
+    "epoch": 3,
+    "epochs": 30,
+    "step": 36,
+    "steps": 360,
+    "values": {"loss": 0.41},
+    "scope": "step",
+}
 
 Timestamp = Annotated[str, Field(description="RFC 3339 in UTC, to the millisecond.")]
 Digest = Annotated[str, Field(description="SHA-256 in hexadecimal.")]

@@ -26,7 +26,10 @@ _SUMMARY: dict[str, Any] = {
     "priority": 0,
     "deadline_at": None,
     "attempt": 1,
-    "progress": METRIC,
+    "progress": {
+        **METRIC,
+        "evaluated": {"epoch": 2, "values": {"loss": 0.44, "accuracy": 0.87, "test_accuracy": 0.9}},
+    },
     "summary": None,
     "spec_sha256": SHA256,
     "created_at": "2026-01-31T12:00:00.000Z",
@@ -90,7 +93,10 @@ class JobSummary(BaseModel):
         description="When the job's present state exceeds a time limit of the submission."
     )
     attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
-    progress: dict[str, Any] | None = Field(description="The fields of the last metric event.")
+    progress: dict[str, Any] | None = Field(
+        description="The fields of the last metric event, and in `evaluated` the epoch and the "
+        "values of the latest epoch that has ended (null before the first)."
+    )
     summary: dict[str, float] | None = Field(description="The final metrics.")
     spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
     created_at: Timestamp | None

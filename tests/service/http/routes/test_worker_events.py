@@ -123,7 +123,33 @@ class TestEvents:
             "steps": 6,
             "values": {"loss": 0.5},
             "eta_seconds": None,
+            "scope": "step",
+            "held_out": "test",
+            "evaluated": None,
         }
+
+    def test_the_latest_evaluation_stays_while_the_next_epoch_trains(
+        self, service: InProcess
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        attempt.say(phase("run"))
+
+        def evaluated(scope: str, epoch: int, step: int, **values: float) -> Any:
+            of_epoch = {"scope": scope, "epoch": epoch, "step": step, "values": values}
+            attempt.say({**METRIC, **of_epoch})
+            progress = service.job(attempt.claim["job_id"])["progress"]
+            assert progress["values"] == values
+            return progress["evaluated"]
+
+        assert evaluated("step", 1, 1, accuracy=0.5) is None
+        first = {"epoch": 1, "values": {"accuracy": 0.6, "test_accuracy": 0.9}}
+        assert evaluated("epoch", 1, 3, **first["values"]) == first
+        for step in (4, 5):
+            assert evaluated("step", 2, step, accuracy=1.0) == first
+        second = {"epoch": 2, "values": {"accuracy": 0.7, "test_accuracy": 0.8}}
+        assert evaluated("epoch", 2, 6, **second["values"]) == second
+        # Another attempt resumed from a checkpoint before the evaluation.
+        assert evaluated("step", 1, 2, accuracy=0.4) is None
 
     def test_a_phase_that_cannot_come_now_is_refused_with_its_batch(
         self, service: InProcess
