@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.text import Text
 
+from .called import as_called
+
 
 class ReaderGone(Exception):
     """The reader of standard output has closed it."""
@@ -43,8 +45,8 @@ def show(text: str = "", style: str = "") -> None:
 
 
 def say(text: str, style: str = "") -> None:
-    """Write a remark to standard error."""
-    write(remarks(), clean(text), style)
+    """Write a remark to standard error; commands in backticks are shown as they were called."""
+    write(remarks(), as_called(clean(text)), style)
 
 
 def emit(value: Any, indent: int = 2) -> None:

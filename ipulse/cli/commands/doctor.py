@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ipulse import __version__
+from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
@@ -38,7 +39,8 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
     else:
         for finding in findings:
             style = "green" if finding.fine else "red"
-            show(f"{'ok' if finding.fine else 'NO':>2}  {finding.name}: {finding.detail}", style)
+            mark = "ok" if finding.fine else "NO"
+            show(f"{mark}  {finding.name}: {as_called(finding.detail)}", style)
     return Exit.OK if fine else Exit.OTHER
 
 
