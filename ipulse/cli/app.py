@@ -23,7 +23,7 @@ from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
 from ipulse.cli.commands.up import up
 from ipulse.cli.commands.watch import logs, watch
 
-from .examples import epilog_of
+from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
 from .options import AsJSON
 from .terminal import emit, say, show
@@ -86,7 +86,7 @@ def make_app() -> typer.Typer:
     app = typer.Typer(
         name="ipulse",
         help="Train spiking neural networks on a remote service.",
-        epilog=f"Exit codes:\n\n{_CODES}",
+        epilog=f"{epilog(FIRST)}\n\nExit codes:\n\n{_CODES}",
         no_args_is_help=True,
         rich_markup_mode=None,
         add_completion=False,
@@ -114,7 +114,12 @@ def make_app() -> typer.Typer:
 
 
 def _group(name: str) -> typer.Typer:
-    group = typer.Typer(help=GROUP_HELP[name], no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(
+        help=GROUP_HELP[name],
+        epilog=epilog_of(name),
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
     for command_name, command in GROUPS[name].items():
         epilog = epilog_of(f"{name} {command_name}")
         group.command(command_name, epilog=epilog)(guarded(command))

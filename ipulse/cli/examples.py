@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # Words of a command line after `ipulse`, by the command's name.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": ("up", "up --tls --host 0.0.0.0 --name lab.example.org", "up --data ~/recordings"),
-    "demo": ("demo", "demo --spec examples/randman.yaml --to results"),
+    "demo": (
+        "demo",
+        "demo --spec examples/randman.yaml --to results",
+        "demo --spec examples/npz.yaml --data ~/recordings",
+    ),
     "submit": ("submit examples/digits.yaml --watch", "submit - --priority 10 < spec.json"),
     "validate": ("validate examples/digits.yaml", "validate spec.json --json"),
     "list": ("list --state running", "list --limit 100 --json"),
@@ -36,9 +42,18 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
+# The first commands of a new user, in the help of `ipulse` itself.
+FIRST = ("up", "submit examples/digits.yaml --watch", "list --limit 5", "submit --help")
+
+
 def epilog_of(command: str) -> str:
-    """Return the end of a command's help: its examples, one a line."""
-    examples = EXAMPLES[command]
+    """Return the end of the help of a command, or of a group: its examples, one a line."""
+    below = [lines[0] for name, lines in EXAMPLES.items() if name.startswith(f"{command} ")]
+    return epilog(EXAMPLES.get(command, below))
+
+
+def epilog(examples: Sequence[str]) -> str:
+    """Return examples, one a line, as the end of a help."""
     title = "Example:" if len(examples) == 1 else "Examples:"
     # The backspace makes click keep the lines as they are.
     lines = "\n".join(f"  ipulse {example}" for example in examples)

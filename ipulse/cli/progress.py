@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
@@ -14,10 +14,12 @@ from rich.text import Text
 from ipulse.client import Job, JobEvent
 from ipulse_core.states import TERMINAL, JobState, Phase
 
+from .figures import completed, metric_line, metric_rows, percent, with_evaluation
 from .terminal import clean
 
 PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of metrics or of build steps
+BAR_WIDTH = 30  # characters: the display fits into 80 columns
 
 _END_STATES = frozenset(state.value for state in TERMINAL)
 _STYLES = {
@@ -42,12 +44,12 @@ class JobProgress:
         self._now = now
         self._since = job.created_at  # when the current state began
         self.state = job.state.value
-        self.metric: dict[str, Any] = {}
+        self.metric: dict[str, Any] | None = None  # the job's progress
         self.part: dict[str, Any] = {}  # the last progress event of the phase
         self._part_time = job.created_at
         self.remarks: list[str] = []  # reasons of states; warnings and errors of the attempt
         self._last_lines: dict[str, datetime] = {}  # by kind of event
-        self._is_waiting = False  # for a build of another process, in the last printed line
+        self._activity: tuple[str, str] | None = None  # phase and message of the last line
 
     def take(self, event: JobEvent) -> str | None:
         """Apply an event; return the line that describes it, or None if there is none."""
@@ -58,21 +60,23 @@ class JobProgress:
     def is_due(self, event: JobEvent) -> bool:
         """Return whether to print an event's line: the frequent kinds are thinned out.
 
-        The last metrics, the end of a phase's progress, and the begin and end of a wait for
-        another process are always printed.
+        The last metrics, the end of a phase's progress, and the begin of each of its activities,
+        such as a wait for another process, are always printed.
         """
-        if event.kind == "metric":
-            is_last = event.fields["step"] >= event.fields["steps"]
-        elif event.kind == "progress":
-            waiting = bool(event.fields.get("waiting"))
-            is_last = event.fields["fraction"] >= 1.0 or waiting is not self._is_waiting
-            self._is_waiting = waiting
+        kind = event.kind
+        if kind == "metric":
+            kind = f"metric of {completed(event.fields)['scope']}"  # each has lines of its own
+            is_always = event.fields["step"] >= event.fields["steps"]
+        elif kind == "progress":
+            activity = (event.fields["phase"], event.fields["message"])
+            is_always = event.fields["fraction"] >= 1.0 or activity != self._activity
+            self._activity = activity
         else:
             return True
-        last = self._last_lines.get(event.kind)
-        if not is_last and last and (event.time - last).total_seconds() < LINE_SECONDS:
+        last = self._last_lines.get(kind)
+        if not is_always and last and (event.time - last).total_seconds() < LINE_SECONDS:
             return False
-        self._last_lines[event.kind] = event.time
+        self._last_lines[kind] = event.time
         return True
 
     def _apply(self, event: JobEvent) -> str | None:
@@ -80,13 +84,17 @@ class JobProgress:
         if event.kind == "state":
             self.state, self.part, self._since = str(fields["state"]), {}, event.time
             self._last_lines.pop("progress", None)
+            self._activity = None
+            if self.state in _END_STATES:
+                return None  # `outcome` says it once
             return self._add_remark(_state_line(fields))
         if event.kind == "progress":
             self.part, self._part_time = fields, event.time
             return part_line(fields)
         if event.kind == "metric":
-            self.metric = fields
-            return metric_line(fields)
+            self.metric, self.part = with_evaluation(fields, self.metric), {}
+            words = [metric_line(fields), _eta(fields)]
+            return "  ".join(word for word in words if word)
         # Output of the job is shown by `ipulse logs`; warnings of IPUlse itself are shown here.
         is_printed = fields.get("stream") in ("stdout", "stderr")
         if event.kind == "log" and fields["level"] in ("warning", "error") and not is_printed:
@@ -99,7 +107,7 @@ class JobProgress:
         return text
 
     def display(self) -> RenderableType:
-        """Return the live display: the state and its duration, a bar, metrics and remarks."""
+        """Return the live display: the state and its duration, a bar, figures and remarks."""
         style = _STYLES.get(self.state, "cyan")
         head = Text.assemble((clean(self.job.name), "bold"), "  ", self.job.id, "  ")
         head.append(self.state, style=style)
@@ -107,41 +115,36 @@ class JobProgress:
             head.append(f"  {duration(max(0.0, (self._now() - self._since).total_seconds()))}")
         parts: list[RenderableType] = [head]
         if self.part:
-            bar = ProgressBar(total=1.0, completed=self.part["fraction"], width=40)
-            row = Table.grid(padding=(0, 1))
-            row.add_row(bar, Text(clean(self._part_text())))
-            parts.append(row)
-            if self.part.get("waiting"):
-                parts.append(Text("waiting for the build of another process", style="dim"))
+            parts.append(_bar_row(self.part["fraction"], 1.0, self._part_text()))
+            parts.append(Text(clean(self.part["message"]), style="dim"))
         if self.metric:
-            parts.append(self._bar())
-            parts.append(Text("  ".join(figures(self.metric))))
+            parts.append(self._training_bar(self.metric))
+            rows = Table.grid(padding=(0, 2))
+            for split, shown, scope in metric_rows(self.metric):
+                rows.add_row(Text(split, style="dim"), Text(shown), Text(scope, style="dim"))
+            parts.append(rows)
         parts += [Text(clean(remark), style="dim") for remark in self.remarks]
         return Group(*parts)
 
     def _part_text(self) -> str:
         """Return the text of a phase's bar; the expected time decreases between events."""
         part = self.part
-        done, total, remaining = (
-            part.get(name) for name in ("steps_done", "steps_total", "remaining_seconds")
-        )
-        if total is None or done == total:
-            return part_line(part)
-        words = [f"{part['phase']} {part['fraction']:.0%}", f"step {done} of {total}"]
+        remaining = part.get("remaining_seconds")
         if remaining is not None:
             elapsed = (self._now() - self._part_time).total_seconds()
-            words.append(f"{duration(max(0.0, remaining - max(0.0, elapsed)))} left")
-        return ", ".join(words)
+            remaining = max(0.0, remaining - max(0.0, elapsed))
+        return ", ".join([f"{part['phase']} {part['fraction']:.0%}", *_counts(part, remaining)])
 
-    def _bar(self) -> RenderableType:
-        metric = self.metric
-        row = Table.grid(padding=(0, 1))
-        row.add_row(
-            ProgressBar(total=metric["steps"], completed=metric["step"], width=40),
-            Text(f"epoch {metric['epoch']}/{metric['epochs']}"),
-            Text(_eta(metric) or ""),
-        )
-        return row
+    def _training_bar(self, metric: dict[str, Any]) -> RenderableType:
+        words = [f"epoch {metric['epoch']:,}/{metric['epochs']:,}", _eta(metric)]
+        return _bar_row(metric["step"], metric["steps"], ", ".join(w for w in words if w))
+
+
+def _bar_row(done: float, total: float, text: str) -> RenderableType:
+    row = Table.grid(padding=(0, 1))
+    bar = ProgressBar(total, done, width=BAR_WIDTH, complete_style="cyan", finished_style="cyan")
+    row.add_row(bar, Text(clean(text)))
+    return row
 
 
 def _state_line(fields: dict[str, Any]) -> str:
@@ -155,40 +158,17 @@ def _state_line(fields: dict[str, Any]) -> str:
 
 def part_line(part: dict[str, Any]) -> str:
     """Return a line about a progress event: how much of the phase is done, and what it does."""
-    return f"{part['phase']} {part['fraction']:.0%}: {part['message']}"
+    words = [part["message"], *_counts(part, part.get("remaining_seconds"))]
+    return f"{part['phase']} {part['fraction']:.0%}: {', '.join(words)}"
 
 
-def metric_line(metric: dict[str, Any]) -> str:
-    """Return one line of metrics."""
-    words = [f"epoch {metric['epoch']}/{metric['epochs']}", *figures(metric), _eta(metric)]
-    return "  ".join(word for word in words if word)
-
-
-def figures(metric: dict[str, Any]) -> Iterator[str]:
-    """Yield the main metrics: losses, accuracies, firing rates of the layers, dropped spikes."""
-    values: dict[str, float] = metric["values"]
-    for name in ("loss", "test_loss"):
-        if name in values:
-            yield f"{name.replace('_', ' ')} {values[name]:.4f}"
-    for name in ("accuracy", "test_accuracy"):
-        if name in values:
-            yield f"{name.replace('_', ' ')} {values[name]:.1%}"
-    rates = numbered(values, "firing_rate")
-    if rates:
-        yield "firing rate " + " ".join(f"{rate:.3f}" for rate in rates)
-    dropped = sum(numbered(values, "overflow"))
-    if dropped:
-        yield f"{dropped:,.0f} dropped spikes"
-
-
-def numbered(values: dict[str, float], name: str) -> list[float]:
-    """Return the values of name/1, name/2, ... in the order of the layers."""
-    by_layer = {}
-    for key, value in values.items():
-        head, _, number = key.partition("/")
-        if head == name and number.isdecimal():
-            by_layer[int(number)] = value
-    return [by_layer[number] for number in sorted(by_layer)]
+def _counts(part: dict[str, Any], remaining: float | None) -> list[str]:
+    """Return the counted steps of a progress event and the expected time, where known."""
+    done, total = part.get("steps_done"), part.get("steps_total")
+    if total is None or done == total:
+        return []
+    left = [] if remaining is None else [f"{duration(remaining)} left"]
+    return [f"{done:,} of {total:,} done", *left]
 
 
 def _eta(metric: dict[str, Any]) -> str | None:
@@ -216,9 +196,24 @@ def phase_seconds(job: Job) -> dict[str, float]:
 def outcome(job: Job) -> str:
     """Return a sentence about the state of a job and its reason."""
     if job.state is JobState.SUCCEEDED:
-        accuracy = (job.summary or {}).get("test_accuracy")
-        return "succeeded" if accuracy is None else f"succeeded: test accuracy {accuracy:.2%}"
+        accuracy = accuracy_of(job)
+        return f"succeeded: {accuracy}" if accuracy else "succeeded"
     return _state_line(job.json)
+
+
+def accuracy_of(job: Job, noun: str = "accuracy ") -> str:
+    """Return a job's accuracy with its split and epoch: of its result, else the latest one."""
+    progress = None if job.progress is None else completed(job.progress)
+    held_out = "test" if progress is None else progress["held_out"]
+    summary, evaluated = job.summary or {}, (progress or {}).get("evaluated")
+    if "test_accuracy" in summary:
+        accuracy, epoch = summary["test_accuracy"], summary.get("kept_epoch")
+    elif evaluated and "test_accuracy" in evaluated["values"]:
+        accuracy, epoch = evaluated["values"]["test_accuracy"], evaluated["epoch"]
+    else:
+        return ""
+    scope = "" if epoch is None else f" (epoch {epoch:,.0f})"
+    return f"{held_out} {noun}{percent(accuracy)}{scope}"
 
 
 def style_of(job: Job) -> str:

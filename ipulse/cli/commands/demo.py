@@ -16,7 +16,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ipulse.cli.called import as_called
 from ipulse.cli.commands.watch import show_progress
+from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.progress import PHASES, duration, outcome, style_of
@@ -34,7 +36,7 @@ class DemoResult:
     """The demo's job after its end, and its files."""
 
     job: Job
-    folder: Path
+    folder: Path | None  # None if the job has no files
     report: Path | None  # None if the job ended before it wrote one
 
 
@@ -61,6 +63,18 @@ def demo(
         Path | None,
         typer.Option(metavar="FILE", help="Spec to train. [default: examples/digits.yaml]"),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            envvar="IPULSE_DATA",
+            show_envvar=False,
+            exists=True,
+            file_okay=False,
+            resolve_path=True,
+            help="Directory of the recorded data that the spec names. [env: IPULSE_DATA]",
+        ),
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Start a local stack, train an example and download its report.
@@ -75,7 +89,7 @@ def demo(
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))
     try:
         with watch.part("total"):
-            result = _run(chosen, home, to, watch, remarks() if as_json else console())
+            result = _run(chosen, home, data, to, watch, remarks() if as_json else console())
     except KeyboardInterrupt:
         shutil.rmtree(home)
         say("Interrupted; everything is stopped.")
@@ -105,14 +119,18 @@ def _check_writable(folder: Path) -> None:
 
 
 def _run(
-    spec: ExperimentSpec, home: Path, to: Path | None, watch: Stopwatch, output: Console
+    spec: ExperimentSpec,
+    home: Path,
+    data: Path | None,
+    to: Path | None,
+    watch: Stopwatch,
+    output: Console,
 ) -> DemoResult:
     from ipulse.stack.stack import Stack  # other commands need not import it
 
-    stack = Stack(home)
-    write(output, "Starting Redis, the service and an agent ...")
+    stack = Stack(home, environment={} if data is None else {"IPULSE_DATA": str(data)})
     try:
-        with watch.part("start"):
+        with watch.part("start"), elapsed("Starting Redis, the service and an agent", output):
             stack.start()
         write(output, f"The service is ready at {stack.url}.")
         with Client(stack.url, token_file=stack.token_path) as client:
@@ -120,15 +138,19 @@ def _run(
                 job = client.submit(spec)
             ended = show_progress(client, job, output)
             watch.seconds.update({phase: ended.phase_seconds.get(phase) for phase in PHASES})
+            files = client.artifacts(job.id)
             folder = OUTPUT / job.id if to is None else to
-            write(output, f"Downloading the results to {folder} ...")
-            with watch.part("download"):
-                client.download(job.id, folder)
-            reports = [file.name for file in client.artifacts(job.id) if file.role == "report"]
+            if files:
+                with (
+                    watch.part("download"),
+                    elapsed(f"Downloading the results to {folder}", output),
+                ):
+                    client.download(job.id, folder)
     finally:
         with watch.part("stop"):
             stack.stop()
-    return DemoResult(ended, folder, folder / reports[0] if reports else None)
+    reports = [folder / file.name for file in files if file.role == "report"]
+    return DemoResult(ended, folder if files else None, reports[0] if reports else None)
 
 
 def _summary(result: DemoResult, watch: Stopwatch) -> dict[str, object]:
@@ -140,19 +162,19 @@ def _summary(result: DemoResult, watch: Stopwatch) -> dict[str, object]:
         "message": job.message,
         "accuracy": (job.summary or {}).get("test_accuracy"),
         "seconds": watch.seconds,
-        "artifacts": str(result.folder.resolve()),
+        "artifacts": None if result.folder is None else str(result.folder.resolve()),
         "report": None if result.report is None else str(result.report.resolve()),
     }
 
 
 def _show(result: DemoResult, watch: Stopwatch) -> None:
     parts = [f"{name} {duration(s)}" for name, s in watch.seconds.items() if s is not None]
-    show(outcome(result.job), style=style_of(result.job))
+    show(as_called(outcome(result.job)), style=style_of(result.job))
     show_facts(
         [
             ("seconds", ", ".join(parts)),
-            ("artifacts", str(result.folder)),
-            ("report", "" if result.report is None else str(result.report)),
+            ("artifacts", "" if result.folder is None else str(result.folder)),
+            ("report", "" if result.report is None else result.report.resolve().as_uri()),
         ]
     )
 

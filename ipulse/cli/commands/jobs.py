@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
+from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.progress import duration, metric_line, outcome, phase_seconds, style_of
+from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts, show_table
 from ipulse.client import Job
 from ipulse.client.resources import time_of
@@ -41,7 +43,7 @@ def list_jobs(
             job.name,
             job.state.value,
             job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            _accuracy(job),
+            accuracy_of(job, ""),
         )
         for job in jobs
     ]
@@ -61,7 +63,7 @@ def status(
     if as_json:
         emit(job.json)
         return Exit.OK
-    show(outcome(job), style=style_of(job))
+    show(as_called(outcome(job)), style=style_of(job))
     show_facts(_facts(job))
     return Exit.OK
 
@@ -111,21 +113,46 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "device", str(job.json["device"])
     yield "created", _shown(job.created_at)
     if job.progress and not job.state.is_terminal:
-        yield "progress", metric_line(job.progress)
+        yield from _progress_facts(job.progress)
     yield from _waiting_facts(job.json.get("waiting_on"))
     yield "phases", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "running"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
-    for name, value in (job.summary or {}).items():
-        if name == "seconds":
+    yield from _summary_facts(job)
+    for name, value in job.json["metadata"].items():
+        yield f"metadata {name}", str(value)
+
+
+def _progress_facts(progress: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    words = [f"epoch {progress['epoch']:,} of {progress['epochs']:,}"]
+    words.append(f"step {progress['step']:,} of {progress['steps']:,}")
+    if progress.get("eta_seconds") is not None:
+        words.append(f"{duration(progress['eta_seconds'])} left")
+    yield "progress", ", ".join(words)
+    for split, figures, scope in metric_rows(progress):
+        yield split, f"{figures}  ({scope})"
+
+
+def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
+    summary = job.summary or {}
+    held_out = completed(job.progress)["held_out"] if job.progress else "test"
+    epoch = f"epoch {summary['kept_epoch']:,.0f}" if "kept_epoch" in summary else ""
+    for name, value in summary.items():
+        if name in ("test_accuracy", "test_loss"):
+            yield f"{held_out} {name.removeprefix('test_')}", _scoped(name, value, epoch)
+        elif name in ("accuracy", "loss"):
+            yield f"training {name}", _scoped(name, value, epoch and f"mean of {epoch}")
+        elif name == "seconds":
             yield "total time", duration(value)
         elif name.endswith("_seconds"):
             yield f"{name[: -len('_seconds')]} time", duration(value)
         else:
             yield name.replace("_", " "), f"{value:.6g}"
-    for name, value in job.json["metadata"].items():
-        yield f"metadata {name}", str(value)
+
+
+def _scoped(name: str, value: float, scope: str) -> str:
+    return figure(name, value) + (f"  ({scope})" if scope else "")
 
 
 def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
@@ -143,8 +170,3 @@ def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
 
 def _shown(time: datetime) -> str:
     return time.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
-
-
-def _accuracy(job: Job) -> str:
-    accuracy = (job.summary or {}).get("test_accuracy")
-    return "" if accuracy is None else f"{accuracy:.2%}"

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ipulse.cli.called import program
+from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, Home
-from ipulse.cli.terminal import emit, say, show, show_facts
+from ipulse.cli.terminal import emit, remarks, say, show, show_facts
 from ipulse.client.location import home_folder
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -28,11 +30,22 @@ def up(
     home: Home = None,
     host: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", envvar="IPULSE_HOST", help="Address to listen on."),
+        typer.Option(
+            metavar="ADDRESS",
+            envvar="IPULSE_HOST",
+            show_envvar=False,
+            help="Address to listen on. [env: IPULSE_HOST]",
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, envvar="IPULSE_PORT", help="Port; 0 chooses a free one."),
+        typer.Option(
+            min=0,
+            max=65535,
+            envvar="IPULSE_PORT",
+            show_envvar=False,
+            help="Port; 0 chooses a free one. [env: IPULSE_PORT]",
+        ),
     ] = PORT,
     agents: Annotated[
         int, typer.Option(min=1, max=64, help="Number of agents: jobs that run at once.")
@@ -63,10 +76,11 @@ def up(
         typer.Option(
             metavar="DIR",
             envvar="IPULSE_DATA",
+            show_envvar=False,
             exists=True,
             file_okay=False,
             resolve_path=True,
-            help="Directory of the recorded data that specs name.",
+            help="Directory of the recorded data that specs name. [env: IPULSE_DATA]",
         ),
     ] = None,
     emulated_ipus: Annotated[
@@ -75,7 +89,9 @@ def up(
             min=1,
             max=64,
             envvar="IPULSE_EMULATED_IPUS",
-            help="Emulated IPUs that all agents share. [default: 4, as in an IPU-M2000]",
+            show_envvar=False,
+            help="Emulated IPUs that all agents share. [env: IPULSE_EMULATED_IPUS] "
+            "[default: 4, as in an IPU-M2000]",
         ),
     ] = None,
     as_json: AsJSON = False,
@@ -106,7 +122,8 @@ def up(
     folder = home_folder(home, os.environ)
     certificate = _certificate(folder, tls, tls_cert, tls_key, name or ())
     stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
-    stack.start()
+    with elapsed("Starting Redis, the service and the agents", remarks()):
+        stack.start()
     try:
         # A reader of the announcement may send Ctrl-C before the wait has begun.
         with suppress(KeyboardInterrupt):
@@ -152,7 +169,7 @@ def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
         [
             ("token", str(stack.token_path)),
             *([("certificate", str(ca))] if ca else []),
-            ("submit", f"ipulse submit FILE --watch{home_option}"),
+            ("submit", f"{program()} submit FILE --watch{home_option}"),
             ("stop", "Ctrl-C"),
         ]
     )

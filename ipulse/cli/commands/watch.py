@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
+from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import JobProgress, outcome, style_of
@@ -70,7 +71,7 @@ def follow(client: Client, job: Job, as_json: bool) -> Exit:
             emit(ended.json, indent=0)
         else:
             ended = show_progress(client, job, console())
-            show(outcome(ended), style=style_of(ended))
+            show(as_called(outcome(ended)), style=style_of(ended))
     except KeyboardInterrupt:
         say(
             f"\nDetached; the job keeps running. `ipulse watch {job.id}` follows it again, "

@@ -31,7 +31,7 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
     os.close(theirs)
     shown = ""
     decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
-    while "25.0%" not in shown:
+    while "25.0 %" not in shown:
         shown += decoder.decode(os.read(ours, 4096))
     assert "━" in shown
     assert "epoch 1/1" in shown
@@ -48,5 +48,5 @@ def test_watch_draws_on_a_terminal(service: LiveService, client: Client, agent: 
     os.close(ours)
     assert running.wait(timeout=60) == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    assert plain.rstrip().endswith("succeeded: test accuracy 75.00%")
+    assert plain.rstrip().endswith("succeeded: test accuracy 75.0 %")
     assert max(len(line) for line in re.split(r"[\r\n]+", plain)) <= 60

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ipulse.cli.progress import JobProgress, duration, metric_line, numbered
+from ipulse.cli.figures import metric_line, metric_rows, numbered
+from ipulse.cli.progress import JobProgress, duration
 from ipulse.cli.terminal import clean, show_facts, show_table
 from ipulse.client import Job, JobEvent
 from ipulse.client.resources import time_of
@@ -19,18 +20,25 @@ from tests.ipulse.client import samples
 METRIC: dict[str, Any] = {
     "epoch": 3,
     "epochs": 30,
-    "step": 70,
+    "step": 69,
     "steps": 700,
     "values": {
         "loss": 0.51234,
         "accuracy": 0.875,
-        "test_accuracy": 0.9,
         "firing_rate/2": 0.04,
         "firing_rate/1": 0.03,
         "firing_rate/10": 0.05,
         "overflow/1": 1500.0,
     },
     "eta_seconds": 83.4,
+    "scope": "step",
+    "held_out": "test",
+}
+EPOCH: dict[str, Any] = {
+    **METRIC,
+    "step": 70,
+    "values": {"loss": 0.41, "accuracy": 0.891, "test_loss": 0.31, "test_accuracy": 0.942},
+    "scope": "epoch",
 }
 
 
@@ -49,7 +57,7 @@ def build_event(waiting: bool) -> JobEvent:
         "progress",
         phase="compile",
         fraction=build.fraction,
-        message=str(build),
+        message=build.activity,
         steps_done=build.done,
         steps_total=build.total,
         remaining_seconds=build.remaining,
@@ -57,17 +65,51 @@ def build_event(waiting: bool) -> JobEvent:
     )
 
 
-def drawn(shown: JobProgress) -> str:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
+def drawn(shown: JobProgress, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
     console.print(shown.display())
     return str(console.file.getvalue())  # type: ignore[attr-defined]  # the StringIO above
 
 
-def test_a_line_of_metrics_shows_losses_accuracies_rates_and_dropped_spikes() -> None:
+def test_a_line_of_metrics_says_the_split_and_the_scope_of_its_figures() -> None:
     assert metric_line(METRIC) == (
-        "epoch 3/30  loss 0.5123  accuracy 87.5%  test accuracy 90.0%  "
-        "firing rate 0.030 0.040 0.050  1,500 dropped spikes  83 s left"
+        "epoch 3/30  training batch 69/700: accuracy 87.5 %  loss 0.5123  "
+        "firing rate 3.0 4.0 5.0 %  1,500 dropped spikes"
     )
+    assert metric_line(EPOCH) == (
+        "epoch 3/30  test accuracy 94.2 %  loss 0.3100  training accuracy 89.1 %  loss 0.4100"
+    )
+    assert "validation accuracy 94.2 %" in metric_line({**EPOCH, "held_out": "validation"})
+
+
+def test_the_scope_of_an_event_of_version_0_1_is_known_by_its_metrics() -> None:
+    for metric in (METRIC, EPOCH):
+        former = {name: metric[name] for name in ("epoch", "epochs", "step", "steps", "values")}
+        assert metric_line(former) == metric_line(metric)
+
+
+def test_test_figures_stay_until_the_next_epoch_has_ended() -> None:
+    shown = progress()
+    shown.take(event("metric", **EPOCH))
+    for step in range(71, 140):
+        values = {"loss": 0.2, "accuracy": step / 1000}
+        batch = {**METRIC, "epoch": 4, "step": step, "values": values}
+        shown.take(event("metric", **batch))
+        picture = drawn(shown)
+        for figure in ("94.2 %", "after epoch 3", "89.1 %", "mean of epoch 3", f"batch {step}"):
+            assert figure in picture
+    later = {**EPOCH, "epoch": 4, "step": 140, "values": {**EPOCH["values"], "test_accuracy": 0.95}}
+    shown.take(event("metric", **later))
+    assert "95.0 %" in drawn(shown)
+    assert "94.2 %" not in drawn(shown)
+
+
+def test_a_training_that_resumes_before_an_evaluation_forgets_it() -> None:
+    shown = progress()
+    shown.take(event("metric", **EPOCH))
+    shown.take(event("metric", **{**METRIC, "epoch": 2, "step": 30}))
+    assert "94.2 %" not in drawn(shown)
+    assert [scope for _, _, scope in metric_rows(shown.metric or {})] == ["batch 30", "batch 30"]
 
 
 def test_layers_are_in_order() -> None:
@@ -106,15 +148,16 @@ def test_states_metrics_and_warnings_are_printed_and_output_is_not() -> None:
         shown.take(event("log", message="slow disk", level="warning", stream="runner")),
         shown.take(event("log", message="Traceback", level="warning", stream="stderr")),
         shown.take(event("checkpoint", path="c", epoch=1, step=1)),
-        shown.take(event("state", state="failed", reason="diverged", message="at step 7")),
+        shown.take(event("state", state="retry_wait", reason="worker_lost", message="at step 7")),
+        shown.take(event("state", state="failed", reason="diverged", message="at step 9")),
     ]
     printed = [line.partition("  ")[2] for line in lines if line is not None]
     assert printed == [
         "preparing",
-        metric_line(METRIC),
+        f"{metric_line(METRIC)}  83 s left",
         "warning: slow disk",
-        "failed (diverged) at step 7",
-    ]
+        "retry_wait (worker_lost) at step 7",
+    ]  # the outcome is printed once, after the events
 
 
 def test_a_file_gets_metrics_every_two_seconds_and_the_last_ones() -> None:
@@ -129,12 +172,30 @@ def test_a_file_gets_metrics_every_two_seconds_and_the_last_ones() -> None:
     assert shown.is_due(event("log", message="m", level="error", stream="runner"))
 
 
+def test_a_file_gets_the_figures_of_each_scope() -> None:
+    shown = progress()
+    due = []
+    for step in range(1, 100):  # an epoch has ten steps and takes a second
+        scope = "epoch" if step % 10 == 0 else "step"
+        metric = event("metric", **{**METRIC, "step": step, "scope": scope})
+        time = time_of(f"2026-01-02T03:04:{step // 10:02}.{step % 10}00Z")
+        if shown.is_due(dataclasses.replace(metric, time=time)):
+            due.append((scope, step))
+    assert [step for scope, step in due if scope == "epoch"] == [10, 30, 50, 70, 90]
+    assert [step for scope, step in due if scope == "step"] == [1, 21, 41, 61, 81]
+
+
 def test_a_file_gets_build_steps_every_two_seconds_and_the_last_one() -> None:
     shown = progress()
     printed = []
     for step in range(21):
         progress_event = event(
-            "progress", phase="compile", fraction=step / 20, message=f"step {step} of 20"
+            "progress",
+            phase="compile",
+            fraction=step / 20,
+            message="building",
+            steps_done=step,
+            steps_total=20,
         )
         time = time_of(f"2026-01-02T03:04:{step // 2:02}.{step % 2 * 5}00Z")
         if shown.is_due(dataclasses.replace(progress_event, time=time)):
@@ -161,9 +222,9 @@ def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
     shown = progress()
     line = shown.take(build_event(waiting=True))
     assert line is not None
-    for words in ("waiting for process 4711", "step 3 of 20", "about 40 s left"):
+    assert "40 s left" in line
+    for words in ("waiting for process 4711", "liblif.so", "3 of 20 done"):
         assert words in line
-    for words in ("step 3 of 20", "waiting for the build of another process"):
         assert words in drawn(shown)
     shown.take(build_event(waiting=False))
     assert "waiting" not in drawn(shown)
@@ -182,7 +243,7 @@ def test_the_expected_time_of_a_build_decreases_between_its_steps() -> None:
     now = time_of("2026-01-02T03:04:00Z")
     shown = JobProgress(Job.from_json(samples.job(state="compiling")), now=lambda: now)
     shown.take(dataclasses.replace(build_event(waiting=False), time=now))
-    assert "compile 15%, step 3 of 20, 40 s left" in drawn(shown)
+    assert "compile 15%, 3 of 20 done, 40 s left" in drawn(shown)
     now = time_of("2026-01-02T03:04:30Z")
     assert "10 s left" in drawn(shown)
     now = time_of("2026-01-02T03:05:30Z")
@@ -196,8 +257,17 @@ def test_the_display_shows_the_latest_state() -> None:
     shown.take(event("metric", **METRIC))
     shown.take(event("log", message="slow disk", level="warning", stream="runner"))
     picture = drawn(shown)
-    for words in ("digits", "job_1", "running", "epoch 3/30", "87.5%", "83 s left", "slow disk"):
+    for words in ("digits", "job_1", "running", "epoch 3/30", "87.5 %", "83 s left", "slow disk"):
         assert words in picture
+
+
+def test_the_display_of_a_running_job_fits_into_80_columns() -> None:
+    shown = progress()
+    large = {"epoch": 1999, "epochs": 2000, "step": 399_999, "steps": 400_000}
+    shown.take(event("metric", **{**EPOCH, **large, "epoch": 1998}))
+    shown.take(event("metric", **{**METRIC, **large}))
+    shown.take(build_event(waiting=True))
+    assert max(map(len, drawn(shown, width=200).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class TestResults:
     def test_status(self, run: Run, job_id: str, client: Client) -> None:
         ran = run("status", job_id)
         assert ran.code == 0
-        assert ran.out.startswith("succeeded: test accuracy 97.50%")
+        assert ran.out.startswith("succeeded: test accuracy 97.5 %")
         assert re.search(r"^metadata who +me$", ran.out, re.MULTILINE)
         assert run("status", job_id, "--json").json == client.get(job_id).json
 
@@ -100,7 +100,7 @@ class TestResults:
         header, line = ran.out.splitlines()
         assert header.split() == ["ID", "NAME", "STATE", "CREATED", "ACCURACY"]
         assert line.startswith(job_id)
-        assert line.endswith("97.50%")
+        assert line.endswith("test 97.5 %")
         jobs = run("list", "--state", "succeeded", "--limit", "3", "--json").json["jobs"]
         assert jobs[0]["id"] == job_id
         assert {job["state"] for job in jobs} == {"succeeded"}

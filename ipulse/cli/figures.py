@@ -1,0 +1,103 @@
+"""Metrics for people: each figure with its split, its scope and its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# Names of metrics that are fractions, and shown in percent.
+_PERCENT = frozenset({"accuracy", "firing_rate", "gradient_set"})
+_SHOWN = ("accuracy", "loss")
+
+
+def percent(share: float) -> str:
+    """Format a fraction: 97.5 %."""
+    return f"{100 * share:.1f} %"
+
+
+def completed(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a metric event, or a job's progress, with all fields.
+
+    Events that version 0.1 stored lack the scope; only epochs had test metrics.
+    """
+    scope = "epoch" if "test_loss" in metric["values"] else "step"
+    return {"scope": scope, "held_out": "test", "evaluated": None, **metric}
+
+
+def with_evaluation(metric: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a metric event as a job's progress: with the latest epoch that has ended.
+
+    before: the progress until this event.
+    """
+    full = completed(metric)
+    evaluated = None if before is None else before["evaluated"]
+    if full["scope"] == "epoch":
+        evaluated = {"epoch": full["epoch"], "values": full["values"]}
+    elif evaluated is not None and evaluated["epoch"] >= full["epoch"]:
+        evaluated = None  # of an attempt that was lost: training resumed before it
+    return {**full, "evaluated": evaluated}
+
+
+def metric_rows(progress: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the latest figures of a job's progress: the split, the figures and their scope."""
+    full = completed(progress)
+    evaluated = full["evaluated"]
+    if evaluated is not None:
+        values, epoch = evaluated["values"], evaluated["epoch"]
+        yield full["held_out"], _figures(values, "test_"), f"after epoch {epoch:,}"
+        yield "training", _figures(values, ""), f"mean of epoch {epoch:,}"
+    if full["scope"] == "step":
+        yield "training", _figures(full["values"], ""), f"batch {full['step']:,}"
+    layers = "  ".join(_layer_figures(full["values"]))
+    if layers:
+        yield "layers", layers, _scope(full)
+
+
+def metric_line(metric: Mapping[str, Any]) -> str:
+    """Return one line about a metric event."""
+    full = completed(metric)
+    values = full["values"]
+    parts = [f"epoch {full['epoch']:,}/{full['epochs']:,}"]
+    if full["scope"] == "epoch":
+        parts.append(f"{full['held_out']} {_figures(values, 'test_')}")
+        parts.append(f"training {_figures(values, '')}")
+    else:
+        parts.append(f"training batch {full['step']:,}/{full['steps']:,}: {_figures(values, '')}")
+    return "  ".join([*parts, *_layer_figures(values)])
+
+
+def numbered(values: Mapping[str, float], name: str) -> list[float]:
+    """Return the values of name/1, name/2, ... in the order of the layers."""
+    by_layer = {}
+    for key, value in values.items():
+        head, _, number = key.partition("/")
+        if head == name and number.isdecimal():
+            by_layer[int(number)] = value
+    return [by_layer[number] for number in sorted(by_layer)]
+
+
+def figure(name: str, value: float) -> str:
+    """Format the value of a metric with its unit."""
+    if name.removeprefix("test_").partition("/")[0] in _PERCENT:
+        return percent(value)
+    return f"{value:.4f}"
+
+
+def _scope(metric: Mapping[str, Any]) -> str:
+    if metric["scope"] == "epoch":
+        return f"epoch {metric['epoch']:,}"
+    return f"batch {metric['step']:,}"
+
+
+def _figures(values: Mapping[str, float], prefix: str) -> str:
+    shown = [(name, prefix + name) for name in _SHOWN if prefix + name in values]
+    return "  ".join(f"{name} {figure(key, values[key])}" for name, key in shown)
+
+
+def _layer_figures(values: Mapping[str, float]) -> Iterator[str]:
+    rates = numbered(values, "firing_rate")
+    if rates:
+        yield "firing rate " + " ".join(f"{100 * rate:.1f}" for rate in rates) + " %"
+    dropped = sum(numbered(values, "overflow"))
+    if dropped:
+        yield f"{dropped:,.0f} dropped spikes"
