@@ -32,7 +32,7 @@ class BuildProgress:
 
     @property
     def activity(self) -> str:
-        """What is done now, for people, without the numbers of the other fields."""
+        """The present step for people, without the numbers of the other fields."""
         if self.waiting:
             holder = f"process {self.process}" if self.process else "another process"
             return f"waiting for {holder}, which builds {self.what}"

@@ -349,7 +349,7 @@ def shows_its_world(assignment: Assignment) -> None:
 
 def main() -> NoReturn:
     for done, part in enumerate(("importing", "loading")):
-        say("progress", phase="prepare", fraction=0.1 * done, message=part)
+        send("progress", phase="prepare", fraction=0.1 * done, message=part)
     sys.stdout.write("imported\n")
     send("ready", python="3.11.0", tensorflow="none", import_seconds=0.0)
     line = sys.stdin.readline()

@@ -96,7 +96,7 @@ class Device(ABC):
         """The phases of an attempt, in order."""
         return PHASES[self.connection]
 
-    # Of the phase compile, when `compile` returns: TensorFlow's graph is traced after it.
+    # The part of the phase compile that is done when `compile` returns; tracing follows.
     compiled_fraction = 0.9
 
     @property
