@@ -143,7 +143,7 @@ class TestAttempts:
         world = json.loads(service.job(job_id).last.messages("runner")[0])
         assert [world["pid"]] == waiting
 
-    def test_the_start_of_a_cold_runner_is_told_step_by_step(
+    def test_the_start_of_a_cold_runner_is_reported_step_by_step(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         job_id = service.submit("completes")
@@ -156,7 +156,7 @@ class TestAttempts:
         kinds = [event["kind"] for event in events]
         assert kinds.index("progress") < kinds.index("phase")
 
-    def test_the_start_of_a_warm_runner_that_is_over_is_not_told(
+    def test_the_start_of_a_warm_runner_that_is_over_is_not_reported(
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         warm = WarmRunnerPool(lambda: RunnerProcess(settings), is_enabled=True)
@@ -164,10 +164,10 @@ class TestAttempts:
         runner = warm.take()
         assert runner is not None
         assert runner.ready.wait(DEADLINE)
-        heard: list[str] = []
-        runner.listen(lambda message: heard.append(getattr(message, "kind", "")))
-        assert "ready" in heard
-        assert "progress" not in heard
+        received: list[str] = []
+        runner.listen(lambda message: received.append(getattr(message, "kind", "")))
+        assert "ready" in received
+        assert "progress" not in received
         runner.kill()
         assert runner.ended.wait(DEADLINE)
 

@@ -132,11 +132,11 @@ class TestEvents:
         self, service: InProcess
     ) -> None:
         attempt = service.attempt(service.submit()["id"])
-        attempt.say(phase("run"))
+        attempt.report(phase("run"))
 
         def evaluated(scope: str, epoch: int, step: int, **values: float) -> Any:
             of_epoch = {"scope": scope, "epoch": epoch, "step": step, "values": values}
-            attempt.say({**METRIC, **of_epoch})
+            attempt.report({**METRIC, **of_epoch})
             progress = service.job(attempt.claim["job_id"])["progress"]
             assert progress["values"] == values
             return progress["evaluated"]
