@@ -2,8 +2,6 @@
 
     python -m benchmarks.emulator op                cycles of the Poplar op, some minutes
     python -m benchmarks.emulator speed             the emulator beside the CPU kernels
-    python -m benchmarks.emulator proof             the op at full size against the reference
-    python -m benchmarks.emulator proof --only "policy cyclic"
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
     python -m benchmarks.emulator connections       seconds of a runner's phases by connection
@@ -20,7 +18,6 @@ from benchmarks.common import command_line
 COMMANDS = {
     "op": "op_cost",
     "speed": "op_speed",
-    "proof": "op_proof",
     "questions": "questions",
     "connections": "connections",
 }

@@ -5,25 +5,22 @@
     python -m benchmarks.service load --quick                          small numbers
 
 Each part starts each system with empty data, real processes, a real Redis and a real disk, one
-after the other. The clients are pinned to one CPU. As root it runs in a network namespace of its
-own. The CSV has a row per part, system
-and figure.
+after the other. The clients are pinned to one CPU. The CSV has a row per part, system and figure.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import tempfile
 from pathlib import Path
 
 from benchmarks.common import command_line, machine
 from benchmarks.common.tables import Row, command, finish, write_table
-from benchmarks.service.isolation import is_isolated, isolate
 from benchmarks.service.parts import PARTS
 from benchmarks.service.programs import all_cpus, pin_clients
-from benchmarks.service.systems.catalogue import SYSTEMS, MissingSystem, install, running
+from benchmarks.service.systems.catalogue import SYSTEMS, running
 from ipulse.cli.signals import terminable
+from ipulse_core.errors import MissingDependency
 
 
 def measure(part: str, names: list[str], quick: bool, waiting: float) -> list[Row]:
@@ -40,7 +37,7 @@ def measure(part: str, names: list[str], quick: bool, waiting: float) -> list[Ro
             try:
                 with running(name, Path(directory) / "home") as system:
                     figures = PARTS[part].measure(system, Path(directory), quick)
-            except MissingSystem as error:
+            except MissingDependency as error:
                 rows.append({"system": name, "missing": str(error)})
                 continue
         with all_cpus():
@@ -59,10 +56,6 @@ def main(arguments: list[str]) -> None:
         "--waiting", type=float, default=10.0, help="seconds to wait for a quiet machine, each"
     )
     options = parser.parse_args(arguments)
-    if not is_isolated() and "ray" in (options.system or SYSTEMS):
-        with contextlib.suppress(MissingSystem):
-            install("ray")  # while there is a network
-    isolate()
     pin_clients()
     gc.freeze()  # a collection of the clients' modules would delay one answer by 60 ms
     figures: list[Row] = []

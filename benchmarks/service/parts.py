@@ -189,13 +189,13 @@ def _succeeded(system: System, state: str) -> None:
 
 OURS = ("sqlite", "postgresql")
 PARTS: dict[str, Part] = {
-    "cold_start": Part(cold_start, (*OURS, "celery", "celery_durable", "ray")),
-    "submissions": Part(submissions, (*OURS, "celery", "celery_durable", "ray")),
-    "jobs": Part(jobs, (*OURS, "celery", "celery_durable", "ray")),
+    "cold_start": Part(cold_start, (*OURS, "celery", "celery_durable")),
+    "submissions": Part(submissions, (*OURS, "celery", "celery_durable")),
+    "jobs": Part(jobs, (*OURS, "celery", "celery_durable")),
     "rate": Part(rate, (*OURS, "celery", "celery_durable")),
     "backlog": Part(backlog, (*OURS, "celery")),
     "streams": Part(streams, OURS),
-    "memory": Part(memory, ("sqlite", "celery", "ray")),
+    "memory": Part(memory, ("sqlite", "celery")),
     "uploads": Part(uploads, ("sqlite", "celery")),
     "downloads": Part(downloads, ("sqlite", "celery")),
 }

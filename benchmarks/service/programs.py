@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -40,13 +41,11 @@ class Programs:
         self._logs = logs
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(
-        self, name: str, command: list[str], environment: Mapping[str, str], python: Path
-    ) -> None:
+    def start(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
         """Run a module: `command` is its name and its arguments."""
         with (self._logs / f"{name}.log").open("ab") as log, all_cpus():
             self._running[name] = subprocess.Popen(
-                [python, "-m", *command],
+                [sys.executable, "-m", *command],
                 cwd=ROOT,
                 env={**os.environ, **environment},
                 stdout=log,

@@ -59,12 +59,6 @@ PEERS: dict[str, Peer] = {
         ("snntorch", "torch"),
         "snn.Leaky with reset to zero; 1 - decay is folded into the weights",
     ),
-    "jax_layerwise": Peer(
-        "jax_layerwise",
-        "jax",
-        ("jax", "optax"),
-        "one matrix product per layer over all steps, the recurrence in lax.scan",
-    ),
     "tf_keras_rnn": Peer(
         "tf_keras_rnn",
         "tf",

@@ -140,7 +140,6 @@ def _environment(threads: int) -> dict[str, str]:
         ),
         "PYTHONPATH": "",
         "TF_CPP_MIN_LOG_LEVEL": "3",
-        "JAX_PLATFORMS": "cpu",
         "CUDA_VISIBLE_DEVICES": "",
         # A cache on disk would hide the cost of compiling; its helper processes would spin on.
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",

@@ -77,7 +77,7 @@ class IpulseSystem(System):
     def see_end(self, http: httpx.Client, job: str) -> str:
         """Wait for the job's end with `Prefer: wait`."""
         answer = http.get(f"/v1/jobs/{job}", headers={"prefer": "wait=30"}).raise_for_status()
-        return self.state_of(answer.json())
+        return str(answer.json()["state"])
 
     def newest(self) -> Call:
         """Return the request for the first page of jobs."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import socket
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import httpx
 
@@ -46,9 +45,8 @@ class System(ABC):
     front: str  # the program that answers requests
     back: str  # the program that runs jobs
 
-    def __init__(self, home: Path, python: Path = Path(sys.executable)) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self.python = python
         self.url = ""
         self.start_seconds = 0.0  # until the first answer
         self._closing = contextlib.ExitStack()
@@ -90,14 +88,6 @@ class System(ABC):
         """Return the headers of every request."""
         return {}
 
-    def id_of(self, answer: Any) -> str:
-        """Return the job's id from the answer to a submission."""
-        return str(answer["id"])
-
-    def state_of(self, answer: Any) -> str:
-        """Return the job's state: one of ENDED, or another word."""
-        return str(answer["state"])
-
     def timed_order(self, sleep_seconds: float = 0.0) -> Order:
         """Return an order that runs as a process and writes timestamps."""
         tag = f"job-{next(self._numbers)}"
@@ -113,14 +103,14 @@ class System(ABC):
         answer = http.request(
             call.method, call.path, content=call.content, headers=dict(call.headers)
         )
-        return self.id_of(answer.raise_for_status().json())
+        return str(answer.raise_for_status().json()["id"])
 
     def await_end(self, http: httpx.Client, job: str) -> str:
         """Poll until a job has ended; return its state. Raises SystemExit if it does not end."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             answer = http.get(self.status(job).path).raise_for_status()
-            state = self.state_of(answer.json())
+            state = str(answer.json()["state"])
             if state in ENDED:
                 return state
             if time.monotonic() > deadline:
@@ -134,7 +124,7 @@ class System(ABC):
     def run(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
         """Start a program of the service; its log is in the home directory."""
         self._closing.callback(self._programs.end, name)
-        self._programs.start(name, command, environment, self.python)
+        self._programs.start(name, command, environment)
 
     def broker(self) -> RedisServer:
         """Start Redis as `ipulse up` does."""

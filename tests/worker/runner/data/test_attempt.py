@@ -88,9 +88,7 @@ def test_data_without_a_spike_in_the_steps_end_as_invalid(
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_reports_progress_of_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reports_progress_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ipulse_worker.runner.attempt.DATA_SECONDS", 0.0)
     monkeypatch.setattr("ipulse_worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
     spikes = np.random.RandomState(4).rand(50, 10, 12) < 0.2
