@@ -6,12 +6,14 @@ import re
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from ipulse_core import messages
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.prefer import wait_seconds
 from ipulse_service.http.state import AppState, get_caller, get_state
+from ipulse_service.jobs import agent_versions
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
@@ -46,3 +48,18 @@ Fence = Annotated[
 ]
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
+
+_Protocol = Annotated[int, Field(ge=1, le=10**6), DIGITS, Header(alias=messages.PROTOCOL_HEADER)]
+
+
+async def _check_agent(spoken: _Protocol = 1) -> None:
+    agent_versions.check(spoken)
+
+
+async def _check_upload(spoken: _Protocol = 1) -> None:
+    agent_versions.check_upload(spoken)
+
+
+# Dependencies of routes that only agents of a known version may use.
+KNOWN_AGENT = [Depends(_check_agent)]
+KNOWN_UPLOAD = [Depends(_check_upload)]

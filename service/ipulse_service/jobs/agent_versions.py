@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Header
-from pydantic import Field
-
 from ipulse_core import messages
 from ipulse_core.errors import Conflict, StaleToken
-from ipulse_service.http.dependencies import DIGITS
 
 
 class WrongProtocol(Conflict):
@@ -18,15 +12,13 @@ class WrongProtocol(Conflict):
     code = "wrong_protocol"
 
 
-Protocol = Annotated[int, Field(ge=1, le=10**6), DIGITS, Header(alias=messages.PROTOCOL_HEADER)]
-
 _UPLOAD_PROTOCOL = 5  # the first protocol that resumes uploads by offset
 
 
-def check(spoken: Protocol = 1) -> None:
+def check(spoken: int) -> None:
     """Raises WrongProtocol, whose message says which side to upgrade.
 
-    Requests that begin something depend on it: registration and claims.
+    It is called for requests that begin something: registration and claims.
     """
     versions = f"this agent uses protocol {spoken}, the service {_served()}"
     if spoken < messages.OLDEST_PROTOCOL:
@@ -35,7 +27,7 @@ def check(spoken: Protocol = 1) -> None:
         raise WrongProtocol(f"{versions}: upgrade the service first, then its agents")
 
 
-def check_upload(spoken: Protocol = 1) -> None:
+def check_upload(spoken: int) -> None:
     """Raises StaleToken for an agent of 0.1, whose uploads this service does not understand.
 
     Such an agent stops its attempt, and a newer one resumes the job from its checkpoint.
@@ -49,7 +41,3 @@ def check_upload(spoken: Protocol = 1) -> None:
 def _served() -> str:
     oldest, newest = messages.OLDEST_PROTOCOL, messages.PROTOCOL
     return str(newest) if oldest == newest else f"{oldest} to {newest}"
-
-
-KNOWN = [Depends(check)]
-KNOWN_UPLOAD = [Depends(check_upload)]

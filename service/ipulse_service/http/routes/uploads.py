@@ -39,12 +39,12 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import DIGITS, AttemptId, Fence, State
+from ipulse_service.http.dependencies import DIGITS, KNOWN_UPLOAD, AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.artifacts import StoredFile
 from ipulse_service.http.schemas.worker_requests import MEDIA_TYPE
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import agent_versions, leases
+from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import AttemptRow
 
 _BATCH_BYTES = 2**20  # one batch is written while the next arrives
@@ -75,7 +75,7 @@ _HELD = problems.documented(404, 409)
 router = APIRouter(
     prefix="/v1/worker/attempts/{attempt_id}/artifacts",
     tags=["worker"],
-    dependencies=agent_versions.KNOWN_UPLOAD,
+    dependencies=KNOWN_UPLOAD,
 )
 _log = logging.getLogger(__name__)
 

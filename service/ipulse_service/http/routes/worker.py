@@ -17,7 +17,7 @@ from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
+from ipulse_service.http.dependencies import KNOWN_AGENT, AttemptId, Fence, State, WaitSeconds
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail
@@ -33,10 +33,11 @@ from ipulse_service.http.schemas.worker_requests import (
     ClaimRequest,
     EventBatch,
     FinishRequest,
+    attempt_end,
 )
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import agent_versions, agents, attempts, leases, store, worker_reports
-from ipulse_service.jobs.attempt_end import finish_attempt as end_attempt
+from ipulse_service.jobs import agents, attempts, leases, store, worker_reports
+from ipulse_service.jobs.attempt_end import AttemptFinisher
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
 GIVE_WAY_SECONDS = 0.02
@@ -53,7 +54,7 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
     summary="Register an agent",
     response_description="The agent is registered.",
     responses=problems.documented(409, *_BODY_ERRORS),
-    dependencies=agent_versions.KNOWN,
+    dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
 def register_agent(request: AgentRegistration, state: State) -> None:
@@ -67,7 +68,7 @@ def register_agent(request: AgentRegistration, state: State) -> None:
     summary="Claim a job",
     response_description="The attempt that the agent now holds.",
     responses=problems.documented(404, 409, *_BODY_ERRORS),
-    dependencies=agent_versions.KNOWN,
+    dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
 def claim_job(request: ClaimRequest, state: State) -> ClaimedAttempt:
@@ -188,7 +189,8 @@ async def finish_attempt(
     """
     log.bind(attempt=attempt_id)
     run = run_in_threadpool if request.manifest is None else state.file_threads.run
-    job, job_attempts = await run(end_attempt, state, attempt_id, fence, request)
+    finisher = AttemptFinisher(state.database, state.blobs, state.settings)
+    job, job_attempts = await run(finisher.finish, attempt_id, fence, attempt_end(request))
     log.bind(job=job.id)
     return job_detail(response, job, job_attempts)
 

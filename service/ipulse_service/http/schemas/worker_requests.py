@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,10 +12,15 @@ from pydantic_core import PydanticCustomError
 
 from ipulse.log_lines import length
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text
+from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
+from ipulse_core.states import Reason
+from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
+from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
 from ipulse_service.jobs.worker_reports import Reportable
 
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
@@ -123,3 +129,30 @@ class FinishRequest(DoneEvent):
     manifest: ManifestFile | None = described(
         "The manifest, unless it is stored already.", default=None
     )
+
+
+def attempt_end(request: FinishRequest) -> AttemptEnd:
+    """Returns the end that a request reports.
+
+    Raises InvalidInput for an unknown reason and for a manifest that is not in base64.
+    """
+    return AttemptEnd(_outcome(request), request.first, request.events, _manifest(request.manifest))
+
+
+def _outcome(request: FinishRequest) -> AttemptOutcome:
+    try:
+        return AttemptOutcome(Reason(request.reason), request.message, dict(request.summary))
+    except ValueError as error:
+        detail = f"must be one of {', '.join(Reason)}"
+        raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error
+
+
+def _manifest(manifest: ManifestFile | None) -> NewManifest | None:
+    if manifest is None:
+        return None
+    try:
+        content = b64decode(manifest.base64, validate=True)
+    except ValueError as error:
+        raise InvalidInput([Problem("/manifest/base64", "wrong_form", str(error))]) from error
+    artifact = NewArtifact(manifest.name, "manifest", manifest.media_type)
+    return NewManifest(artifact, content, manifest.sha256)
