@@ -28,7 +28,11 @@ class ProgramLog:
 
     def tail(self) -> str:
         """Return the last lines, indented, or a note that there are none."""
-        with self.path.open("rb") as log:
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            return f"  (there is no {self.path})"
+        with file as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._begin, size - TAIL_BYTES))
             lines = log.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:]

@@ -88,6 +88,16 @@ class RedisServer:
 
         Raises Unavailable, with the end of its log, if it ends or does not answer in time.
         """
+        process = self.launch()
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if process.poll() is not None or time.monotonic() > deadline:
+                self.stop(timeout=0)
+                raise Unavailable(f"{self._program} did not start:\n{self.log.tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def launch(self) -> GuardedProcess:
+        """Start the server without waiting until it answers; return its process."""
         _make_private(self._directory)
         _make_private(self.socket.parent)
         with self.log.open() as log:
@@ -98,12 +108,7 @@ class RedisServer:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.stop(timeout=0)
-                raise Unavailable(f"{self._program} did not start:\n{self.log.tail()}")
-            time.sleep(POLL_SECONDS)
+        return self.process
 
     def stop(self, timeout: float = 10.0) -> None:
         """End the server: SIGTERM, then SIGKILL after `timeout` seconds."""

@@ -9,21 +9,20 @@ The children end with the process that started them, even if it is killed.
 from __future__ import annotations
 
 import os
-import select
 import shutil
-import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from urllib.parse import quote, urlsplit
 
 from ipulse.install_hint import require_modules
 from ipulse.stack.agent_process import AgentProcess, starting_agents
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.home import Home
-from ipulse.stack.managed_process import ManagedProcess, ended_badly
 from ipulse.stack.redis_server import RedisServer
 from ipulse.stack.service_process import ServiceProcess
+from ipulse.stack.supervisor import Part, Say, supervise
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 
@@ -141,37 +140,12 @@ class Stack:
         self._url = ""
         self._home.close()
 
-    def wait(self) -> None:
-        """Wait for SIGINT or SIGTERM. Raises Unavailable if one of the processes ends.
+    def wait(self, say: Say = lambda _sentence: None) -> None:
+        """Wait for SIGINT or SIGTERM, and restart the processes that end meanwhile.
 
-        Only the main thread can call this.
+        `say` receives a sentence for each of them. Only the main thread can call this.
         """
-        wake, write = os.pipe()
-
-        def on_signal(number: int, frame: FrameType | None) -> None:
-            os.write(write, b"\0")
-
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        former = {number: signal.signal(number, on_signal) for number in numbers}
-        try:
-            waiting = select.poll()
-            waiting.register(wake, select.POLLIN)
-            for process in self.processes.values():
-                waiting.register(process, select.POLLIN)
-            ended = {descriptor for descriptor, _ in waiting.poll()}
-        finally:
-            for number, handler in former.items():
-                signal.signal(number, handler)
-            os.close(wake)
-            os.close(write)
-        parts: list[RedisServer | ManagedProcess] = [
-            self._redis,
-            self._service,
-            *self._agents,
-        ]
-        for part in parts:
-            if part.process and part.process.fileno() in ended:
-                raise ended_badly(part.name, part.process.wait(), part.log)
+        supervise(self._supervised_parts(), say)
 
     def restart_agent(self, number: int = 1) -> None:
         """Restart the agent of this number, whether or not it still runs."""
@@ -182,9 +156,7 @@ class Stack:
 
     def restart_service(self) -> None:
         """Restart the service at the same address, whether or not it still runs."""
-        self._port = urlsplit(self.url).port or 0
-        self._service.stop(SERVICE_STOP_SECONDS)
-        self._start_service()
+        self._relaunch_service(SERVICE_STOP_SECONDS)
         self._service.await_ready(self._url)
 
     def restart_redis(self, forget: bool = False) -> None:
@@ -227,11 +199,33 @@ class Stack:
             variables.update(IPULSE_TLS_CERTIFICATE=str(certificate), IPULSE_TLS_KEY=str(key))
         return self._environment(**{**variables, **other})
 
+    def _supervised_parts(self) -> list[Part]:
+        """Return the parts, with restarts that do not wait until the part is ready."""
+
+        def relaunch_redis() -> None:
+            self._redis.stop(timeout=0)
+            self._redis.launch()
+
+        def relaunch(agent: AgentProcess) -> None:
+            agent.stop(0)
+            agent.start(self._agent_environment(), self._home.path)
+
+        return [
+            Part(self._redis, relaunch_redis),
+            Part(self._service, lambda: self._relaunch_service(0)),
+            *(Part(agent, partial(relaunch, agent)) for agent in self._agents),
+        ]
+
+    def _relaunch_service(self, stop_seconds: float) -> None:
+        self._port = urlsplit(self.url).port or 0
+        self._service.stop(stop_seconds)
+        self._start_service()
+
     def _start_service(self) -> None:
         environment = self.service_environment()
         self._url = self._service.start_listening(self._host, self._port, environment)
 
-    def _agent_environment(self, ready_fd: int) -> dict[str, str]:
+    def _agent_environment(self, ready_fd: int | None = None) -> dict[str, str]:
         return self._environment(
             IPULSE_SERVICE_URL=self.url,
             IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
@@ -239,7 +233,7 @@ class Stack:
             IPULSE_WORK_DIR=str(self._home.work),
             IPULSE_DEVICES=str(self._home.path / "devices"),
             IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
-            IPULSE_READY_FD=str(ready_fd),
+            **({} if ready_fd is None else {"IPULSE_READY_FD": str(ready_fd)}),
             **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
         )
 

@@ -99,7 +99,7 @@ def up(
     """Run a stack on this machine until Ctrl-C.
 
     A stack is the service, its message queue and its agents. Jobs and results stay in the home
-    folder and are available the next time.
+    folder and are available the next time. A part that ends is started again.
     """
     if (tls_cert is None) is not (tls_key is None) or (tls and tls_cert):
         detail = "--tls-cert and --tls-key must be given together, and without --tls"
@@ -128,7 +128,7 @@ def up(
         # A reader of the announcement may send Ctrl-C before the wait has begun.
         with suppress(KeyboardInterrupt):
             _announce(stack, as_json, "" if home is None else f" --home {home}")
-            stack.wait()
+            stack.wait(lambda sentence: say(sentence, style="yellow"))
     finally:
         say("Stopping ...")
         stack.stop()

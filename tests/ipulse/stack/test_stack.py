@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -218,14 +219,40 @@ class TestWaiting:
             assert starter.wait(DEADLINE) == 0
         assert all(process.ends() for process in processes)
 
-    def test_the_end_of_a_process_ends_the_stack_and_is_named(self, tmp_path: Path) -> None:
-        with stack_in_another_process(tmp_path / "home", "stack.wait()") as starter:
-            processes = [Watched(pid) for pid in pids_printed_by(starter)]
-            os.kill(processes[1].pid, signal.SIGKILL)
-            assert starter.wait(DEADLINE) == 1
-            assert starter.stderr is not None
-            assert "the service has ended (signal 9)" in starter.stderr.read()
-        assert all(process.ends() for process in processes)
+    def test_whatever_ends_is_started_again(self, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        with stack_in_another_process(home, "stack.wait(print)") as starter:
+            pids = pids_printed_by(starter)
+            wait_until_caught(starter.pid, signal.SIGTERM)
+            with Client(json.loads((home / "server.json").read_text())["url"], home=home) as client:
+                before = submit(client, "trains_until_released")
+                runner_of(client, before)
+                for pid in pids:
+                    os.kill(pid, signal.SIGKILL)
+                runner_of(client, before, attempt=2)
+                client.cancel(before)
+                after = submit(client, "completes")
+                assert client.wait(before, timeout=DEADLINE).state is JobState.CANCELLED
+                assert client.wait(after, timeout=DEADLINE).state is JobState.SUCCEEDED
+            starter.terminate()
+            assert starter.stdout is not None
+            report = starter.stdout.read()
+            assert starter.wait(DEADLINE) == 0
+        for name in ("redis", "service", "agent"):
+            assert f"{name} has ended (signal 9)" in report
+
+    def test_an_agent_that_ends_disturbs_nothing_else(self, tmp_path: Path) -> None:
+        with stack_in_another_process(tmp_path / "home", "stack.wait(print)") as starter:
+            redis, service, agent = (Watched(pid) for pid in pids_printed_by(starter))
+            wait_until_caught(starter.pid, signal.SIGTERM)
+            os.kill(agent.pid, signal.SIGKILL)
+            assert starter.stdout is not None
+            assert "agent has ended" in starter.stdout.readline()
+            for other in (redis, service):
+                assert not select.select([other.descriptor], [], [], 0)[0]
+            starter.send_signal(signal.SIGINT)
+            assert starter.wait(DEADLINE) == 0
+        assert all(process.ends() for process in (redis, service, agent))
 
 
 class TestNotStarting:
