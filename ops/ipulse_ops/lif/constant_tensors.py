@@ -58,7 +58,7 @@ def checked_constants(
         found.append({})
         for name, value in of_layer.items():
             if name not in GIVEN or getattr(layer, name, None) is None:
-                raise ValueError(f"layer {number} has no {name} to give")
+                raise ValueError(f"layer {number + 1} has no {name} to give")
             tensor = tf.convert_to_tensor(value, tf.float32)
             if not tensor.shape.is_compatible_with([layer.neurons]):
                 raise ValueError(

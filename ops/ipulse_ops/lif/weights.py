@@ -61,7 +61,7 @@ def check_shapes(network: Network, shapes: Sequence[Optional[Tuple[Optional[int]
         kind = "the bias" if weight.role == "bias" else f"{weight.role} weights"
         raise ValueError(
             f"weights[{number}] must have shape {weight.shape}; got {found} "
-            f"({kind} of layer {weight.layer})"
+            f"({kind} of layer {weight.layer + 1})"
         )
 
 

@@ -88,9 +88,9 @@ def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
     if isinstance(layer, LIF):
         threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     if not np.all(threshold > 0):
-        raise ValueError(f"layer {number} needs thresholds above 0 to balance its weights")
+        raise ValueError(f"layer {number + 1} needs thresholds above 0 to balance its weights")
     if np.any(gain == 0):
-        raise ValueError(f"layer {number} needs gains other than 0 to balance its weights")
+        raise ValueError(f"layer {number + 1} needs gains other than 0 to balance its weights")
     std: np.ndarray = threshold * np.sqrt((1 - decay**2) / arriving) / np.abs(gain * (1 - decay))
     if layer.synapse_decay is not None:
         slow = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
@@ -102,6 +102,6 @@ def _silence(number: int) -> str:
     if number == 0:
         return "the input sample has no spikes to balance the weights; pass samples with spikes"
     return (
-        f"layer {number - 1} does not spike on the sample, so that the weights after it cannot be "
+        f"layer {number} does not spike on the sample, so that the weights after it cannot be "
         f"balanced; raise std, or pass more samples or steps"
     )

@@ -270,7 +270,7 @@ class TestBadInput:
             ("threshold", 0.25, "second_threshold.* must not be above (the )?threshold"),
             ("threshold", np.nan, "threshold.* (must be finite|is no number)"),
             ("second_threshold", 1.5, "second_threshold.* must not be above (the )?threshold"),
-            ("gain", 1.0, "layer 0 has no gain to give"),
+            ("gain", 1.0, "layer 1 has no gain to give"),
         ],
     )
     def test_constants_out_of_range(

@@ -136,7 +136,7 @@ class TestRefusals:
             balanced_weights(deep(), ids, np.zeros_like(counts))
 
     def test_layer_without_spikes(self) -> None:
-        with pytest.raises(ValueError, match=r"layer 0 does not spike .* raise std"):
+        with pytest.raises(ValueError, match=r"layer 1 does not spike .* raise std"):
             balanced_weights(deep(), *poisson(0.02), std=0.01)
 
     @pytest.mark.parametrize("std", [0.0, -1.0, np.nan, np.inf])
@@ -145,9 +145,9 @@ class TestRefusals:
             balanced_weights(deep(), *poisson(0.02), std=std)
 
     def test_constants_without_balance(self) -> None:
-        with pytest.raises(ValueError, match="layer 0 needs thresholds above 0"):
+        with pytest.raises(ValueError, match="layer 1 needs thresholds above 0"):
             balanced_weights(deep(threshold=0.0), *poisson(0.02))
-        with pytest.raises(ValueError, match="layer 0 needs gains other than 0"):
+        with pytest.raises(ValueError, match="layer 1 needs gains other than 0"):
             balanced_weights(deep(gain=0.0), *poisson(0.02))
 
     def test_sample_of_another_network(self) -> None:

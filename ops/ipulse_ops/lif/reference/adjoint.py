@@ -68,7 +68,7 @@ def layer_adjoint(
         zeros = np.zeros(current.shape)
         none = (np.zeros((*current.shape[:2], 1), np.int32), np.zeros(current.shape[:2], np.int32))
         run = _Run(current, np.asarray(trace), reset=zeros, phi=zeros, grad_spikes=zeros, own=none)
-    check_shape(f"u of layer {number}", run.u, current.shape)
+    check_shape(f"u of layer {number + 1}", run.u, current.shape)
     if grad_u is None:
         grad_u = np.zeros(current.shape)
     check_shape(f"grad_u[{number}]", grad_u, current.shape)

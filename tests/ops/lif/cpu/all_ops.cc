@@ -271,11 +271,11 @@ void refusals() {
     expect(6, filled_with<float>({33, 32}, 0), "weights[1] must have shape [33,33]");
     expect(7, filled_with<float>({32}, 0), "weights[2] must have shape [33], a bias");
     expect(8, filled_with<float>({32, 7}, 0), "weights[3] must have 33 rows");
-    expect(decay, filled_with<float>({32}, 0.5f), "layer 0: constants must have 33 elements");
-    expect(synapse, filled_with<float>({1}, 0.5f), "layer 0: constants must have 33 elements");
-    expect(threshold, filled_with<float>({0}, 1), "layer 0: constants must have 33 elements");
+    expect(decay, filled_with<float>({32}, 0.5f), "layer 1: constants must have 33 elements");
+    expect(synapse, filled_with<float>({1}, 0.5f), "layer 1: constants must have 33 elements");
+    expect(threshold, filled_with<float>({0}, 1), "layer 1: constants must have 33 elements");
     const Tensors &given = node.op == lif.op ? inputs : back;
-    refuses(with(node, "slots", Ints{34, 7}), given, "layer 0: slots must be 1 to 33; got 34");
+    refuses(with(node, "slots", Ints{34, 7}), given, "layer 1: slots must be 1 to 33; got 34");
     refuses(with(node, "bias", Bools{true}), given, "the attributes describe no network");
     refuses(with(node, "policy", Ints{7, 7}), given, "policy");
     refuses(with(node, "delay", 2), given, "delay");
@@ -285,8 +285,8 @@ void refusals() {
   refuses(gradient, with<float>(back, bits, {5}, 0), other);
   refuses(gradient, with<float>(back, membranes, {1}, 0), "membranes");
   refuses(gradient, with<float>(back, by_membrane, {STEPS, BATCH, 4}, 0), "by the membrane");
-  refuses(gradient, with<float>(back, by_port, {STEPS, BATCH, 1}, 0), "by the spikes of layer 0");
-  refuses(gradient, with<float>(back, by_u + 1, {STEPS, 7, BATCH}, 0), "membranes of layer 1");
+  refuses(gradient, with<float>(back, by_port, {STEPS, BATCH, 1}, 0), "by the spikes of layer 1");
+  refuses(gradient, with<float>(back, by_u + 1, {STEPS, 7, BATCH}, 0), "membranes of layer 2");
   refuses(with(gradient, "store", static_cast<int>(LIF_STORE_NOTHING)), back, "nothing");
   const Node slots = problem.slots_node(0, 2);
   const Tensors read = problem.slots_inputs(forward, 0);

@@ -137,7 +137,7 @@ class TestAttributes:
             (
                 "ipus=1 gradients=weights input(neurons=6,slots=3) lif(",
                 "ipus=2 split=neurons gradients=weights input(neurons=6,slots=3) lif(policy=top,",
-                "layer 0 cannot be on 2",
+                "layer 1 cannot be on 2",
             ),
             ("gradients=weights", "gradients=inputs", r"weights, and after it \+inputs"),
             ("lif(", "leaky(", "slots=, second_threshold"),
@@ -159,7 +159,7 @@ class TestAttributes:
         other = Network(
             inputs=6, layers=(LIF(neurons=60001, policy="top"),), readout=LeakyReadout(neurons=2)
         )
-        with pytest.raises(UnsupportedNetwork, match="at most 60000 neurons; layer 0 has 60001"):
+        with pytest.raises(UnsupportedNetwork, match="at most 60000 neurons; layer 1 has 60001"):
             PoplarLIF(other, 1, 1, 1)
 
 

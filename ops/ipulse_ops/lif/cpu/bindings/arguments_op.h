@@ -186,12 +186,12 @@ protected:
       OP_REQUIRES(c,
                   fits(decay[i], false) && fits(scale[i], false) && fits(synapse[i], true) &&
                       (!spikes || (fits(threshold[i], false) && fits(second[i], true))),
-                  errors::InvalidArgument("layer ", i, ": constants must have ", neurons,
+                  errors::InvalidArgument("layer ", i + 1, ": constants must have ", neurons,
                                           " elements, one per neuron"));
       layer.decay = floats_of(decay[i]);
       layer.scale = floats_of(scale[i]);
       layer.synapse_decay = synapse[i].NumElements() ? floats_of(synapse[i]) : nullptr;
-      OP_REQUIRES(c, neurons >= 1, errors::InvalidArgument("layer ", i, " has no neurons"));
+      OP_REQUIRES(c, neurons >= 1, errors::InvalidArgument("layer ", i + 1, " has no neurons"));
       if (!spikes)
         continue;
       layer.slots = slots_[i];
@@ -199,8 +199,8 @@ protected:
       layer.threshold = floats_of(threshold[i]);
       layer.second_threshold = second[i].NumElements() ? floats_of(second[i]) : nullptr;
       OP_REQUIRES(c, slots_[i] >= 1 && slots_[i] <= neurons,
-                  errors::InvalidArgument("layer ", i, ": slots must be 1 to ", neurons, "; got ",
-                                          slots_[i]));
+                  errors::InvalidArgument("layer ", i + 1, ": slots must be 1 to ", neurons,
+                                          "; got ", slots_[i]));
     }
     *network = network_;
     network->steps = static_cast<int32_t>(ids.dim_size(0));

@@ -69,7 +69,8 @@ public:
       OP_REQUIRES(c,
                   bits[i].NumElements() ==
                       static_cast<int64_t>(lif_bits_words(network.steps, network.batch, &layer[i])),
-                  errors::InvalidArgument("layer ", i, ": the record has ", bits[i].NumElements(),
+                  errors::InvalidArgument("layer ", i + 1, ": the record has ",
+                                          bits[i].NumElements(),
                                           " words of bits; it is another network's"));
       record[i] = {reinterpret_cast<const uint32_t *>(floats_of(bits[i])),
                    const_cast<float *>(floats_of(membranes[i])),
@@ -116,7 +117,7 @@ private:
     places.AddDim(size);
     if (tensor.shape() == places)
       return floats_of(tensor);
-    c->CtxFailure(errors::InvalidArgument("the gradient by the ", name, " of layer ", layer,
+    c->CtxFailure(errors::InvalidArgument("the gradient by the ", name, " of layer ", layer + 1,
                                           " has shape ", tensor.shape().DebugString()));
     return nullptr;
   }

@@ -16,6 +16,8 @@ bool check_choice(const char *name, int value, int choices, const Message &messa
          message.fail("%s must be 0 to %d; got %d", name, choices - 1, value);
 }
 
+// In messages layers count from 1, the readout included.
+//
 // NaN is below nothing and at least nothing, so that it is refused, too.
 bool check_decay(const char *name, const float *decay, int neurons, int number,
                  const Message &message) {
@@ -112,7 +114,7 @@ bool check_record(const Kernel &kernel, const LifNetwork &n, const LifRecord &re
   return static_cast<int64_t>(record.membranes_size) == needed ||
          message.fail("layer %d: its record has %zu membranes and should have %lld; the forward "
                       "pass must be of the same network and store what this one reads",
-                      number, record.membranes_size, static_cast<long long>(needed));
+                      number + 1, record.membranes_size, static_cast<long long>(needed));
 }
 
 } // namespace
@@ -136,7 +138,7 @@ bool check_network(const LifNetwork &n, const Message &message) {
   if (n.threads < 0 || n.threads > MAX_THREADS)
     return message.fail("threads must be 0 to %d; got %d", MAX_THREADS, n.threads);
   for (int number = 0; number < n.layers + n.leaky_readout; ++number)
-    if (!check_layer(n.layer[number], number, number == n.layers, message))
+    if (!check_layer(n.layer[number], number + 1, number == n.layers, message))
       return false;
   return true;
 }
@@ -174,7 +176,7 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
     bool spiking = number < n.layers;
     if ((wanted.recurrent && !(spiking && layer.recurrent)) || (wanted.bias && !layer.bias) ||
         (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking))
-      return message.fail("layer %d: a gradient by something that it does not have", number);
+      return message.fail("layer %d: a gradient by something that it does not have", number + 1);
     if (spiking && !check_record(kernel, n, gradient.record[number], number, message))
       return false;
   }

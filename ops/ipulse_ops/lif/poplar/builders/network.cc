@@ -211,7 +211,7 @@ Network parseNetwork(const std::string &attributes) {
   for (std::size_t l = 0; l < network.layers.size(); ++l)
     if (network.layers[l].policy == Policy::Top && network.rangesOf(network.layers[l]) > 1)
       refuse("policy=top compares membranes, and spikes cross between IPUs as ids alone: layer " +
-             std::to_string(l) + " cannot be on " + std::to_string(network.ipus) +
+             std::to_string(l + 1) + " cannot be on " + std::to_string(network.ipus) +
              " IPUs by split=neurons");
   return network;
 }
