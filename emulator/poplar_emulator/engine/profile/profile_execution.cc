@@ -52,16 +52,29 @@ ProfileValue runOf(const RunRecord &run, const Machine &m) {
                      {"steps", steps}});
 }
 
-ProfileValue totalOf(const Step &step) {
+constexpr std::size_t kMostScopes = 64; // a profile's size must not grow with the variables
+
+ProfileValue totalOf(const Step &step, unsigned replica) {
   const StepCost &total = step.total;
-  return profileMap({{"program", step.id},
-                     {"executions", profileNumber(step.executions)},
-                     {"syncCycles", profileNumber(total.sync)},
-                     {"exchangeCycles", profileNumber(total.exchange)},
-                     {"computeCycles", profileNumber(total.compute)},
-                     {"hostCycles", profileNumber(total.host)},
-                     {"bytesBetweenIpus", profileNumber(total.bytesBetweenIpus)},
-                     {"flops", profileNumber(total.flops)}});
+  ProfileValue one = profileMap({{"program", step.id},
+                                 {"executions", profileNumber(step.executions)},
+                                 {"syncCycles", profileNumber(total.sync)},
+                                 {"exchangeCycles", profileNumber(total.exchange)},
+                                 {"computeCycles", profileNumber(total.compute)},
+                                 {"hostCycles", profileNumber(total.host)},
+                                 {"bytesBetweenIpus", profileNumber(total.bytesBetweenIpus)},
+                                 {"flops", profileNumber(total.flops)}});
+  if (step.computeSets.empty())
+    return one;
+  const std::map<std::string, std::uint64_t> byScope = step.computeSets[replica]->cyclesByScope();
+  const bool named = byScope.size() > 1 || (byScope.size() == 1 && !byScope.begin()->first.empty());
+  if (!named || byScope.size() > kMostScopes)
+    return one;
+  ProfileValue cycles = profileMap({});
+  for (const auto &[scope, spent] : byScope)
+    cycles.insert(scope, profileNumber(spent));
+  one.insert("computeCyclesByScope", cycles);
+  return one;
 }
 
 } // namespace
@@ -73,7 +86,7 @@ ProfileValue executionOf(const Session &session) {
     runs.append(runOf(run, m));
   for (const auto &step : session.steps())
     if (step->executions)
-      totals.append(totalOf(*step));
+      totals.append(totalOf(*step, session.profiledReplica()));
   for (const std::uint64_t cycles : session.cyclesByTile())
     byTile.append(profileNumber(cycles));
   return profileMap({{"runs", runs},

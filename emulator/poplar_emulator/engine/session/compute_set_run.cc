@@ -45,6 +45,7 @@ ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, Memo
     tiles[at].rearranged = rearranged;
   }
   flops.resize(tiles.size());
+  scopeCycles.resize(tiles.size() * scopes.size());
   results.resize(tiles.size());
 }
 
@@ -76,7 +77,37 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
   const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
   bound.estimate = estimate ? estimate->cycles : kCounted;
   bound.estimatedFlops = estimate ? estimate->flops : 0;
+  bound.scope = placeOfScope(vertex);
   vertices.push_back(bound);
+}
+
+std::uint32_t ComputeSetRun::placeOfScope(const VertexInstance &vertex) {
+  const field::VertexTable &table = *vertex.type->table;
+  std::string scope;
+  for (unsigned f = 0; f < table.numFields && scope.empty(); ++f) {
+    const Direction direction = table.fields[f].direction;
+    if (direction != Direction::Output && direction != Direction::InOut)
+      continue;
+    for (const auto &row : vertex.fields[f].rows) {
+      if (row->size() == 0)
+        continue;
+      const std::string &name = graph.variables[row->runs()[0].variable].name;
+      scope = name.substr(0, name.find('/') == name.npos ? 0 : name.rfind('/'));
+      break;
+    }
+  }
+  const auto found =
+      scopePlaces.try_emplace(scope, static_cast<std::uint32_t>(scopePlaces.size())).first;
+  if (found->second == scopes.size())
+    scopes.push_back(scope);
+  return found->second;
+}
+
+std::map<std::string, std::uint64_t> ComputeSetRun::cyclesByScope() const {
+  std::map<std::string, std::uint64_t> sums;
+  for (std::size_t i = 0; i < scopeCycles.size(); ++i)
+    sums[scopes[i % scopes.size()]] += scopeCycles[i];
+  return sums;
 }
 
 void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at) {
@@ -178,17 +209,25 @@ void ComputeSetRun::runTile(std::size_t index) {
       result &= vertex.table->compute(vertex.state, worker);
       return popc_counters.bundles - before + vertex.overheadBundles;
     };
+    std::uint64_t &worked = scopeCycles[index * scopes.size() + vertex.scope];
     if (vertex.table->kind == field::Kind::MultiVertex) {
       schedule.runOnAll([&](unsigned worker) {
         const std::uint64_t bundles = compute(worker);
-        return counted ? bundles * m.workers : vertex.estimate;
+        const std::uint64_t taken = counted ? bundles * m.workers : vertex.estimate;
+        worked += taken;
+        return taken;
       });
     } else {
       const std::uint64_t bundles = compute(0);
-      if (vertex.table->kind == field::Kind::SupervisorVertex)
-        schedule.supervise(counted ? bundles : vertex.estimate);
-      else
-        schedule.runOnOne(counted ? bundles * m.workers : vertex.estimate);
+      if (vertex.table->kind == field::Kind::SupervisorVertex) {
+        const std::uint64_t taken = counted ? bundles : vertex.estimate;
+        worked += taken * m.workers;
+        schedule.supervise(taken);
+      } else {
+        const std::uint64_t taken = counted ? bundles * m.workers : vertex.estimate;
+        worked += taken;
+        schedule.runOnOne(taken);
+      }
     }
     operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)

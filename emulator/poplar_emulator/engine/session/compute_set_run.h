@@ -1,8 +1,11 @@
 #ifndef IPULSE_EMULATOR_COMPUTE_SET_RUN_H
 #define IPULSE_EMULATOR_COMPUTE_SET_RUN_H
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "executable/compiled.h"
@@ -34,6 +37,11 @@ public:
     std::uint64_t cycles;
   };
   const std::vector<TileCycles> &tileCycles() const { return cycles; }
+  /// The cycles of vertices by the scope of the first variable that they write: its name up to the
+  /// last '/', as in "layer1" of "layer1/membranes". Over all tiles, workers and runs so far; those
+  /// of a supervisor count once for each worker.
+  std::map<std::string, std::uint64_t> cyclesByScope() const;
+  void resetScopes() { std::fill(scopeCycles.begin(), scopeCycles.end(), 0); }
 
 private:
   /// A row of a field that is not contiguous, or that aliases another field of its vertex.
@@ -54,6 +62,7 @@ private:
     std::uint64_t estimatedFlops;
     std::uint64_t overheadBundles; // to start compute(), for each worker
     std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned;
+    std::uint32_t scope; // its place in scopes
   };
   struct BoundTile {
     unsigned tile;
@@ -69,6 +78,7 @@ private:
   /// aliased: whether another field of the vertex is connected to part of the row, too.
   field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
   void runTile(std::size_t index);
+  std::uint32_t placeOfScope(const VertexInstance &vertex);
   char *allocate(std::size_t bytes, std::size_t align);
 
   const GraphState &graph;
@@ -81,10 +91,13 @@ private:
   std::vector<BoundTile> tiles;
   std::vector<Staged> staged;
   std::vector<Poisoned> poisoned;
+  std::vector<std::string> scopes;
+  std::map<std::string, std::uint32_t> scopePlaces;
   std::uint64_t rounds = 0; // executions so far
   // Written by the thread that runs the tile, read when all are done.
   std::vector<TileCycles> cycles;
   std::vector<std::uint64_t> flops;
+  std::vector<std::uint64_t> scopeCycles; // [tiles, scopes]
   std::vector<char> results;
 };
 

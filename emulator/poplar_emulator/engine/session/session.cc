@@ -176,6 +176,8 @@ void Session::resetProfile() {
   for (const std::unique_ptr<Step> &step : bound) {
     step->executions = 0;
     step->total = {};
+    for (const auto &computeSet : step->computeSets)
+      computeSet->resetScopes();
   }
 }
 

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_worker.runner.devices import cpu, emulator
+from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, TileProfile
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.emulated import ipu_spec
 
@@ -74,7 +75,7 @@ def test_leaves_the_profile_of_every_tile(trained: Dict[str, FinishedAttempt]) -
     assert parts["backward"]["seconds"]["total"] > 0
     report = (result.directory / "report.html").read_text(encoding="utf-8")
     assert "Tiles <span" in report
-    assert "stage0/integrate" in report
+    assert "layer1/integrate" in report
     on_cpu = (trained["cpu"].directory / "report.html").read_text(encoding="utf-8")
     assert "Tiles <span" not in on_cpu
 
@@ -115,3 +116,25 @@ def test_what_does_not_fit_is_refused_before_it_runs(
     result = attempt(tmp_path / "work", ipu_spec({"kind": "emulator", **options}, network=network))
     assert (result.done["reason"], words in result.done["message"]) == (reason, True), result.done
     assert result.phases[-1] == "compile"
+
+
+def test_with_a_delay_layers_share_steps_by_their_work(tmp_path: Path) -> None:
+    spec = ipu_spec({"kind": "emulator", "tiles": TILES, "steps_per_execution": 1})
+    spec["network"]["delay"] = 1
+    result = attempt(tmp_path / "work", spec)
+    assert result.done["reason"] == "completed", result.done
+    hidden = len(spec["network"]["layers"])
+    document = json.loads((result.directory / "poplar_profile.json").read_text())
+    profile = TileProfile(document, layers=hidden + 1)
+    layers = {layer.name: layer for layer in profile.layers}
+    backward = sum(layer.backward.total for layer in layers.values())
+    for name in [*(f"layer {number}" for number in range(1, hidden + 1)), "readout"]:
+        assert layers[name].forward.compute > 0, name
+        assert layers[name].backward.compute > 0, name
+    rest = [layers[name].backward.total for name in (TOGETHER, AROUND) if name in layers]
+    assert sum(rest) < 0.2 * backward
+    assert sum(layer.total for layer in layers.values()) == pytest.approx(profile.total.total)
+    report = (result.directory / "report.html").read_text(encoding="utf-8")
+    assert "backward/all_layers/adjoint" in report
+    assert "layer0" not in report
+    assert "layer0" not in json.dumps(document)

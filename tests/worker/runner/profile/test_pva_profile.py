@@ -37,7 +37,7 @@ class Report:
     """A program of one loop: compute, exchange, sync; and a copy from the host before it."""
 
     def __init__(self, has_execution: bool = True, passes: int = 3) -> None:
-        sets = [of(name="ipulse_lif/stage0/integrate", vertices=[self.vertex(t) for t in (0, 1)])]
+        sets = [of(name="ipulse_lif/readout/integrate", vertices=[self.vertex(t) for t in (0, 1)])]
         body = [
             self.program(2, "stage", Type.OnTileExecute, computeset=sets[0]),
             self.program(3, "spread", Type.DoExchange),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, Cycles, TileProfile
@@ -14,9 +16,9 @@ def profile() -> TileProfile:
 def test_adds_cycles_up_by_kind_step_and_layer(profile: TileProfile) -> None:
     assert profile.total == Cycles(800 * 4 + 300 * 4 + 500, 60 + 20 * 8, 90 * 10, 0)
     assert [step.name for step in profile.steps] == [
-        "stage0/integrate",
-        "stage1/integrate",
-        "backward/layer0/adjoint",
+        "layer1/integrate",
+        "readout/integrate",
+        "backward/layer1/adjoint",
         "arrange",
     ]
     layers = {layer.name: layer for layer in profile.layers}
@@ -28,13 +30,42 @@ def test_adds_cycles_up_by_kind_step_and_layer(profile: TileProfile) -> None:
     assert profile.seconds(1e9) == 1.0
 
 
-def test_with_a_delay_the_only_stage_is_all_layers() -> None:
+def with_a_delay() -> Any:
+    """A profile whose steps are those of all layers together."""
     given = document()
-    sets = given["compilation"]["computeSets"]
-    sets[1]["name"] = "stage0/join_candidates"
-    layers = {layer.name: layer for layer in TileProfile(given, layers=2).layers}
+    for compute_set in given["compilation"]["computeSets"]:
+        last = compute_set["name"].rsplit("/", 1)[1]
+        backward = "backward/" if "backward" in compute_set["name"] else ""
+        compute_set["name"] = f"{backward}all_layers/{last}"
+    return given
+
+
+def test_steps_of_all_layers_are_not_around_them() -> None:
+    layers = {layer.name: layer for layer in TileProfile(with_a_delay(), layers=2).layers}
     assert layers[TOGETHER].forward == Cycles(4400, 160, 720, 0)
-    assert layers["layer 1"].forward.total == 0
+    assert layers[TOGETHER].backward == Cycles(500, 0, 90, 0)
+    assert layers[AROUND].backward.total == 0
+    assert layers["layer 1"].total == 0
+
+
+def test_steps_of_all_layers_are_divided_by_the_work_of_their_vertices() -> None:
+    given = with_a_delay()
+    for total in given["execution"]["totals"]:
+        if total["program"] > 2:
+            total["computeCyclesByScope"] = {
+                "layer1": 500,
+                "layer1/candidates": 100,
+                "readout": 200,
+                "": 200,
+            }
+    profile = TileProfile(given, layers=2)
+    layers = {layer.name: layer for layer in profile.layers}
+    assert layers["layer 1"].backward == pytest.approx(Cycles(300, 0, 54, 0))
+    assert layers["readout"].backward == pytest.approx(Cycles(100, 0, 18, 0))
+    assert layers[TOGETHER].backward == pytest.approx(Cycles(100, 0, 18, 0))
+    assert layers["layer 1"].forward.compute == pytest.approx(0.6 * 4400)
+    whole = sum(layer.total for layer in layers.values())
+    assert whole == pytest.approx(profile.total.total)
 
 
 def test_knows_how_evenly_tiles_work(profile: TileProfile) -> None:

@@ -39,7 +39,7 @@ def test_shows_shares_of_the_cycles() -> None:
     shares = [100 * part / 6020 for part in (4900, 900, 220)]
     compute, sync, exchange = (f"{share:.1f} %" for share in shares)
     assert f"compute {compute}, sync {sync}, exchange {exchange} and host 0.0 %" in text
-    assert "The most expensive step is stage0/integrate (layer 1) with 60.5 %" in text
+    assert "The most expensive step is layer1/integrate with 60.5 %" in text
     assert "the mean tile works 25.0 % of the time" in text
     assert "The fullest, tile 3, uses 15.6 KiB of its 624 KiB (2.5 %)" in text
     assert "6.02 µs at the clock" in text
@@ -47,9 +47,9 @@ def test_shows_shares_of_the_cycles() -> None:
 
 def test_layers_of_steps_count_from_one() -> None:
     cells = Page(section(document())).text["td"]
-    assert "stage0/integrate (layer 1)" in cells
-    assert "stage1/integrate (readout)" in cells
-    assert "backward/layer0/adjoint (layer 1)" in cells
+    assert "layer1/integrate" in cells
+    assert "readout/integrate" in cells
+    assert "backward/layer1/adjoint" in cells
     assert "arrange" in cells
 
 

@@ -10,9 +10,9 @@ STEPS: List[Tuple[str, str, List[int], Tuple[int, int, int]]] = [
     ("", "Sequence", [1, 2], (0, 0, 0)),
     ("arrange", "DoExchange", [], (0, 60, 90)),
     ("", "Repeat", [3, 4], (0, 0, 0)),
-    ("stage0/integrate", "OnTileExecute", [], (800, 20, 90)),
-    ("stage1/integrate", "OnTileExecute", [], (300, 20, 90)),
-    ("backward/layer0/adjoint", "OnTileExecute", [], (500, 0, 90)),
+    ("layer1/integrate", "OnTileExecute", [], (800, 20, 90)),
+    ("readout/integrate", "OnTileExecute", [], (300, 20, 90)),
+    ("backward/layer1/adjoint", "OnTileExecute", [], (500, 0, 90)),
 ]
 PASSES = 4
 FORWARD = [1, *[3, 4] * PASSES]

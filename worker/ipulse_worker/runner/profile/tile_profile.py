@@ -7,6 +7,7 @@ emulator writes it, or pva_profile.py converts it from Poplar's report of an IPU
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 import numpy as np
@@ -25,10 +26,11 @@ CATEGORIES: Mapping[str, Tuple[str, ...]] = {
 }
 _OTHERS = "stacks and others"
 
+READOUT = "readout"
 AROUND = "around the layers"
 TOGETHER = "all layers together"
-_LAYER = re.compile(r"(?:^|/)layer(\d+)/")
-_STAGE = re.compile(r"(?:^|/)stage(\d+)/")
+# Parts of the names of steps and of scopes (TilePlan::names of the Poplar op).
+_LAYER = re.compile(r"(?:^|/)(?:layer(\d+)|(readout)|(all_layers))(?:/|$)")
 _BACKWARD = re.compile(r"(?:^|/)backward/")
 
 
@@ -49,6 +51,10 @@ class Cycles(NamedTuple):
         """Add by kind."""
         return Cycles(*(a + b for a, b in zip(self, other)))
 
+    def times(self, factor: float) -> Cycles:
+        """Multiply every kind."""
+        return Cycles(*(factor * own for own in self))
+
 
 class Step(NamedTuple):
     """A step of the programs, summed over all of its executions."""
@@ -56,6 +62,8 @@ class Step(NamedTuple):
     name: str
     executions: int
     cycles: Cycles
+    # The vertices' cycles by the scope of what they write; empty if they are not known.
+    by_scope: Mapping[str, float] = MappingProxyType({})
 
 
 class Layer(NamedTuple):
@@ -108,7 +116,12 @@ class TileProfile:
     def steps(self) -> List[Step]:
         """The steps, the most expensive first."""
         steps = [
-            Step(self.name_of(total["program"]), int(total["executions"]), _cycles(total))
+            Step(
+                self.name_of(total["program"]),
+                int(total["executions"]),
+                _cycles(total),
+                total.get("computeCyclesByScope", {}),
+            )
             for total in (self._execution or {}).get("totals", [])
         ]
         return sorted(steps, key=lambda step: -step.cycles.total)
@@ -123,13 +136,17 @@ class TileProfile:
 
     @property
     def layers(self) -> List[Layer]:
-        """Cycles by layer, the readout last; then steps of all layers, and of none."""
-        names = [f"layer {n}" for n in range(1, self._layers)] + ["readout", TOGETHER, AROUND]
+        """Cycles by layer, the readout last; then steps of all layers, and of none.
+
+        A step of several layers is divided between them in proportion to the cycles of their
+        vertices, where these are known.
+        """
+        names = [f"layer {n}" for n in range(1, self._layers)] + [READOUT, TOGETHER, AROUND]
         sums = {name: [Cycles(), Cycles()] for name in names}
         for step in self.steps:
-            name = self.layer_of(step.name)
             is_backward = bool(_BACKWARD.search(step.name))
-            sums[name][is_backward] = sums[name][is_backward].plus(step.cycles)
+            for name, share in self._shares(step).items():
+                sums[name][is_backward] = sums[name][is_backward].plus(step.cycles.times(share))
         rows = [Layer(name, *passes) for name, passes in sums.items()]
         return [row for row in rows if row.total or row.name not in (TOGETHER, AROUND)]
 
@@ -239,22 +256,27 @@ class TileProfile:
 
     def layer_of(self, name: str) -> str:
         """Return the layer of a step, counted from 1: "layer 1", "readout", TOGETHER or AROUND."""
-        layer, stage = _LAYER.search(name), _STAGE.search(name)
-        if layer:
-            return self._named(int(layer[1]))
-        if stage is None:
+        match = _LAYER.search(name)
+        if match is None:
             return AROUND
-        # With a delay of one step there is a single stage, which computes all layers.
-        return self._named(int(stage[1])) if self._stages == self._layers else TOGETHER
+        number, readout, together = match.groups()
+        if together or readout:
+            return TOGETHER if together else READOUT
+        # TensorFlow's own steps may have such a name, too.
+        return f"layer {number}" if 0 < int(number) < self._layers else AROUND
 
-    def _named(self, number: int) -> str:
-        return "readout" if number + 1 >= self._layers else f"layer {number + 1}"
-
-    @property
-    def _stages(self) -> int:
-        sets = self._compilation["computeSets"]
-        matches = (_STAGE.search(compute_set["name"]) for compute_set in sets)
-        return len({stage[1] for stage in matches if stage})
+    def _shares(self, step: Step) -> Dict[str, float]:
+        """Return the shares of layers in a step; they sum to 1."""
+        own = self.layer_of(step.name)
+        total = sum(step.by_scope.values())
+        if own not in (TOGETHER, AROUND) or not total:
+            return {own: 1.0}
+        shares: Dict[str, float] = {}
+        for scope, cycles in step.by_scope.items():
+            layer = self.layer_of(scope)
+            name = own if layer == AROUND else layer
+            shares[name] = shares.get(name, 0.0) + cycles / total
+        return shares
 
     def _descendants(self, program: int) -> Set[int]:
         return set(self._each_descendant(program))

@@ -32,7 +32,7 @@ def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
         "kinds": [(kind, COLOURS[kind]) for kind in KINDS],
         "shares": [f"{kind} {percent(getattr(total, kind) / total.total)}" for kind in ordered],
         "top_step": {
-            "name": _with_layer(profile, step.name),
+            "name": step.name,
             "share": step.cycles.total / total.total,
         },
         "top_layer": {"name": layer.name, "share": layer.total / total.total},
@@ -82,19 +82,13 @@ def _step_table(profile: TileProfile) -> ReportTable:
 
 def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
     return [
-        _with_layer(profile, step.name),
+        step.name,
         f"{step.executions:,}",
         count(step.cycles.total / step.executions) if step.executions else "",
         *(count(getattr(step.cycles, kind)) for kind in KINDS),
         _time(profile, step.cycles),
         percent(step.cycles.total / total),
     ]
-
-
-def _with_layer(profile: TileProfile, step: str) -> str:
-    """Return a step's name with its layer: names in Poplar programs count layers from 0."""
-    layer = profile.layer_of(step)
-    return f"{step} ({layer})" if layer.startswith(("layer", "readout")) else step
 
 
 def _run(profile: TileProfile, run: ProfiledRun) -> Dict[str, Any]:

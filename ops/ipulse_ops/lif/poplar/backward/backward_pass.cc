@@ -42,8 +42,9 @@ std::unique_ptr<SlotSums> BackwardPass::newSums(unsigned l, std::size_t matrix) 
 LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradients,
                                    const std::vector<Tensor> &results) {
   const Layer &layer = network.layers[l];
+  const auto of = [&](const char *name) { return plan.names[l] + "/" + name; };
   const auto rows = [&](const Tensor &t, const char *name) {
-    return arrivals.neurons(t.flatten(0, 2), plan.layers[l], name);
+    return arrivals.neurons(t.flatten(0, 2), plan.layers[l], of(name));
   };
   LayerRecord record;
   if (layer.membrane)
@@ -56,17 +57,18 @@ LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradie
     return record;
   const Tensor ids = results[placeOf(network, Result::SpikeIds, l)];
   const Tensor counts = results[placeOf(network, Result::SpikeCounts, l)];
-  record.ids = arrivals.samples(ids, plan.samples(l + 1), "spike_ids");
-  record.counts = arrivals.samples(counts, plan.samples(l + 1), "spike_counts");
+  record.ids = arrivals.samples(ids, plan.samples(l + 1), of("spike_ids"));
+  record.counts = arrivals.samples(counts, plan.samples(l + 1), of("spike_counts"));
   for (std::size_t r = 0; r < plan.ranges[l].size(); ++r) {
     const SampleTiles tiles = plan.samples(l + 1, plan.ranges[l][r].ipu);
     const auto ofRange = [&](Result result, const char *name) {
       const Tensor t = results[placeOf(network, result, l)];
-      return arrivals.samples(t.rank() == 4 ? t.slice(r, r + 1, 2).squeeze({2}) : t, tiles, name);
+      return arrivals.samples(t.rank() == 4 ? t.slice(r, r + 1, 2).squeeze({2}) : t, tiles,
+                              of(name));
     };
     const Tensor direct = gradients[placeOf(network, Result::SpikeIds, l)];
     record.phi.push_back(ofRange(Result::Surrogate, "surrogate"));
-    record.gradSlots.push_back(arrivals.samples(direct, tiles, "grad_slots"));
+    record.gradSlots.push_back(arrivals.samples(direct, tiles, of("grad_slots")));
     if (network.recordsMembranes(layer))
       record.membranes.push_back(ofRange(Result::SlotMembrane, "slot_membrane"));
   }
@@ -80,9 +82,10 @@ void BackwardPass::addSource(unsigned number, unsigned slots) {
   const std::vector<unsigned> home{plan.ipusOf(number)[0]};
   sources.emplace_back(graph, plan, number, operands.batch, slots, home, arrivals);
   const bool ascending = number > 0 || !network.inputGradients;
+  const std::string name = number == 0 ? "input" : plan.names[number - 1];
   const std::size_t width = graph.whole.getTarget().getNumWorkerContexts() + 2;
   starts.push_back(ascending ? SentTensor(graph, poplar::UNSIGNED_INT, operands.batch, width, plan,
-                                          number, home, "starts")
+                                          number, home, name + "/starts")
                              : SentTensor());
 }
 

@@ -12,12 +12,18 @@ using poplar::program::Program;
 using poplar::program::Repeat;
 using poplar::program::Sequence;
 
+namespace {
+
+const std::string kTogether = "all_layers/"; // steps of several layers
+
+} // namespace
+
 Program BackwardPass::build() {
   Sequence program, step;
   arrivals.addTo(program);
   program.add(input.check(graph, plan));
   program.add(counters.start());
-  const ComputeSet take = newSet("take_spikes");
+  const ComputeSet take = newSet(kTogether + "take_spikes");
   takeAll(take);
   step.add(Execute(take));
   Crossing crossing;
@@ -25,7 +31,7 @@ Program BackwardPass::build() {
     crossing.add(sources[source]);
     crossing.add(starts[source]);
   }
-  crossing.addTo(step, "cross/");
+  crossing.addTo(step, "backward/" + kTogether + "cross/");
   if (network.delay)
     addStepOfAll(step);
   else
@@ -93,8 +99,9 @@ void BackwardPass::recordInputGradients(ComputeSet set) {
 }
 
 void BackwardPass::addStepOfAll(Sequence &step) {
-  const ComputeSet spreading = newSet("spread"), summing = newSet("sum");
-  const ComputeSet slots = newSet("slot_gradients"), states = newSet("adjoint");
+  const ComputeSet spreading = newSet(kTogether + "spread"), summing = newSet(kTogether + "sum");
+  const ComputeSet slots = newSet(kTogether + "slot_gradients"),
+                   states = newSet(kTogether + "adjoint");
   counters.advance(graph, spreading, -1);
   for (unsigned l = 0; l < layers.size(); ++l) {
     spread(spreading, l, 0);
@@ -114,7 +121,8 @@ void BackwardPass::addStepOfAll(Sequence &step) {
 }
 
 void BackwardPass::addStepOfEach(Sequence &step) {
-  const ComputeSet recurrent = newSet("spread_recurrent"), summing = newSet("sum_recurrent");
+  const ComputeSet recurrent = newSet(kTogether + "spread_recurrent"),
+                   summing = newSet(kTogether + "sum_recurrent");
   counters.advance(graph, recurrent, -1);
   step.add(Execute(recurrent));
   bool any = false;
@@ -128,7 +136,7 @@ void BackwardPass::addStepOfEach(Sequence &step) {
   if (any)
     step.add(Execute(summing));
   for (unsigned l = static_cast<unsigned>(layers.size()); l-- > 0;) {
-    const std::string name = "layer" + std::to_string(l);
+    const std::string &name = plan.names[l];
     if (network.layers[l].spiking) {
       const ComputeSet slots = newSet(name + "/slot_gradients");
       slotGradients(slots, l);

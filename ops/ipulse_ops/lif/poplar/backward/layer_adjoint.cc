@@ -25,7 +25,7 @@ LayerAdjoint::LayerAdjoint(IpuGraphs &graph, const Network &net, const TilePlan 
       steps(operands.steps), batch(operands.batch) {
   const std::vector<TilePart> &parts = plan.layers[l];
   const Layer &layer = net.layers[l];
-  const std::string name = "layer" + std::to_string(l);
+  const std::string &name = plan.names[l];
   gradCurrent = arrivals.zeros(batch, parts, name + "/grad_current");
   kappa = arrivals.zeros(batch, parts, name + "/kappa");
   if (layer.synapse)

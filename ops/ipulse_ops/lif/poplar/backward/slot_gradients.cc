@@ -21,7 +21,8 @@ SlotSums::SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receiv
     : receivers(&receivers), matrix(matrix), source(&source) {
   const std::vector<TilePart> &parts = *receivers.parts;
   const std::size_t batch = source.batch, size = batch * source.stride;
-  rows = graph.addVariable(FLOAT, {parts.size(), size}, "slot_partials");
+  rows = graph.addVariable(FLOAT, {parts.size(), size},
+                           plan.names[receivers.number] + "/slot_partials");
   for (std::size_t p = 0; p < parts.size(); ++p)
     graph.setTileMapping(rows[p], parts[p].place);
   // One piece per tile of an IPU: first along the slots, then along the rows.
@@ -39,7 +40,8 @@ SlotSums::SlotSums(IpuGraphs &graph, const TilePlan &plan, const Neurons &receiv
       ++number;
     const std::size_t count = std::min(most, number);
     for (std::size_t g = 0, piece = 0; g < count; ++g) {
-      const Tensor group = graph.addVariable(FLOAT, {size}, "slot_sums");
+      const Tensor group =
+          graph.addVariable(FLOAT, {size}, plan.names[receivers.number] + "/slot_sums");
       for (std::size_t begin = 0; begin < size; begin += wide, ++piece) {
         const auto row = [&](std::size_t i) {
           return static_cast<unsigned>(first + number * i / count);

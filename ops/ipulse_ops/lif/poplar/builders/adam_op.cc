@@ -109,7 +109,8 @@ Program Adam(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tensor
     if (t.elementType() != poplar::FLOAT)
       throw poputil::poplibs_error("Adam: " + name + " must be float; got " +
                                    t.elementType().toString());
-    return arrivals.neurons(t, plan.layers[given.operands[i].layer], name);
+    const unsigned l = given.operands[i].layer;
+    return arrivals.neurons(t, plan.layers[l], plan.names[l] + "/" + name);
   };
   std::vector<lif::AdamMatrix> matrices;
   for (std::size_t i = 0; i < n; ++i)

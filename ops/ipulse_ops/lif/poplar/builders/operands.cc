@@ -43,11 +43,15 @@ std::vector<Operand> operandsWithGradients(const Network &network) {
   return found;
 }
 
-std::string nameOf(const Operand &operand) {
+std::string nameOf(Role role) {
   static const char *const names[] = {"ids",       "counts",    "seed",  "weights",
                                       "recurrent", "bias",      "decay", "scale",
                                       "synapse",   "threshold", "second"};
-  const std::string name = names[static_cast<unsigned>(operand.role)];
+  return names[static_cast<unsigned>(role)];
+}
+
+std::string nameOf(const Operand &operand) {
+  const std::string name = nameOf(operand.role);
   return operand.role < Role::Weights ? name : name + "[" + std::to_string(operand.layer) + "]";
 }
 

@@ -37,6 +37,8 @@ struct Operand {
 std::vector<Operand> operandsOf(const Network &network);
 /// Those that the network asks gradients by, in the same order.
 std::vector<Operand> operandsWithGradients(const Network &network);
+std::string nameOf(Role role);
+/// With the layer's index where there are several of the role: "weights[0]".
 std::string nameOf(const Operand &operand);
 
 /// The inputs by role, checked.

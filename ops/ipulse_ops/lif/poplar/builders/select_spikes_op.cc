@@ -65,7 +65,8 @@ IPULSE_BUILD(SelectSpikes) {
                              : words.flag("top") ? lif::Policy::Top
                                                  : lif::Policy::Index;
   lif::Selection selection(graphs, words.surrogate(), policy, plan.ranges[0][0], inputs[1],
-                           gated ? inputs[2] : Tensor(), layer.slots, false, arrivals);
+                           gated ? inputs[2] : Tensor(), layer.slots, false, arrivals,
+                           plan.names[0]);
   if (cyclic)
     selection.beginAt(inputs.back().reinterpret(poplar::UNSIGNED_INT));
   const auto history = [&](std::size_t width, const char *name) {

@@ -126,7 +126,7 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
   Sequence step;
   const auto stages = stagesOf(network);
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    const std::string name = "stage" + std::to_string(s);
+    const std::string name = stages[s].size() > 1 ? "all_layers" : plan.names[stages[s][0]];
     const ComputeSet update = graph.addComputeSet(name + "/integrate");
     const ComputeSet list = graph.addComputeSet(name + "/list_candidates");
     const ComputeSet merge = graph.addComputeSet(name + "/merge_candidates");
@@ -155,12 +155,12 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
     }
     if (s + 1 == stages.size())
       takeInput(join);
-    sent.addTo(step, "cross/");
+    sent.addTo(step, name + "/cross/");
     step.add(Execute(update));
     step.add(Execute(list));
     if (!candidates.empty())
       step.add(Execute(merge));
-    candidates.addTo(step, "cross/candidates/");
+    candidates.addTo(step, name + "/cross/candidates/");
     step.add(Execute(join));
   }
   program.add(Repeat(operands.steps, step));

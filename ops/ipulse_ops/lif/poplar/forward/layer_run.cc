@@ -15,12 +15,12 @@ void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
               const Operands &operands, const Range &range, Arrivals &arrivals, LayerRun &run) {
   const unsigned l = run.neurons.number;
   const Layer &layer = network.layers[l];
-  const std::string name = "layer" + std::to_string(l);
+  const std::string &name = plan.names[l];
   const bool membranes = network.recordsMembranes(layer);
   const SampleTiles tiles = plan.samples(l + 1, range.ipu);
   run.selection.emplace_back(
       graph, network.surrogate, layer.policy, range, operands.get(Role::Threshold, l),
-      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals);
+      operands.get(Role::SecondThreshold, l), layer.slots, membranes, arrivals, name);
   if (layer.policy == Policy::Cyclic) {
     run.offsets.push_back(
         sampleTensor(graph, poplar::UNSIGNED_INT, operands.batch, 1, 1, tiles, name + "/offsets")
@@ -48,7 +48,7 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   const Layer &layer = network.layers[l];
   const unsigned batch = operands.batch, steps = operands.steps;
   const std::vector<TilePart> &parts = plan.layers[l];
-  const std::string name = "layer" + std::to_string(l);
+  const std::string &name = plan.names[l];
   LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
   const Tensor bias = operands.get(Role::Bias, l);
   run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")

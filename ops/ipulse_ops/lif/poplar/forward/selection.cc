@@ -18,7 +18,7 @@ double joinCost(std::size_t lists, unsigned listSlots, unsigned slots, bool cycl
 
 Selection::Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy,
                      const Range &range, const Tensor &threshold, const Tensor &secondThreshold,
-                     unsigned slots, bool membranes, Arrivals &arrivals)
+                     unsigned slots, bool membranes, Arrivals &arrivals, const std::string &layer)
     : surrogate(surrogate), policy(policy), range(range) {
   // The policy "top" compares membranes once more when lists are joined.
   const unsigned values = membranes || policy == Policy::Top ? 2 : 1;
@@ -31,7 +31,7 @@ Selection::Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy
   for (const Chunk &chunk : range.chunks) {
     const auto variable = [&](const poplar::Type &type, std::vector<std::size_t> shape,
                               const char *name) {
-      return graph.addVariable(type, shape, chunk.place, std::string("candidates/") + name);
+      return graph.addVariable(type, shape, chunk.place, layer + "/candidates/" + name);
     };
     const auto local = [&](const Tensor &given) {
       const Tensor t = variable(FLOAT, {chunk.neurons}, "threshold");

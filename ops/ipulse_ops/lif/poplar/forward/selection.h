@@ -33,10 +33,10 @@ struct Candidates {
 class Selection {
 public:
   /// thresholds [neurons] of the layer; secondThreshold may be invalid, for none. membranes:
-  /// whether they are recorded, too.
+  /// whether they are recorded, too. layer: its name in TilePlan::names.
   Selection(IpuGraphs &graph, const Surrogate &surrogate, Policy policy, const Range &range,
             const poplar::Tensor &threshold, const poplar::Tensor &secondThreshold, unsigned slots,
-            bool membranes, Arrivals &arrivals);
+            bool membranes, Arrivals &arrivals, const std::string &layer);
   /// Where the policy "cyclic" begins, of every sample, unsigned int [batch]. May lie anywhere;
   /// without it, at neuron 0.
   void beginAt(const poplar::Tensor &given) { offsets = given; }

@@ -18,7 +18,7 @@ SplitSelection::SplitSelection(IpuGraphs &graph, const TilePlan &plan, unsigned 
   for (const Range &range : ranges) {
     const SampleTiles own = plan.samples(layer + 1, range.ipu);
     const auto made = [&](const poplar::Type &type, std::size_t rows, std::size_t width) {
-      return sampleTensor(graph, type, batch, rows, width, own, "candidates");
+      return sampleTensor(graph, type, batch, rows, width, own, plan.names[layer] + "/candidates");
     };
     Lists one{made(poplar::UNSIGNED_SHORT, ranges.size(), stride),
               made(poplar::UNSIGNED_INT, ranges.size(), 2),

@@ -13,7 +13,7 @@ Neurons::Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan,
                  const Operands &operands, unsigned l, Arrivals &arrivals)
     : layer(&network.layers[l]), number(l), plan(&plan), parts(&plan.layers[l]) {
   const auto bring = [&](Role role) {
-    return arrivals.neurons(operands.get(role, l), *parts, nameOf({role, l}));
+    return arrivals.neurons(operands.get(role, l), *parts, plan.names[l] + "/" + nameOf(role));
   };
   weights.push_back(bring(Role::Weights));
   if (layer->recurrent)

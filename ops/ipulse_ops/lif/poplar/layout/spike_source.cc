@@ -27,11 +27,11 @@ SentTensor::SentTensor(IpuGraphs &graph, const poplar::Type &type, std::size_t b
 SpikeSource::SpikeSource(IpuGraphs &graph, const TilePlan &plan, unsigned number, std::size_t batch,
                          unsigned slots, const std::vector<unsigned> &makers, Arrivals &arrivals)
     : number(number), batch(batch), slots(slots), stride(slots + slots % 2) {
-  const std::string name = "source" + std::to_string(number);
-  ids =
-      SentTensor(graph, poplar::UNSIGNED_SHORT, batch, stride, plan, number, makers, name + "/ids");
-  counts =
-      SentTensor(graph, poplar::UNSIGNED_INT, batch, 2, plan, number, makers, name + "/counts");
+  const std::string name = number == 0 ? "input" : plan.names[number - 1];
+  ids = SentTensor(graph, poplar::UNSIGNED_SHORT, batch, stride, plan, number, makers,
+                   name + "/sent_ids");
+  counts = SentTensor(graph, poplar::UNSIGNED_INT, batch, 2, plan, number, makers,
+                      name + "/sent_counts");
   for (const unsigned ipu : makers)
     arrivals.zero(counts.on(ipu));
 }

@@ -54,6 +54,9 @@ TilePlan::TilePlan(const Network &network, unsigned batch, unsigned tilesPerIpu)
     pairCosts.push_back(kUpdateCost + slots + (layer.recurrent ? layer.slots : 0));
     spiking.push_back(layer.spiking);
     slots = layer.slots;
+    const std::size_t number = names.size() + 1;
+    const bool last = number > 1 && number == network.layers.size();
+    names.push_back(last ? "readout" : "layer" + std::to_string(number));
   }
   layers.resize(network.layers.size());
   ranges.resize(network.layers.size());
