@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ipulse_core import messages
 from ipulse_core.errors import Unavailable
+from ipulse_core.limits import MAX_SPEC_BYTES
 
 MEBIBYTE = 2**20
 MIN_TOKEN_LENGTH = 32  # characters
@@ -121,7 +122,9 @@ class Settings(BaseModel):
     max_requests: int = Field(
         default=2000, ge=1, description="Requests in progress for one token, with streams."
     )
-    max_body_bytes: int = Field(default=MEBIBYTE, gt=0, description="Size limit of a JSON body.")
+    max_body_bytes: int = Field(
+        default=MAX_SPEC_BYTES, gt=0, description="Size limit of a JSON body, such as a spec."
+    )
     max_events_bytes: int = Field(
         default=8 * MEBIBYTE, gt=0, description="Size limit of a body with events."
     )
