@@ -16,7 +16,7 @@ from ipulse_core.limits import MAX_SPEC_BYTES
 MEBIBYTE = 2**20
 MIN_TOKEN_LENGTH = 32  # characters
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Settings(BaseModel):
@@ -164,7 +164,7 @@ class Settings(BaseModel):
         if (self.tls_certificate is None) is not (self.tls_key is None):
             raise ValueError("set both tls_certificate and tls_key, or neither")
         is_safe = self.allow_remote or self.tls_key is not None
-        if self.host not in _LOOPBACK and not is_safe:
+        if self.host not in LOOPBACK and not is_safe:
             raise ValueError(
                 f"host {self.host} accepts connections of other machines without encryption: set "
                 "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or IPULSE_ALLOW_REMOTE=1 behind a "
