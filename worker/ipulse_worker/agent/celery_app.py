@@ -19,6 +19,7 @@ from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
 from ipulse_worker.agent.celery_extensions import WakeUpTask, consumer_step
+from ipulse_worker.agent.readiness import say_ready
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
@@ -109,7 +110,7 @@ def _queue(device_kind: str) -> Queue:
 
 def run_worker(
     settings: AgentSettings,
-    look_at: Callable[[str], None],
+    look_at: Callable[[str], object],
     stop: Callable[[], None],
     quarantine: Quarantine,
 ) -> int:
@@ -137,7 +138,7 @@ def run_worker(
     def on_ready(**_: Any) -> None:
         # Celery would restart the program on a hang-up, without its arguments.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
-        _say_ready()
+        say_ready()
 
     def on_logging(**_: Any) -> None:
         """A receiver of this signal keeps Celery from configuring the log."""
@@ -172,14 +173,6 @@ def consume_usable(
     if quarantine.seconds_left < float("inf"):
         again = (application, consumer, kinds, quarantine)
         consumer.timer.call_after(quarantine.seconds_left, consume_usable, again)
-
-
-def _say_ready() -> None:
-    """Reports to the parent process, on a descriptor that it left open, that the agent is ready."""
-    descriptor = os.environ.pop("IPULSE_READY_FD", "")
-    if descriptor:
-        os.write(int(descriptor), b"ready\n")
-        os.close(int(descriptor))
 
 
 app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower

@@ -24,6 +24,7 @@ class Quarantine:
         self._quarantine_seconds = quarantine_seconds
         self._clock = clock
         self._until: dict[str, float] = {}
+        self._draining_until = 0.0
 
     def record(self, kind: str, reason: Reason) -> str:
         """Record why an attempt on a device ended; return a sentence if that quarantines it."""
@@ -46,6 +47,15 @@ class Quarantine:
         for kind in self.usable:
             self._until[kind] = until
 
+    def drain(self, seconds: float) -> None:
+        """Use no device for so long, because the service drains this agent; 0 ends that."""
+        self._draining_until = self._clock() + seconds if seconds else 0.0
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether the service drains this agent."""
+        return self._draining_until > self._clock()
+
     @property
     def quarantined(self) -> tuple[str, ...]:
         """The kinds that may not be used now."""
@@ -55,6 +65,11 @@ class Quarantine:
     @property
     def usable(self) -> tuple[str, ...]:
         """The kinds that may be used now."""
+        return () if self.is_draining else self.healthy
+
+    @property
+    def healthy(self) -> tuple[str, ...]:
+        """The kinds that are not quarantined, which a drain does not change."""
         quarantined = self.quarantined
         return tuple(kind for kind in self._kinds if kind not in quarantined)
 
@@ -62,4 +77,7 @@ class Quarantine:
     def seconds_left(self) -> float:
         """Seconds until the next kind may be used again; infinite if none will be."""
         now = self._clock()
-        return min((self._until[kind] - now for kind in self.quarantined), default=float("inf"))
+        ends = [self._until[kind] for kind in self.quarantined]
+        if self.is_draining:
+            ends.append(self._draining_until)
+        return min((end - now for end in ends), default=float("inf"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from ipulse_core.errors import IPUlseError
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
@@ -20,10 +22,18 @@ _log = logging.getLogger(__name__)
 class Registration:
     """A thread that registers the agent; attempts do not depend on it."""
 
-    def __init__(self, api: ServiceAPI, settings: AgentSettings, quarantine: Quarantine) -> None:
+    def __init__(
+        self,
+        api: ServiceAPI,
+        settings: AgentSettings,
+        quarantine: Quarantine,
+        on_orders: Callable[[AgentOrders], None],
+    ) -> None:
+        """Prepare the thread; it calls `on_orders` with the answer to each registration."""
         self._api = api
         self._settings = settings
         self._quarantine = quarantine
+        self._on_orders = on_orders
         self._wake = threading.Event()
         self._has_ended = False
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
@@ -60,6 +70,7 @@ class Registration:
                 is_registered, pause = True, EVERY_SECONDS
 
     def _register(self) -> None:
-        self._api.register(
+        orders = self._api.register(
             self._settings.name, self._settings.device_kinds, self._quarantine.quarantined
         )
+        self._on_orders(orders)
