@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from ipulse_core.errors import RemoteError
-from ipulse_worker.agent.supervision.work_directory import WorkDirectory, sweep
+from ipulse_worker.agent.supervision.work_directory import (
+    WorkDirectory,
+    remove_of_attempt,
+    sweep,
+)
 
 
 def test_it_is_private_and_gone_afterwards(tmp_path: Path) -> None:
@@ -40,6 +44,19 @@ def test_one_in_use_is_never_swept(tmp_path: Path) -> None:
         os.utime(directory.path, (0, 0))
         assert list(sweep(tmp_path)) == []
         assert directory.path.exists()
+
+
+def test_that_of_an_attempt_that_is_over_is_removed_at_once(tmp_path: Path) -> None:
+    with WorkDirectory(tmp_path, "att_1") as directory:
+        directory.is_kept = True
+        assert not remove_of_attempt(tmp_path, "att_1"), "it is in use"
+    assert directory.path.exists()
+    assert remove_of_attempt(tmp_path, "att_1")
+    assert not directory.path.exists()
+    assert remove_of_attempt(tmp_path, "att_1"), "it is gone already"
+    for name in ("..", "", "a/b"):
+        remove_of_attempt(tmp_path, name)
+    assert tmp_path.exists()
 
 
 def test_the_sweep_follows_no_link(tmp_path: Path) -> None:

@@ -1,9 +1,15 @@
-"""Releases the leases of agents that died on this machine, before the leases expire."""
+"""Ends attempts that nobody works on any more, and removes their files at once.
+
+These are attempts of agents that died on this machine, before their leases expire, and attempts
+whose outcome this agent could not report.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
+from collections import deque
 from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
@@ -12,14 +18,16 @@ from ipulse_core.states import Reason
 from ipulse_worker.agent.registration.lease_record import DeadAgent, dead_agents
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.supervision.lease import AttemptLease
+from ipulse_worker.agent.supervision.work_directory import remove_of_attempt
 
 EVERY_SECONDS = 1.0
+UNREPORTED_SECONDS = 5.0  # between two tries to end an attempt that could not be reported
 
 _log = logging.getLogger(__name__)
 
 
 class OrphanReleaser:
-    """A thread that looks in a work directory for the leases of dead agents.
+    """A thread that looks in a work directory for the leases and files of dead agents.
 
     If it fails, or if no agent is alive on the machine, the leases expire by themselves.
     """
@@ -27,6 +35,8 @@ class OrphanReleaser:
     def __init__(self, api: ServiceAPI, work_dir: Path) -> None:
         self._api = api
         self._work_dir = work_dir
+        self._unreported: deque[AttemptLease] = deque()
+        self._next_try = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orphans", daemon=True)
 
@@ -38,11 +48,16 @@ class OrphanReleaser:
         """End the thread, without waiting for it."""
         self._ended.set()
 
+    def add_unreported(self, lease: AttemptLease) -> None:
+        """Remove the files of an attempt as soon as the service knows that it is over."""
+        self._unreported.append(lease)
+
     def _run(self) -> None:
         pause = 0.0
         while not self._ended.wait(pause):
             try:
                 self.release()
+                self._end_unreported()
             except (OSError, IPUlseError) as error:
                 _log.warning("orphans_not_released", extra={"why": str(error)})
             pause = EVERY_SECONDS
@@ -60,14 +75,24 @@ class OrphanReleaser:
     def _release(self, dead: DeadAgent) -> None:
         held = dead.held_lease()
         if held:
-            facts = {"attempt": held.attempt_id, "of": held.agent}
             lease = AttemptLease(held.attempt_id, held.fence, 0.0, 0.0)
-            try:
-                self._api.finish(
-                    lease, AttemptOutcome(Reason.WORKER_LOST, f"{held.agent} has died")
-                )
-            except (StaleToken, NotFound) as error:
-                _log.info("orphan_already_released", extra={**facts, "why": error.message})
-            else:
-                _log.info("orphan_released", extra=facts)
+            self._end(lease, f"{held.agent} has died", held.agent)
         dead.remove()
+
+    def _end_unreported(self) -> None:
+        if not self._unreported or time.monotonic() < self._next_try:
+            return
+        self._next_try = time.monotonic() + UNREPORTED_SECONDS
+        self._end(self._unreported[0], "The agent could not report the outcome.", "this agent")
+        self._unreported.popleft()
+
+    def _end(self, lease: AttemptLease, why: str, agent: str) -> None:
+        """End an attempt and remove its files."""
+        facts = {"attempt": lease.attempt_id, "of": agent}
+        try:
+            self._api.finish(lease, AttemptOutcome(Reason.WORKER_LOST, why))
+        except (StaleToken, NotFound) as error:
+            _log.info("orphan_already_released", extra={**facts, "why": error.message})
+        else:
+            _log.info("orphan_released", extra=facts)
+        remove_of_attempt(self._work_dir, lease.attempt_id)

@@ -16,7 +16,9 @@ from ipulse_core.errors import RemoteError
 
 _log = logging.getLogger(__name__)
 
-KEEP_SECONDS = 24 * 3600.0  # for the files of an attempt that could not be reported
+# For the files of attempts of which nobody knows whether they are over: their agent has died, and
+# its record of them is lost.
+KEEP_SECONDS = 24 * 3600.0
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -46,6 +48,25 @@ class WorkDirectory:
         if not self.is_kept:
             _remove(self.path)
         os.close(self._lock)
+
+
+def remove_of_attempt(root: Path, attempt_id: str) -> bool:
+    """Remove the directory of an attempt that is over, unless a living agent uses it.
+
+    Returns whether there is no such directory now.
+    """
+    path = root / attempt_id
+    if not _ID.fullmatch(attempt_id) or path.is_symlink() or not path.is_dir():
+        return True
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        return _remove(path)
+    finally:
+        os.close(descriptor)
 
 
 def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
