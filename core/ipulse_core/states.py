@@ -71,6 +71,9 @@ class Reason(str, Enum):
     RUNNER_LOST = "runner_lost"  # the runner process ended without reporting an outcome
     WORKER_LOST = "worker_lost"  # the agent's lease expired
     WORKER_STOPPED = "worker_stopped"  # the agent was shut down
+    WORKER_DISK_FULL = "worker_disk_full"  # no room or no inodes on a disk of the worker
+    WORKER_DISK_FAILED = "worker_disk_failed"  # a disk of the worker is read-only or has errors
+    WORKER_LIMIT = "worker_limit"  # no file descriptors, processes or threads left on the worker
 
 
 STATE_OF_PHASE: Mapping[Phase, JobState] = {
@@ -93,6 +96,7 @@ class Policy(str, Enum):
     FAIL = "fail"  # end the job: another attempt would end the same way
     RETRY_HERE = "retry_here"  # another attempt on any worker, also this one at once
     RETRY_ELSEWHERE = "retry_elsewhere"  # ... this worker does not use the device for a while
+    RETRY_ON_ANOTHER = "retry_on_another"  # ... this worker takes no job until the cause is gone
     QUARANTINE = "quarantine"  # ... this worker does not use the device until it restarts
 
 
@@ -101,6 +105,9 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.RUNNER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_STOPPED: Policy.RETRY_HERE,
+    Reason.WORKER_DISK_FULL: Policy.RETRY_ON_ANOTHER,
+    Reason.WORKER_DISK_FAILED: Policy.RETRY_ON_ANOTHER,
+    Reason.WORKER_LIMIT: Policy.RETRY_ON_ANOTHER,
     Reason.IPU_RESET: Policy.RETRY_HERE,
     Reason.PARTITION_RESET: Policy.RETRY_ELSEWHERE,
     Reason.FULL_RESET: Policy.QUARANTINE,

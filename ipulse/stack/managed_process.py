@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ipulse import log_file
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import Unavailable
@@ -31,7 +30,7 @@ class ManagedProcess:
             self.process = GuardedProcess(
                 # -P: the directory contains data, and no import may find files there.
                 [sys.executable, "-P", "-m", self._module],
-                environment={**environment, log_file.VARIABLE: str(self.log.path)},
+                environment=environment,
                 directory=directory,
                 stdout=log,
                 stderr=log,

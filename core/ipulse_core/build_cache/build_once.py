@@ -7,27 +7,26 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, TypeVar
+from typing import Callable, List, Sequence, TypeVar
 
-from ipulse_core.build_cache.durations import record_steps, recorded_steps
+from ipulse_core.build_cache.durations import record_seconds, recorded_seconds
 from ipulse_core.build_cache.lock import lock_of, locked
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.build_cache.scratch_directory import scratch_directory
+from ipulse_core.worker_faults import errors_name
 
 T = TypeVar("T")
-FIRST_STEPS = 0.1  # share of a build after which its own speed counts as much as the record
 
 
 class Steps:
     """The steps of one build. Each finished step is reported."""
 
     def __init__(
-        self, what: str, report: ProgressCallback, recorded: Sequence[float] = (), total: int = 1
+        self, what: str, report: ProgressCallback, recorded: float = 0.0, total: int = 1
     ) -> None:
-        """recorded: seconds after each step of an earlier build; one number: of the whole build."""
+        """recorded: seconds that an earlier build took, 0 if unknown."""
         self._what, self._report = what, report
         self._recorded = recorded
-        self._times: List[float] = []  # seconds after each finished step
         self._start = time.monotonic()
         self._done, self._total = 0, total
 
@@ -56,55 +55,26 @@ class Steps:
     def finish_one(self) -> None:
         """Count one step. The last step of a build is reported when its result is stored."""
         self._done += 1
-        self._times.append(time.monotonic() - self._start)
         if self._done < self._total:
             self._report(self._progress())
 
-    def complete(self) -> List[float]:
-        """Report the end of the build and return the seconds after each of its steps."""
+    def complete(self) -> float:
+        """Report the end of the build and return its seconds."""
         self._done = self._total
         progress = self._progress()
         self._report(progress)
-        return [*self._times[: self._total - 1], progress.elapsed]
+        return progress.elapsed
 
     def _progress(self) -> BuildProgress:
         elapsed = time.monotonic() - self._start
-        last = self._times[-1] if self._times else 0.0
-        expected = expected_seconds(self._recorded, self._done, self._total, last, elapsed)
+        expected = None
+        if self._recorded > elapsed:
+            expected = self._recorded
+        elif self._done:
+            expected = elapsed * self._total / self._done
         return BuildProgress(
             self._what, self._done, self._total, elapsed, expected, process=os.getpid()
         )
-
-
-def expected_seconds(
-    recorded: Sequence[float], done: int, total: int, last: float, elapsed: float
-) -> Optional[float]:
-    """Return the seconds that a build is expected to take, None if nothing is known.
-
-    The earlier build tells which share of the time its steps took; the present steps tell how fast
-    the machine is now. The first ones count little: a short step can be late by chance.
-
-    Args:
-        recorded: seconds after each step of an earlier build; one number: of the whole build.
-        done: finished steps.
-        total: steps in all.
-        last: seconds after the last finished step, 0 without one.
-        elapsed: seconds since the build began.
-    """
-    if not recorded:
-        return elapsed * total / done if done else None
-    whole = recorded[-1]
-    if len(recorded) == total:
-        times = [0.0, *recorded]
-    else:
-        times = [whole * step / total for step in range(total + 1)]
-    trust = FIRST_STEPS * whole
-    slower = max(
-        (last + trust) / (times[done] + trust),
-        # The following step is not finished yet.
-        (elapsed + trust) / (times[min(done + 1, total)] + trust),
-    )
-    return max(elapsed, whole * slower)
 
 
 # Makes the content of the first directory; the second is for intermediate files.
@@ -131,7 +101,7 @@ def build_once(
         else:
             report(progress.as_seen_by_another())
 
-    with locked(lock_of(directory), report_wait) as write_note:
+    with errors_name(directory.parent), locked(lock_of(directory), report_wait) as write_note:
         if built.exists():  # another process built it while this one waited
             return built
 
@@ -139,12 +109,12 @@ def build_once(
             write_note(progress.to_json())
             report(progress)
 
-        steps = Steps(what, report_everywhere, recorded_steps(directory.parent, name))
+        steps = Steps(what, report_everywhere, recorded_seconds(directory.parent, name) or 0.0)
         with scratch_directory(directory.parent, name) as scratch:
             complete = scratch / "complete"
             complete.mkdir()
             make(complete, scratch, steps)
             shutil.rmtree(directory, ignore_errors=True)  # without its main file
             complete.rename(directory)
-        record_steps(directory.parent, name, steps.complete())
+        record_seconds(directory.parent, name, steps.complete())
     return built

@@ -150,6 +150,16 @@ class TestEndings:
         assert job.outcome["reason"] == "runner_lost"
         assert "not ready within 0.5 s" in job.outcome["message"]
 
+    def test_a_runner_that_starts_slowly_is_waited_for(
+        self, service: FakeService, settings: AgentSettings
+    ) -> None:
+        """It takes longer than the limit, but works all the time."""
+        changes = {"ready_seconds": 0.6, "runner_module": f"{RUNNERS}.slow_import"}
+        with agent_with(settings, **changes) as agent:
+            job = service.job(attempt(service, agent, "completes"))
+        assert job.state is JobState.SUCCEEDED, job.outcome
+        assert len(job.attempts) == 1
+
     def test_a_runner_that_cannot_import_reports_the_error(
         self, service: FakeService, settings: AgentSettings
     ) -> None:

@@ -19,7 +19,7 @@ from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
 from ipulse_worker.agent.celery_extensions import WakeUpTask, consumer_step
-from ipulse_worker.agent.readiness import say_ready
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
@@ -110,7 +110,7 @@ def _queue(device_kind: str) -> Queue:
 
 def run_worker(
     settings: AgentSettings,
-    look_at: Callable[[str], object],
+    look_at: Callable[[str], None],
     stop: Callable[[], None],
     quarantine: Quarantine,
 ) -> int:
@@ -123,6 +123,12 @@ def run_worker(
     def choose_queues(consumer: Any) -> None:
         consume_usable(application, consumer, settings.device_kinds, quarantine)
 
+    def keep_choosing(consumer: Any) -> None:
+        choose_queues(consumer)
+        # A quarantine ends, a disk fills up or is emptied. Celery clears its timer with each
+        # connection.
+        consumer.timer.call_repeatedly(CHECK_SECONDS, choose_queues, (consumer,))
+
     def look_and_choose(job_id: str) -> None:
         look_at(job_id)
         worker.consumer.call_soon(choose_queues, worker.consumer)  # in the main thread
@@ -130,7 +136,7 @@ def run_worker(
     application.task(
         look_at_job(look_and_choose), name=messages.TASK, shared=False, base=WakeUpTask
     )
-    application.steps["consumer"].add(consumer_step(choose_queues))
+    application.steps["consumer"].add(consumer_step(keep_choosing))
 
     def on_shutdown(**_: Any) -> None:
         stop()
@@ -138,7 +144,7 @@ def run_worker(
     def on_ready(**_: Any) -> None:
         # Celery would restart the program on a hang-up, without its arguments.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
-        say_ready()
+        _say_ready()
 
     def on_logging(**_: Any) -> None:
         """A receiver of this signal keeps Celery from configuring the log."""
@@ -170,9 +176,14 @@ def consume_usable(
             consumer.cancel_task_queue(queue)
         elif not is_consumed and kind in usable:
             consumer.add_task_queue(queue)
-    if quarantine.seconds_left < float("inf"):
-        again = (application, consumer, kinds, quarantine)
-        consumer.timer.call_after(quarantine.seconds_left, consume_usable, again)
+
+
+def _say_ready() -> None:
+    """Reports to the parent process, on a descriptor that it left open, that the agent is ready."""
+    descriptor = os.environ.pop("IPULSE_READY_FD", "")
+    if descriptor:
+        os.write(int(descriptor), b"ready\n")
+        os.close(int(descriptor))
 
 
 app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower

@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from contextlib import suppress
-from typing import BinaryIO, Callable
+from typing import BinaryIO, Callable, Optional
 
 import tensorflow as tf
 
@@ -14,6 +14,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
 from ipulse_core.states import Reason
+from ipulse_core.worker_faults import fault_of
 from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
 from ipulse_worker.runner.attempt import AttemptProcess
@@ -105,8 +106,10 @@ def run_attempt(
     import_seconds: float,
 ) -> DoneEvent:
     """Run the assignment on the line and return its outcome; never raise for a failed attempt."""
+    directory: Optional[str] = None
     try:
         assignment = read_assignment(line)
+        directory = assignment.work_dir
         attempt = AttemptProcess(assignment, events, cancellation, timeline, import_seconds)
         summary = attempt.run()
     except BrokenPipeError:
@@ -115,15 +118,16 @@ def run_attempt(
         # Our own errors say what is wrong and where, so they need no traceback.
         if not isinstance(error, (Cancelled, IPUlseError, NativeError)):
             traceback.print_exc(file=sys.stderr)
-        return outcome_of(error, cancellation.requested)
+        return outcome_of(error, cancellation.requested, directory)
     return DoneEvent(reason=Reason.COMPLETED.value, message=attempt.message, summary=summary)
 
 
-def outcome_of(error: Exception, cancelled: bool) -> DoneEvent:
+def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = None) -> DoneEvent:
     """Return the outcome of an attempt that an error stopped.
 
     Args:
         error: the exception.
+        directory: the attempt's work directory, for errors of a disk that name no path.
         cancelled: whether the agent cancelled the attempt. Later errors are then a consequence of
             the cancellation (a compiler gets the same signal).
     """
@@ -132,6 +136,9 @@ def outcome_of(error: Exception, cancelled: bool) -> DoneEvent:
     of_poplar = poplar_errors.find(str(error))
     if of_poplar is not None:
         return _done(of_poplar.reason, of_poplar.message)
+    fault = fault_of(error, directory)
+    if fault is not None:
+        return _done(fault.reason, fault.message)
     if isinstance(error, DeviceUnavailable):
         return _done(Reason.DEVICE_UNAVAILABLE, error.message)
     if isinstance(error, DataInvalid):

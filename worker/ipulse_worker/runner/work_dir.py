@@ -7,10 +7,12 @@ syncs the files that it receives.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
+
+from ipulse_core.worker_faults import errors_name
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,11 @@ class WorkDir:
         """
         unfinished = self.path / f".{name}.unfinished"
         try:
-            yield unfinished
+            with errors_name(unfinished):
+                yield unfinished
             os.replace(unfinished, self.path / name)
         except BaseException:
-            if unfinished.exists():
-                unfinished.unlink()
+            with suppress(OSError):  # a read-only disk; the first error counts
+                if unfinished.exists():
+                    unfinished.unlink()
             raise

@@ -347,6 +347,14 @@ def shows_its_world(assignment: Assignment) -> None:
     done()
 
 
+def fills_the_disk(assignment: Assignment) -> NoReturn:
+    """It dies of the error, as a program does that does not expect it."""
+    phases()
+    with (Path(assignment["work_dir"]) / "weights.npz").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(65_536))
+
+
 def main() -> NoReturn:
     for done, part in enumerate(("importing", "loading")):
         send("progress", phase="prepare", fraction=0.1 * done, message=part)

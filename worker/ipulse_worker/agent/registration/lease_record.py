@@ -68,12 +68,12 @@ class LeaseRecord:
         try:
             yield
         finally:
-            record.unlink(missing_ok=True)
+            _remove(record)
 
     def close(self) -> None:
         """Remove the lock file and release the lock."""
         if self._lock >= 0:
-            self._path.unlink(missing_ok=True)
+            _remove(self._path)
             os.close(self._lock)
             self._lock = -1
 
@@ -122,6 +122,13 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return os.fstat(descriptor).st_nlink > 0
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:  # a read-only disk; other agents find that the lock is free
+        _log.warning("lease_not_removed", extra={"why": str(error)})
 
 
 def _open_private(path: str, flags: int) -> int:

@@ -1,4 +1,4 @@
-"""Device kinds that this agent does not use for a while, after a device error."""
+"""Device kinds that this agent does not use for a while, after an error of device or machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from ipulse_core.states import POLICIES, Policy, Reason
+from ipulse_core.worker_faults import WorkerFault
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 
 
 class Quarantine:
@@ -19,15 +21,20 @@ class Quarantine:
         kinds: Sequence[str],
         quarantine_seconds: float,
         clock: Callable[[], float] = time.monotonic,
+        host: HostCheck | None = None,
     ) -> None:
         self._kinds = tuple(kinds)
         self._quarantine_seconds = quarantine_seconds
         self._clock = clock
+        self._host = host
         self._until: dict[str, float] = {}
-        self._draining_until = 0.0
 
-    def record(self, kind: str, reason: Reason) -> str:
+    def record(self, kind: str, reason: Reason, message: str = "") -> str:
         """Record why an attempt on a device ended; return a sentence if that quarantines it."""
+        if self._host:
+            sentence = self._host.record(reason, message)
+            if sentence:
+                return sentence
         policy = POLICIES.get(reason, Policy.FAIL)
         if policy is Policy.QUARANTINE:
             self._until[kind] = float("inf")
@@ -47,37 +54,34 @@ class Quarantine:
         for kind in self.usable:
             self._until[kind] = until
 
-    def drain(self, seconds: float) -> None:
-        """Use no device for so long, because the service drains this agent; 0 ends that."""
-        self._draining_until = self._clock() + seconds if seconds else 0.0
+    def attempt_removed(self) -> None:
+        """Note that the files of an attempt are gone."""
+        if self._host:
+            self._host.attempt_removed()
 
     @property
-    def is_draining(self) -> bool:
-        """Whether the service drains this agent."""
-        return self._draining_until > self._clock()
+    def trouble(self) -> WorkerFault | None:
+        """Why this machine can run no job now, None if it can."""
+        return self._host.fault() if self._host else None
 
     @property
     def quarantined(self) -> tuple[str, ...]:
         """The kinds that may not be used now."""
+        if self.trouble:
+            return self._kinds
         now = self._clock()
         return tuple(kind for kind in self._kinds if self._until.get(kind, now) > now)
 
     @property
     def usable(self) -> tuple[str, ...]:
         """The kinds that may be used now."""
-        return () if self.is_draining else self.healthy
-
-    @property
-    def healthy(self) -> tuple[str, ...]:
-        """The kinds that are not quarantined, which a drain does not change."""
         quarantined = self.quarantined
         return tuple(kind for kind in self._kinds if kind not in quarantined)
 
     @property
     def seconds_left(self) -> float:
         """Seconds until the next kind may be used again; infinite if none will be."""
+        if self.trouble:
+            return CHECK_SECONDS
         now = self._clock()
-        ends = [self._until[kind] for kind in self.quarantined]
-        if self.is_draining:
-            ends.append(self._draining_until)
-        return min((end - now for end in ends), default=float("inf"))
+        return min((self._until[kind] - now for kind in self.quarantined), default=float("inf"))

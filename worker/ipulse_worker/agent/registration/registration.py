@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
 
 from ipulse_core.errors import IPUlseError
+from ipulse_core.worker_faults import WorkerFault
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
@@ -22,20 +23,13 @@ _log = logging.getLogger(__name__)
 class Registration:
     """A thread that registers the agent; attempts do not depend on it."""
 
-    def __init__(
-        self,
-        api: ServiceAPI,
-        settings: AgentSettings,
-        quarantine: Quarantine,
-        on_orders: Callable[[AgentOrders], None],
-    ) -> None:
-        """Prepare the thread; it calls `on_orders` with the answer to each registration."""
+    def __init__(self, api: ServiceAPI, settings: AgentSettings, quarantine: Quarantine) -> None:
         self._api = api
         self._settings = settings
         self._quarantine = quarantine
-        self._on_orders = on_orders
         self._wake = threading.Event()
         self._has_ended = False
+        self._registered_trouble: WorkerFault | None = None
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self) -> None:
@@ -55,7 +49,7 @@ class Registration:
         pause = 0.0
         is_registered = True
         while True:
-            self._wake.wait(pause)
+            self._wait(pause)
             self._wake.clear()
             if self._has_ended:
                 return
@@ -69,8 +63,19 @@ class Registration:
             else:
                 is_registered, pause = True, EVERY_SECONDS
 
+    def _wait(self, seconds: float) -> None:
+        """Wait until it is time to register again; return early once there is news."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self._wake.wait(min(left, CHECK_SECONDS)):
+                return
+            if self._quarantine.trouble != self._registered_trouble:
+                return
+
     def _register(self) -> None:
-        orders = self._api.register(
-            self._settings.name, self._settings.device_kinds, self._quarantine.quarantined
+        self._registered_trouble = self._quarantine.trouble
+        self._api.register(
+            self._settings.name,
+            self._settings.device_kinds,
+            self._quarantine.quarantined,
         )
-        self._on_orders(orders)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import PROTOCOL, Assignment, Event, LogEvent, ProgressEvent
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_core.states import Phase, Reason
+from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -60,6 +62,7 @@ class AttemptSupervisor:
         self._lease = claim.lease
         self._inbox = Inbox()
         self._shutting_down = False
+        self.is_unreported = False  # the service does not know how it ended
         self._is_cancelled = threading.Event()
         self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
 
@@ -78,15 +81,44 @@ class AttemptSupervisor:
         )
         watch = CancelPoller(self._api, self._lease, on_cancel=self._cancel)
         work_directory = WorkDirectory(self._settings.work_dir, self._lease.attempt_id)
-        with heartbeat, watch, work_directory as directory:
-            try:
-                with self._lease.lost_by_failure("attempt"):
-                    self._run_in(directory.path)
-            except (StaleToken, NotFound) as error:
-                _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
-            except IPUlseError as error:
-                directory.is_kept = True  # its files may exist nowhere else
-                _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+        try:
+            with heartbeat, watch, work_directory as directory:
+                try:
+                    with self._lease.lost_by_failure("attempt"):
+                        self._run_in(directory.path)
+                except (StaleToken, NotFound) as error:
+                    _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
+                except IPUlseError as error:
+                    # Its files may exist nowhere else, and the attempt may not be over.
+                    self.is_unreported = directory.is_kept = True
+                    _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+        except (OSError, RuntimeError) as error:
+            fault = fault_of(error, work_directory.path)
+            if fault is None:
+                raise
+            self._give_back(fault)
+
+    def _give_back(self, fault: WorkerFault) -> None:
+        """Report that this machine cannot run the attempt; its runner has ended."""
+        self._record(fault.reason, fault.message)
+        try:
+            retry_while_unavailable(
+                lambda: self._api.finish(self._lease, AttemptOutcome(fault.reason, fault.message)),
+                _pause,
+                LAST_TRIES,
+            )
+        except IPUlseError as error:
+            _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+        else:
+            extra = {**self._facts, "reason": fault.reason.value, "detail": fault.message}
+            _log.warning("attempt_given_back", extra=extra)
+
+    def _record(self, reason: Reason, message: str) -> str:
+        """Record a fault of device or machine, before the service hands the job out again."""
+        quarantined = self._quarantine.record(self._claim.device_kind, reason, message)
+        if quarantined:
+            _log.warning("device_quarantined", extra={**self._facts, "why": quarantined})
+        return quarantined
 
     def _cancel(self) -> None:
         """Stop the runner; two threads may call this, and the first one counts."""
@@ -157,10 +189,9 @@ class AttemptSupervisor:
     ) -> AttemptOutcome:
         """Upload everything that the service does not have yet; a failure changes the outcome."""
         outcome = outcome_of(runner_exit)
-        quarantined = self._quarantine.record(self._claim.device_kind, outcome.reason)
-        if quarantined:  # before the service hands the job out again
+        quarantined = self._record(outcome.reason, outcome.message)
+        if quarantined:
             reporter.add(_remark(quarantined, "warning"))
-            _log.warning("device_quarantined", extra={**self._facts, "why": quarantined})
         self._inbox.set_deadline(None)
         if runner_exit.stop is StopCause.WORKER_STOPPED:
             self._shut_down()
@@ -171,7 +202,10 @@ class AttemptSupervisor:
         # An agent that shuts down sends all events first: it tries less often to report.
         reporter.close(max_unsent=0 if self._shutting_down else EVENTS_PER_COMMIT)
         self._await_end(reporter)
-        return _after_delivery(outcome, reporter, uploader)
+        delivered = _after_delivery(outcome, reporter, uploader)
+        if delivered is not outcome:
+            self._record(delivered.reason, delivered.message)
+        return delivered
 
     def _await_end(self, part: EventReporter | Uploader) -> None:
         while not part.has_ended:
@@ -238,11 +272,18 @@ def _after_delivery(
     outcome: AttemptOutcome, reporter: EventReporter, uploader: Uploader
 ) -> AttemptOutcome:
     """Return the outcome, or a failure if a file or an event could not be stored."""
+    if outcome.reason is Reason.COMPLETED and uploader.fault:
+        return AttemptOutcome(uploader.fault.reason, uploader.fault.message)
     if outcome.reason is Reason.COMPLETED and uploader.failures:
         return AttemptOutcome(Reason.ARTIFACT_STORE, uploader.failures[0], outcome.summary)
     if outcome.reason is Reason.COMPLETED and reporter.refusal:
         return AttemptOutcome(Reason.RUNNER_ERROR, reporter.refusal)
     return outcome
+
+
+def _pause(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False
 
 
 def _remark(message: str, level: Literal["info", "warning"] = "info") -> LogEvent:

@@ -9,6 +9,7 @@ from enum import IntEnum
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import DoneEvent
 from ipulse_core.states import Reason
+from ipulse_core.worker_faults import WorkerFault
 
 # Reasons that only an agent or the service can know, so that a runner may not report them.
 _NOT_FROM_A_RUNNER = frozenset({Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED})
@@ -39,6 +40,7 @@ class RunnerExit:
     stop: StopCause | None = None  # why the agent stopped it, if it did
     detail: str = ""  # an error message of the agent that says more than the exit code
     oom_kills: int = 0  # processes that the kernel killed for lack of memory while it ran
+    fault: WorkerFault | None = None  # of the machine, by which it could not start or go on
 
     @property
     def is_complete(self) -> bool:
@@ -66,6 +68,8 @@ def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
         return AttemptOutcome(Reason.WORKER_STOPPED, "The agent was shut down.")
     if runner_exit.stop is StopCause.BROKEN:
         return AttemptOutcome(Reason.RUNNER_ERROR, runner_exit.detail)
+    if done is None and runner_exit.fault:
+        return AttemptOutcome(runner_exit.fault.reason, runner_exit.fault.message)
     if done is None:
         how = _describe(runner_exit.exit_code)
         detail = runner_exit.detail or f"The runner ended without reporting an outcome: {how}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -96,7 +97,12 @@ class RunnerProcess:
         except OSError:
             os.close(self._events)
             raise
-        threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True).start()
+        reader = threading.Thread(target=self._read, name=f"runner-{self.pid}", daemon=True)
+        try:
+            reader.start()
+        except RuntimeError as error:
+            self.dismiss()
+            raise OSError(errno.EAGAIN, str(error)) from error
 
     def dismiss(self) -> None:
         """End the guardian of a runner that was never started."""

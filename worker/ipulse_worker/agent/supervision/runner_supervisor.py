@@ -19,12 +19,14 @@ from ipulse_core.events import (
     ReadyEvent,
 )
 from ipulse_core.states import Phase, Reason
+from ipulse_core.worker_faults import WorkerFault, fault_in, fault_of
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.device_environment import device_environment
 from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
+from ipulse_worker.agent.supervision.startup_watch import StartupWatch
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.uploader import Uploader
@@ -59,6 +61,7 @@ class RunnerSupervisor:
         self._stop: StopCause | None = None
         self._detail = ""
         self._has_begun = False  # the runner has entered a phase
+        self._fault: WorkerFault | None = None
 
     def run(self) -> RunnerExit:
         """Start a runner and return when it and its descendants have ended.
@@ -91,6 +94,7 @@ class RunnerSupervisor:
         try:
             runner = self._warm.start_new(environment)
         except OSError as error:
+            self._fault = fault_of(error, self._settings.work_dir)
             python = self._settings.runner_python
             return self._exit(CANNOT_EXECUTE, f"The runner's Python {python}: {error.strerror}.")
         _log.info("runner_started", extra={**self._facts, "pid": runner.pid})
@@ -106,7 +110,8 @@ class RunnerSupervisor:
     def _handle_messages(self, runner: RunnerProcess) -> RunnerExit:
         """Assign the job and handle messages until the runner has ended."""
         runner.listen(self._on_message)
-        self._inbox.set_deadline(self._settings.ready_seconds)
+        self._startup = StartupWatch(runner.pid, self._settings.ready_seconds)
+        self._inbox.set_deadline(self._startup.pause)
         while True:
             message = self._inbox.next()
             if isinstance(message, Ended):
@@ -133,6 +138,10 @@ class RunnerSupervisor:
             self._uploader.add(message)
         elif isinstance(message, (PhaseEvent, ProgressEvent, MetricEvent, LogEvent)):
             self._reporter.add(message)
+            if isinstance(message, LogEvent) and message.stream == "stderr":
+                # Counts if the runner dies without an outcome.
+                found = fault_in(message.message, self._assignment.work_dir)
+                self._fault = found or self._fault
         else:
             if isinstance(message, DoneEvent):
                 self._reporter.expect_end()
@@ -162,20 +171,23 @@ class RunnerSupervisor:
         self._inbox.set_deadline(None)
 
     def _on_deadline(self, runner: RunnerProcess) -> None:
-        """Kill a runner that has not started or ended in time."""
+        """Wait for a runner that starts slowly; kill one that hangs or has not ended in time."""
+        is_starting = not runner.ready.is_set() and not self._stop
+        if is_starting and not self._startup.hangs():
+            activity = self._startup.report()
+            if activity:
+                self._reporter.add(LogEvent(message=activity, stream="agent"))
+            self._inbox.set_deadline(self._startup.pause)
+            return
         runner.kill()
         self._inbox.set_deadline(None)
-        if runner.ready.is_set() or self._stop:
+        if not is_starting:
             message = (
                 f"The runner did not end within {self._settings.grace_seconds:g} s, and was killed."
             )
             self._reporter.add(LogEvent(message=message, level="warning", stream="agent"))
         else:
-            limit = self._settings.ready_seconds
-            self._detail = (
-                f"The runner was not ready within {limit:g} s, and was killed. On a busy machine, "
-                "set IPULSE_READY_SECONDS to a longer time."
-            )
+            self._detail = self._startup.why_killed
 
     def _exit(self, exit_code: int, detail: str = "", oom_kills: int = 0) -> RunnerExit:
         return RunnerExit(
@@ -185,4 +197,5 @@ class RunnerSupervisor:
             stop=self._stop,
             detail=self._detail or detail,
             oom_kills=oom_kills,
+            fault=self._fault,
         )

@@ -34,7 +34,12 @@ class WarmRunnerPool:
             if self._waiting or self._is_preparing or self._is_closed:
                 return
             self._is_preparing = True
-        threading.Thread(target=self._prepare, name="warm-runner", daemon=True).start()
+        try:
+            threading.Thread(target=self._prepare, name="warm-runner", daemon=True).start()
+        except RuntimeError as error:  # no thread can be started: the next job reports it
+            with self._change:
+                self._is_preparing = False
+            _log.error("warm_runner_not_started", extra={"why": str(error)})
 
     def take(self) -> RunnerProcess | None:
         """Return the waiting runner, also before its import is done; None if none is alive."""

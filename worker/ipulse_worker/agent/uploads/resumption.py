@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from ipulse_core.errors import RemoteError
+from ipulse_core.worker_faults import errors_name
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import ClaimedJob, StoredCheckpoint
@@ -18,10 +19,11 @@ def fetch_checkpoint(
 ) -> Path:
     """Download the checkpoint and return its path.
 
-    Raises IPUlseError if the download fails, or the digest is wrong.
+    Raises IPUlseError if the download fails, or the digest is wrong, and OSError if it cannot be
+    written.
     """
     path = directory / NAME
-    with path.open("w+b") as file:
+    with errors_name(path), path.open("w+b") as file:
         retry_while_unavailable(
             lambda: api.download(claim.job_id, stored.artifact_id, file),
             claim.lease.wait_for_loss,

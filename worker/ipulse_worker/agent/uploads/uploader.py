@@ -19,6 +19,7 @@ from ipulse.manifest import check_stored
 from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, StaleToken
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.messages import MANIFEST_BYTES
+from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import PiggybackedManifest
@@ -74,6 +75,7 @@ class Uploader:
         self._on_end = on_end
         self.has_ended = False
         self.failures: list[str] = []  # of artifacts; a lost checkpoint only costs time
+        self.fault: WorkerFault | None = None  # of the disk, the first one
         self._stored: dict[str, str] = {}  # SHA-256 of the artifacts that the service has, by name
         self._manifest: _File | None = None
         self._is_released = False  # whether the manifest may be sent
@@ -161,7 +163,10 @@ class Uploader:
         except (StaleToken, NotFound) as error:
             self._lease.lose(error)
         except OSError as error:
-            self._fail(file, error.strerror or str(error))
+            path = self._directory / file.name
+            if not file.checkpoint:
+                self.fault = self.fault or fault_of(error, path)
+            self._fail(file, f"{path}: {error.strerror}" if error.strerror else str(error))
         except InvalidInput as error:
             first, *rest = error.problems  # the message of an outcome is short
             self._fail(file, f"{first} (and {len(rest)} more)" if rest else str(first))

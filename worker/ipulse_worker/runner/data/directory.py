@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, List, Mapping, Optional, Tuple
 
+from ipulse_core.worker_faults import fault_of
 from ipulse_worker.runner.data.dataset import DataUnavailable
 
 VARIABLE = "IPULSE_DATA"
@@ -95,5 +96,7 @@ def _plain(name: str) -> str:
 def _is(path: Path, kind: Callable[[int], bool]) -> bool:
     try:
         return kind(os.stat(str(path)).st_mode)
-    except OSError:
+    except OSError as error:
+        if fault_of(error):  # the file may exist; another worker may be able to read it
+            raise
         return False

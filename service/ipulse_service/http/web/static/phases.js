@@ -1,9 +1,10 @@
-// The five phases of the latest attempt: their durations, and how much of the current one is done.
+// The five phases of the latest attempt: their durations and the progress of the current one.
 import { element } from "./element.js";
 import { PHASES, duration, isOver, phaseOf } from "./words.js";
 
 export function phases() {
   const list = element("ol.phases", { "aria-label": "Phases" });
+  const words = element("p.soft", { role: "status" });
   let job = null;
   let part = null; // the latest progress event of the current phase
 
@@ -17,6 +18,8 @@ export function phases() {
         element("span", {}, seconds === undefined ? "" : duration(seconds)),
         share === null ? "" : element("progress", { value: share, max: 1, "aria-label": `${name}: done` }));
     }));
+    const message = now && part?.phase === now ? part.message : "";
+    if (words.textContent !== message) words.textContent = message;
   }
 
   function fraction(phase) {
@@ -25,7 +28,7 @@ export function phases() {
   }
 
   return {
-    element: list,
+    element: element("section", {}, list, words),
     set(latest) {
       job = latest;
       if (isOver(job)) part = null;

@@ -1,0 +1,154 @@
+"""A machine that can run no job takes none, until it can."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ipulse_core.states import Reason
+from ipulse_worker.agent.registration import host_check
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
+from ipulse_worker.agent.registration.quarantine import Quarantine
+from tests.worker.disks import fill, small_disk
+
+from .test_quarantine import Watch
+
+WAIT_SECONDS = 300.0
+FULL = "/work/att_1/weights.npz: No space left on device."
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def host(tmp_path: Path, watch: Watch) -> HostCheck:
+    return HostCheck(tmp_path, 1, WAIT_SECONDS, watch)
+
+
+def next_check(watch: Watch) -> None:
+    watch.now += CHECK_SECONDS
+
+
+def test_a_good_machine_has_no_fault(host: HostCheck) -> None:
+    assert host.fault() is None
+    for reason in (Reason.COMPLETED, Reason.RUNNER_ERROR, Reason.RUNNER_LOST, Reason.IPU_RESET):
+        assert host.record(reason, "") == ""
+    assert host.fault() is None
+
+
+def test_a_full_disk_is_a_fault_until_there_is_room(tmp_path: Path, watch: Watch) -> None:
+    with small_disk(tmp_path / "work", "size=2m") as disk:
+        host = HostCheck(disk, 2**20, WAIT_SECONDS, watch)
+        assert host.fault() is None
+        filler = fill(disk)
+        next_check(watch)
+        fault = host.fault()
+        assert fault is not None
+        assert fault.reason is Reason.WORKER_DISK_FULL
+        assert str(disk) in fault.message
+        filler.unlink()
+        next_check(watch)
+        assert host.fault() is None
+
+
+def test_a_disk_without_inodes_is_full(tmp_path: Path, watch: Watch) -> None:
+    with small_disk(tmp_path / "work", "size=64m,nr_inodes=100") as disk:
+        host = HostCheck(disk, 1, WAIT_SECONDS, watch)
+        assert host.fault() is None
+        for number in range(60):
+            (disk / str(number)).touch()
+        next_check(watch)
+        fault = host.fault()
+        assert fault is not None
+        assert fault.reason is Reason.WORKER_DISK_FULL
+        assert "inodes" in fault.message
+
+
+def test_a_disk_that_became_read_only_has_failed(tmp_path: Path, watch: Watch) -> None:
+    with small_disk(tmp_path / "work", "size=64m") as disk:
+        host = HostCheck(disk, 1, WAIT_SECONDS, watch)
+        assert host.fault() is None
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        next_check(watch)
+        fault = host.fault()
+        assert fault is not None
+        assert fault.reason is Reason.WORKER_DISK_FAILED
+        assert str(disk) in fault.message
+
+
+def test_a_directory_that_is_gone_has_failed(tmp_path: Path, watch: Watch) -> None:
+    fault = HostCheck(tmp_path / "gone", 1, WAIT_SECONDS, watch).fault()
+    assert fault is not None
+    assert fault.reason is Reason.WORKER_DISK_FAILED
+
+
+def test_an_agent_without_descriptors_takes_no_job() -> None:
+    """In a process of its own, whose limit is lowered."""
+    program = f"""
+import resource
+from pathlib import Path
+from ipulse_worker.agent.registration.host_check import HostCheck
+resource.setrlimit(resource.RLIMIT_NOFILE, ({host_check.LEAST_DESCRIPTORS + 2},) * 2)
+fault = HostCheck(Path("/tmp"), 1, 1.0).fault()
+print(fault.reason.value, fault.message)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.startswith("worker_limit ")
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > host_check.LEAST_DESCRIPTORS
+
+
+class TestAfterAnAttempt:
+    def test_a_fault_counts_for_a_while(self, host: HostCheck, watch: Watch) -> None:
+        """The job may need more than this disk has."""
+        assert "takes no job" in host.record(Reason.WORKER_DISK_FULL, FULL)
+        host.attempt_removed()
+        fault = host.fault()
+        assert fault is not None
+        assert fault.message == FULL
+        watch.now += WAIT_SECONDS
+        assert host.fault() is None
+
+    def test_room_ends_it_at_once(self, tmp_path: Path, watch: Watch) -> None:
+        with small_disk(tmp_path / "work", "size=8m") as disk:
+            host = HostCheck(disk, 2**20, WAIT_SECONDS, watch)
+            filler = fill(disk)
+            host.record(Reason.WORKER_DISK_FULL, FULL)
+            host.attempt_removed()
+            assert host.fault() is not None
+            filler.unlink()
+            next_check(watch)
+            assert host.fault() is None
+
+    def test_a_limit_counts_until_processes_can_be_started(
+        self, host: HostCheck, watch: Watch, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        host.record(Reason.WORKER_LIMIT, "no process")
+        watch.now += host_check.LIMIT_SECONDS - 1
+        assert host.fault() is not None
+        monkeypatch.setattr(host_check, "_can_start_processes", lambda: False)
+        watch.now += 10 * host_check.LIMIT_SECONDS
+        assert host.fault() is not None
+        monkeypatch.undo()
+        next_check(watch)
+        assert host.fault() is None
+
+
+def test_quarantine_keeps_every_kind_from_a_faulty_machine(host: HostCheck, watch: Watch) -> None:
+    quarantine = Quarantine(["cpu", "emulator"], 60, watch, host)
+    assert quarantine.usable == ("cpu", "emulator")
+    assert "takes no job" in quarantine.record("cpu", Reason.WORKER_DISK_FULL, FULL)
+    assert (quarantine.usable, quarantine.quarantined) == ((), ("cpu", "emulator"))
+    assert quarantine.trouble is not None
+    assert quarantine.seconds_left == CHECK_SECONDS
+    watch.now += WAIT_SECONDS
+    assert quarantine.usable == ("cpu", "emulator")
+    assert quarantine.trouble is None
