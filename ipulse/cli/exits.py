@@ -103,6 +103,11 @@ def _report(error: Exception, as_json: bool) -> Exit:
     for problem in problems:
         if str(problem) != message and problem.detail != message:
             say(f"  {problem}")
+    return exit_of(error)
+
+
+def exit_of(error: Exception) -> Exit:
+    """Return the exit code for an error."""
     return next((exit for cls, exit in _CODES if isinstance(error, cls)), Exit.OTHER)
 
 

@@ -7,14 +7,15 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from ipulse import __version__
 from ipulse.cli.called import as_called
-from ipulse.cli.exits import Exit
+from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
-from ipulse.stack.redis_server import find_redis_server
+from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
@@ -27,31 +28,44 @@ class CheckResult:
     name: str
     fine: bool
     detail: str
+    exit: Exit = Exit.OTHER  # the exit code if it is not fine
 
 
 @addressed
 def doctor(at: Address, as_json: AsJSON = False) -> Exit:
-    """Check what a stack and the service need. Exit code 0: everything works."""
+    """Check what a stack and the service need. Exit code 0: everything works.
+
+    Exit code 5: no service answers, or a dependency is not installed. If other things are wrong,
+    too, it is 6.
+    """
     findings = list(_examine(at))
     fine = all(finding.fine for finding in findings)
     if as_json:
-        emit({"fine": fine, "findings": [vars(finding) for finding in findings]})
+        names = ("name", "fine", "detail")
+        shown = [{name: getattr(finding, name) for name in names} for finding in findings]
+        emit({"fine": fine, "findings": shown})
     else:
         for finding in findings:
             style = "green" if finding.fine else "red"
             mark = "ok" if finding.fine else "NO"
             show(f"{mark}  {finding.name}: {as_called(finding.detail)}", style)
-    return Exit.OK if fine else Exit.OTHER
+    exits = {finding.exit for finding in findings if not finding.fine}
+    return Exit.OK if fine else exits.pop() if len(exits) == 1 else Exit.OTHER
 
 
 def _examine(at: Address) -> Iterator[CheckResult]:
     yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
-    yield _check("redis-server", lambda: str(find_redis_server()))
+    yield _check("redis-server", _redis_server)
     home = Path(at.home or os.environ.get("IPULSE_HOME") or "~/.local/state/ipulse").expanduser()
     yield _home(home)
     yield _disk(home)
     yield _check("service", lambda: _ask_service(at))
+
+
+def _redis_server() -> str:
+    program = find_redis_server()
+    return f"{program}: {describe_redis_server(program, date.today())}"
 
 
 def _compiler() -> CheckResult:
@@ -60,7 +74,7 @@ def _compiler() -> CheckResult:
         if path:
             return CheckResult("C++ compiler", True, path)
     hint = "none found, and the kernels need one: sudo apt-get install g++"
-    return CheckResult("C++ compiler", False, hint)
+    return CheckResult("C++ compiler", False, hint, Exit.UNAVAILABLE)
 
 
 def _home(home: Path) -> CheckResult:
@@ -96,4 +110,4 @@ def _check(name: str, examine: Callable[[], str]) -> CheckResult:
     try:
         return CheckResult(name, True, examine())
     except IPUlseError as error:
-        return CheckResult(name, False, error.message)
+        return CheckResult(name, False, error.message, exit_of(error))

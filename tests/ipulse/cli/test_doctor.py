@@ -36,3 +36,19 @@ def test_missing_parts_have_hints(
     assert f"chmod 700 {home}" in str(checks["home"]["detail"])
     assert checks["service"]["fine"] is False
     assert "ipulse up" in str(checks["service"]["detail"])
+
+
+def test_without_a_stack_the_service_is_not_available(offline: Run, tmp_path: Path) -> None:
+    ran = offline("doctor", "--json", "--home", str(tmp_path / "none"))
+    wrong = {name for name, check in findings(ran.out).items() if not check["fine"]}
+    assert "service" in wrong
+    assert ran.code == 5
+    version = str(findings(ran.out)["redis-server"]["detail"])
+    assert "Redis " in version or "Valkey " in version
+
+
+def test_several_kinds_of_trouble_are_no_outage(offline: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    assert offline("doctor", "--json", "--home", str(home)).code == 6
