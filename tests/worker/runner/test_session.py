@@ -22,7 +22,7 @@ from ipulse_worker.runner.data import DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.session import outcome_of, run_attempt, warm_up
-from ipulse_worker.runner.training.loop import Diverged
+from ipulse_worker.runner.training.divergence import Diverged
 
 from .attempts import attempt
 from .conftest import SPEC, Start

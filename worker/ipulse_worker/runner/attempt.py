@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator
-
-import numpy as np
+from typing import TYPE_CHECKING, Callable, Dict, Iterator
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
@@ -18,17 +16,18 @@ from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
-from ipulse_worker.runner.devices import device_of
+from ipulse_worker.runner.devices import compilation, device_of
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
-from ipulse_worker.runner.event_writer import EventWriter, Throttle
+from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
-from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress
+from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.artifacts import Artifacts
+from ipulse_worker.runner.results.final_metrics import final_metrics
 from ipulse_worker.runner.results.manifest import spec_sha256
 from ipulse_worker.runner.results.nir_export import require_nir
 from ipulse_worker.runner.results.results import Results
@@ -44,7 +43,6 @@ from ipulse_worker.runner.work_dir import WorkDir
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-DATA_SECONDS = 2.0  # between two progress events of the data set
 CHECKPOINT = "checkpoint.npz"  # one name, because only the newest state is needed
 
 
@@ -121,25 +119,14 @@ class AttemptProcess:
         require_nir()
         self.device.configure()
         dataset = load(
-            self.spec.data, DataDirectory.from_environment(os.environ), self._data_progress()
+            self.spec.data,
+            DataDirectory.from_environment(os.environ),
+            loading_progress(self.progress, self.cancellation.check),
         )
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         for warning in dataset.warnings:
             self.events.log(warning, level="warning")
         self._dataset = dataset
-
-    def _data_progress(self) -> Callable[[int, int], None]:
-        """Return a callback that reports the progress of loading and checks for a cancellation."""
-        throttle = Throttle(DATA_SECONDS)
-        throttle.allows()
-
-        def report(done: int, samples: int) -> None:
-            self.cancellation.check()
-            if throttle.allows():
-                fraction = START_FRACTION + (1.0 - START_FRACTION) * done / samples
-                self.progress(fraction, "loading samples", steps=(done, samples))
-
-        return report
 
     def _compile(self) -> None:
         dataset = self._dataset
@@ -173,21 +160,8 @@ class AttemptProcess:
         self.progress(self.device.compiled_fraction, "tracing TensorFlow's graph of the training")
         training.model.trace()
         self._compile_seconds = self.timeline.clock.now() - start
-        self.events.log(self._how_compiled())
+        self.events.log(compilation.log_message(self.device, self._compile_seconds))
         self._training = training
-
-    def _how_compiled(self) -> str:
-        """Return the log line that says whether programs were compiled, stored or loaded."""
-        duration = f"in {self._compile_seconds:.2f} s"
-        if not self.device.is_compiled:
-            return f"prepared {duration}; programs are compiled by the call that first runs them"
-        executables = self.device.executables()
-        keys = ", ".join(executable.key for executable in executables)
-        if self.device.connection == "PRE_COMPILE":
-            return f"pre-compiled {duration} into the executable cache: {keys}"
-        if self.device.kind != "cpu" and executables and all(e.is_from_cache for e in executables):
-            return f"loaded from the executable cache {duration}, nothing compiled: {keys}"
-        return f"compiled {duration}"
 
     def _run(self) -> None:
         training = self._training
@@ -219,23 +193,14 @@ class AttemptProcess:
     def _report_compilation(self) -> None:
         """Write the results of an attempt that only compiled."""
         executables = self.device.executables()
-        connection = self.device.connection
         self._final = {"compile_seconds": self._compile_seconds, "executables": len(executables)}
-        document = {
-            "schema": "ipulse.executable/1",
-            "connection_type": connection,
-            "executables": [executable._asdict() for executable in executables],
-            "execution": execution_outcome(self._training.model, connection),
-        }
+        execution = execution_outcome(self._training.model, self.device.connection)
         artifacts = Artifacts(self.work_dir, self.events)
+        document = compilation.executables_document(self.device, execution)
         artifacts.write_document("executable.json", "executable", document)
         self.cancellation.check()
         artifacts.write_manifest(self.spec, self._run_metadata(), self._final)
-        what = "Compiled; it fits into the device"
-        if connection == "PRE_COMPILE":
-            keys = ", ".join(executable.key for executable in executables)
-            what = f"Pre-compiled into the executable cache as {keys}"
-        self.message = f"{what}. Nothing was executed: device.connection_type is {connection}."
+        self.message = compilation.outcome_message(self.device)
 
     def _report_training(self) -> None:
         training = self._training
@@ -287,27 +252,3 @@ class AttemptProcess:
             versions=provenance.versions(device.compiler),
             platforms=self._training.platforms.to_json(),
         )
-
-
-def final_metrics(results: Results) -> Dict[str, float]:
-    """Return the metrics of the job's summary."""
-    epochs = [record for record in results.history.records if record["scope"] == "epoch"]
-    last, kept = epochs[-1], epochs[results.kept_epoch - 1]
-    metrics = results.evaluation.metrics
-    train: Dict[str, Any] = results.profile["execution"]["runs"][0]
-    phases = results.profile["execution"]["phases"]
-    summary = {
-        "test_accuracy": metrics.accuracy,
-        "test_loss": metrics.loss,
-        "accuracy": kept["accuracy"],
-        "loss": kept["loss"],
-        "epochs": float(last["epoch"]),
-        "steps": float(last["step"]),
-        "kept_epoch": float(results.kept_epoch),
-        "dropped_spikes": float(np.sum(results.dropped_in_training)),
-        "run_seconds": train["seconds"],
-        "seconds": sum(phase["seconds"] for phase in phases),
-    }
-    if train["samples_per_second"] is not None:
-        summary["samples_per_second"] = train["samples_per_second"]
-    return summary

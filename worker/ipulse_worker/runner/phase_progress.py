@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional, Tuple
+from typing import Callable, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.durations import record_seconds, recorded_seconds
@@ -11,7 +11,7 @@ from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.events import ProgressEvent
 from ipulse_core.states import Phase
 from ipulse_worker.runner.clock import Clock
-from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.event_writer import EventWriter, Throttle
 
 START_STEPS = (
     "importing TensorFlow",
@@ -20,6 +20,7 @@ START_STEPS = (
 )
 # The phase `prepare` of a job begins with the start of its runner, and ends with the data.
 START_FRACTION = 0.5
+DATA_SECONDS = 2.0  # between two progress events of the data set
 _START = "runner-start"  # in the cache's file of durations
 
 
@@ -85,3 +86,19 @@ class PhaseProgress:
         elif steps is not None:
             event = replace(event, steps_done=steps[0], steps_total=steps[1])
         self._events.write(event)
+
+
+def loading_progress(
+    progress: PhaseProgress, check: Callable[[], None]
+) -> Callable[[int, int], None]:
+    """Return a callback that reports the progress of loading and calls `check` each time."""
+    throttle = Throttle(DATA_SECONDS)
+    throttle.allows()
+
+    def report(done: int, samples: int) -> None:
+        check()
+        if throttle.allows():
+            fraction = START_FRACTION + (1.0 - START_FRACTION) * done / samples
+            progress(fraction, "loading samples", steps=(done, samples))
+
+    return report

@@ -25,7 +25,7 @@ from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
-from ipulse_worker.runner.training.loop import Diverged
+from ipulse_worker.runner.training.divergence import Diverged
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -10,38 +9,10 @@ import numpy as np
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.call import Call, checked
 from ipulse_ops.lif.cpu.constants import LayerConstants
+from ipulse_ops.lif.cpu.runs import KernelGradients, LayerRun, NetworkRun
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
 from ipulse_ops.lif.reference.trace import ConstantGradients
 from ipulse_ops.lif.weights import weight_shapes
-
-
-@dataclass(frozen=True)
-class LayerRun:
-    """Results of one spiking layer."""
-
-    u: Optional[np.ndarray]  # float32 [time, batch, neurons], before the reset, if requested
-    spike_ids: np.ndarray  # int32 [time, batch, slots]: spiking, then gradient-only, then zeros
-    spike_counts: np.ndarray  # int32 [time, batch, 2]: spikes, filled slots
-    dropped: np.ndarray  # int32 [time, batch]: spikes beyond the capacity
-    bits: np.ndarray  # uint32, for `backward`
-    membranes: np.ndarray  # float32, for `backward`; empty unless membranes are stored
-
-
-@dataclass(frozen=True)
-class NetworkRun:
-    """Results of a network over a whole sequence."""
-
-    membrane: np.ndarray  # float32 [time, batch, classes], u of the readout
-    layers: Tuple[LayerRun, ...]  # of the hidden layers, and of the readout if it spikes
-
-
-@dataclass(frozen=True)
-class KernelGradients:
-    """Gradients of a loss, None where not requested."""
-
-    weights: Tuple[np.ndarray, ...]  # float32, as ipulse_ops.lif.weights.weight_shapes says
-    inputs: Optional[np.ndarray]  # float32 [time, batch, slots], dL/ds of the input slots
-    constants: Optional[Tuple[ConstantGradients, ...]]  # float64, per layer and readout
 
 
 def forward(

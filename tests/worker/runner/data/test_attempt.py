@@ -89,17 +89,15 @@ def test_data_without_a_spike_in_the_steps_end_as_invalid(
 
 
 def test_reports_progress_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ipulse_worker.runner.attempt.DATA_SECONDS", 0.0)
+    monkeypatch.setattr("ipulse_worker.runner.phase_progress.DATA_SECONDS", 0.0)
     monkeypatch.setattr("ipulse_worker.runner.data.npz.SAMPLES_AT_ONCE", 20)
     spikes = np.random.RandomState(4).rand(50, 10, 12) < 0.2
     np.savez(str(tmp_path / "mine.npz"), labels=np.arange(50) % 3, spikes=spikes)
     result = attempt(tmp_path / "work", SPEC)
-    parts = [event for event in result.events if event["kind"] == "progress"]
-    assert [(part["phase"], part["fraction"], part["message"]) for part in parts[:3]] == [
-        ("prepare", 0.4, "20 of 50 samples loaded"),
-        ("prepare", 0.8, "40 of 50 samples loaded"),
-        ("prepare", 1.0, "50 of 50 samples loaded"),
-    ]
+    parts = [event for event in result.events if event.get("message") == "loading samples"]
+    assert [part["steps_done"] for part in parts] == [20, 40, 50]
+    assert all((part["phase"], part["steps_total"]) == ("prepare", 50) for part in parts)
+    assert [part["fraction"] for part in parts] == pytest.approx([0.7, 0.9, 1.0])
 
 
 def test_a_file_that_is_not_there_fails_with_its_place_and_a_hint(

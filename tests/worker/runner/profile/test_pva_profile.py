@@ -13,7 +13,8 @@ import pytest
 from ipulse_core import strict_json
 from ipulse_worker.runner.profile import pva_profile
 from ipulse_worker.runner.profile.pva_profile import most_expensive, read
-from ipulse_worker.runner.profile.tile_profile import Cycles, TileProfile
+from ipulse_worker.runner.profile.tile_profile import TileProfile
+from ipulse_worker.runner.profile.tile_records import Cycles
 
 TILES = 3
 

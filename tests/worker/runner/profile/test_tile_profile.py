@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, Cycles, TileProfile
+from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, TileProfile
+from ipulse_worker.runner.profile.tile_records import Cycles
 from tests.worker.runner.report.tile_documents import FORWARD, PASSES, document
 
 

@@ -12,7 +12,8 @@ from ipulse_core.errors import InvalidSpec
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.checkpoint import load, save
-from ipulse_worker.runner.training.loop import Diverged, Training
+from ipulse_worker.runner.training.divergence import Diverged
+from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.training.loop import empty_accumulator
+from ipulse_worker.runner.training.metric_accumulator import empty_accumulator
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from tests.worker.runner.trainings import spec_of
 

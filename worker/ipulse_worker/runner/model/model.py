@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,19 +16,18 @@ from ipulse_worker.runner.model.network import (
     LayerLimits,
     initial_limits,
     keras_network,
-    trained_names,
 )
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
+from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
-from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 from ipulse_worker.runner.training.step_metrics import StepMetrics
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
 
-class Model:
+class Model(TrainedState):
     """The network with its weights and its optimizer.
 
     A batch is ids `[time, batch, slots]` of index_type(inputs), counts int32 `[time, batch]`,
@@ -67,8 +66,8 @@ class Model:
     def _make_network(self, limits: LayerLimits) -> None:
         self.limits = limits
         self.net = keras_network(self.spec, limits, self._threads)
-        self._kernels = [_variable(kernel) for kernel in self.net.kernels]
-        constants = [_variable(weight) for weight in self.net.trainable_weights]
+        self._kernels = [variable_of(kernel) for kernel in self.net.kernels]
+        constants = [variable_of(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
         self.optimizer = self._make_optimizer()
@@ -160,46 +159,6 @@ class Model:
         arrays: LIFOutputs = tf.nest.map_structure(lambda t: t.numpy()[:, :samples], out)
         return arrays
 
-    @property
-    def weights(self) -> List[np.ndarray]:
-        """The weights, float32 with the shapes of ipulse_ops.lif.weights.weight_shapes."""
-        return [kernel.numpy() for kernel in self._kernels]
-
-    @weights.setter
-    def weights(self, values: Sequence[np.ndarray]) -> None:
-        for kernel, value in zip(self._kernels, values):
-            kernel.assign(value)
-
-    @property
-    def trained(self) -> List[np.ndarray]:
-        """All trained arrays: the weights, then the trained constants."""
-        return [variable.numpy() for variable in self._variables]
-
-    @trained.setter
-    def trained(self, values: Sequence[np.ndarray]) -> None:
-        for variable, value in zip(self._variables, values):
-            variable.assign(value)
-
-    @property
-    def arrays(self) -> Dict[str, np.ndarray]:
-        """All trained arrays by name."""
-        return dict(zip(trained_names(self.spec), self.trained))
-
-    def state(self) -> State:
-        """Return the trained arrays and the optimizer's state for a checkpoint."""
-        state = within("trained", numbered(self.trained))
-        for name, variables in self.optimizer.slots.items():
-            arrays = [variable.numpy() for variable in variables]
-            state.update(within(f"optimizer/{name}", numbered(arrays)))
-        return state
-
-    def restore(self, state: State) -> None:
-        """Set the state from a checkpoint."""
-        self.trained = in_order(part("trained", state))
-        for name, variables in self.optimizer.slots.items():
-            for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
-                variable.assign(value)
-
     def _filled(self, ids: np.ndarray, counts: np.ndarray, labels: np.ndarray) -> List[np.ndarray]:
         """Return the batch; with a fixed batch size, padded, with int32 ids and a mask."""
         if self._batch is None:
@@ -270,7 +229,7 @@ class Model:
         self.optimizer.apply(gradients, step, rate)
         for weight in self.net.trainable_weights:
             if weight.constraint is not None:  # a decay stays below 1, a threshold above 0
-                _variable(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
+                variable_of(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
 
 
 def step_seed(seed: int, step: int) -> int:
@@ -281,8 +240,3 @@ def step_seed(seed: int, step: int) -> int:
 def _traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
     """Trace without AutoGraph, which would triple the time to the first step."""
     return DirectCall(tf.function(function, input_signature=signature, autograph=False))
-
-
-def _variable(kernel: Any) -> tf.Variable:
-    """Return the TensorFlow variable, which Keras 3 wraps; fused ops write to it."""
-    return kernel if isinstance(kernel, tf.Variable) else kernel.value

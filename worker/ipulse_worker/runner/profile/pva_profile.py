@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
-from ipulse_worker.runner.profile.tile_profile import CATEGORIES, KINDS
+from ipulse_worker.runner.profile.tile_profile import CATEGORIES
+from ipulse_worker.runner.profile.tile_records import KINDS
 
 MOST_STEPS = 5000  # per run
 MOST_LIVENESS_STEPS = 1000

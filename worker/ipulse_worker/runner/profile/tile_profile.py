@@ -7,12 +7,17 @@ emulator writes it, or pva_profile.py converts it from Poplar's report of an IPU
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
-KINDS = ("compute", "exchange", "sync", "host")
+from ipulse_worker.runner.profile.tile_records import (
+    Cycles,
+    Layer,
+    ProfiledRun,
+    Step,
+    cycles_of,
+)
 
 # Memory categories of libpva by purpose; unknown categories count as the last.
 CATEGORIES: Mapping[str, Tuple[str, ...]] = {
@@ -32,60 +37,6 @@ TOGETHER = "all layers together"
 # Parts of the names of steps and of scopes (TilePlan::names of the Poplar op).
 _LAYER = re.compile(r"(?:^|/)(?:layer(\d+)|(readout)|(all_layers))(?:/|$)")
 _BACKWARD = re.compile(r"(?:^|/)backward/")
-
-
-class Cycles(NamedTuple):
-    """Device cycles by kind."""
-
-    compute: float = 0.0
-    exchange: float = 0.0
-    sync: float = 0.0
-    host: float = 0.0
-
-    @property
-    def total(self) -> float:
-        """The sum of all kinds."""
-        return sum(self)
-
-    def plus(self, other: Cycles) -> Cycles:
-        """Add by kind."""
-        return Cycles(*(a + b for a, b in zip(self, other)))
-
-    def times(self, factor: float) -> Cycles:
-        """Multiply every kind."""
-        return Cycles(*(factor * own for own in self))
-
-
-class Step(NamedTuple):
-    """A step of the programs, summed over all of its executions."""
-
-    name: str
-    executions: int
-    cycles: Cycles
-    # The vertices' cycles by the scope of what they write; empty if they are not known.
-    by_scope: Mapping[str, float] = MappingProxyType({})
-
-
-class Layer(NamedTuple):
-    """The cycles of a layer's steps in the forward and the backward pass."""
-
-    name: str
-    forward: Cycles
-    backward: Cycles
-
-    @property
-    def total(self) -> float:
-        """The cycles of both passes."""
-        return self.forward.total + self.backward.total
-
-
-class ProfiledRun(NamedTuple):
-    """One recorded run with its steps in order."""
-
-    name: str
-    programs: Sequence[int]  # of each step
-    cycles: np.ndarray  # float64 [steps, kinds]
-    is_truncated: bool
 
 
 class TileProfile:
@@ -119,7 +70,7 @@ class TileProfile:
             Step(
                 self.name_of(total["program"]),
                 int(total["executions"]),
-                _cycles(total),
+                cycles_of(total),
                 total.get("computeCyclesByScope", {}),
             )
             for total in (self._execution or {}).get("totals", [])
@@ -159,7 +110,7 @@ class TileProfile:
                 runs[run["name"]] = ProfiledRun(
                     name=run["name"] or "run",
                     programs=[step["program"] for step in run["steps"]],
-                    cycles=np.array([_cycles(step) for step in run["steps"]], np.float64),
+                    cycles=np.array([cycles_of(step) for step in run["steps"]], np.float64),
                     is_truncated=run.get("truncated", False),
                 )
         return list(runs.values())
@@ -285,10 +236,6 @@ class TileProfile:
         for child in self._programs[program]["children"]:
             yield child
             yield from self._each_descendant(child)
-
-
-def _cycles(record: Mapping[str, Any]) -> Cycles:
-    return Cycles(*(float(record[f"{kind}Cycles"]) for kind in KINDS))
 
 
 def _variables(listed: Sequence[Mapping[str, Any]]) -> List[Tuple[str, float]]:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ipulse_worker.runner.profile.tile_profile import (
-    KINDS,
-    Cycles,
-    Layer,
-    ProfiledRun,
-    Step,
-    TileProfile,
-)
+from ipulse_worker.runner.profile.tile_profile import TileProfile
+from ipulse_worker.runner.profile.tile_records import KINDS, Cycles, Layer, ProfiledRun, Step
 from ipulse_worker.runner.report.plots import charts, step_plots
 from ipulse_worker.runner.report.plots.step_plots import COLOURS
 from ipulse_worker.runner.report.quantities import count, duration, percent

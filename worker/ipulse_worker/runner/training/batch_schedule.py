@@ -7,6 +7,7 @@ from typing import Callable
 
 import numpy as np
 
+from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 
@@ -25,6 +26,16 @@ class BatchSchedule:
         self._batch_size = batch_size
         self._seed = seed
         self._order: Callable[[int], np.ndarray] = lru_cache(maxsize=1)(self._shuffled)
+
+    def require_whole_executions(self, steps: int) -> None:
+        """Check that executions of so many steps make up an epoch.
+
+        Raises:
+            InvalidSpec: device.steps_per_execution does not divide the steps of an epoch.
+        """
+        if self.steps_per_epoch % steps:
+            detail = f"{steps:,} does not divide the {self.steps_per_epoch:,} steps of an epoch"
+            raise InvalidSpec([Problem("/device/steps_per_execution", "inconsistent", detail)])
 
     def epoch(self, step: int) -> int:
         """Return the epoch, from 0, of step `step`, from 0."""

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable, Dict, Optional
 
-import numpy as np
 import tensorflow as tf
 
-from ipulse_core.errors import InvalidSpec, IPUlseError, Problem
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Timeline
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 from ipulse_worker.runner.profile.step_times import StepTimes, step_times_of
 from ipulse_worker.runner.profile.trace import trace_step
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from ipulse_worker.runner.training.checkpoint import Checkpoint
+from ipulse_worker.runner.training.divergence import require_finite
 from ipulse_worker.runner.training.early_stopping import EarlyStopping
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.history import History, logged_every
 from ipulse_worker.runner.training.learning_rate import learning_rate
-from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+from ipulse_worker.runner.training.metric_accumulator import empty_accumulator
 from ipulse_worker.runner.training.platforms import PlatformHistory
 from ipulse_worker.runner.training.second_threshold_schedule import SecondThresholdSchedule
 from ipulse_worker.runner.training.state import State, part, within
@@ -33,12 +31,6 @@ if TYPE_CHECKING:
 
 # Returns the cumulative seconds of the kernels, by "forward" and "backward".
 KernelSeconds = Callable[[], Dict[str, float]]
-
-
-class Diverged(IPUlseError):
-    """The loss or a weight is no longer a finite number."""
-
-    code = "diverged"
 
 
 class Training:
@@ -62,7 +54,7 @@ class Training:
         self.model = model
         self.dataset = dataset
         self.schedule = schedule
-        self._check_executions()
+        schedule.require_whole_executions(model.steps_per_execution)
         self.timeline = timeline
         self.kernel_seconds = kernel_seconds
         self.threshold_schedule = SecondThresholdSchedule(spec)
@@ -166,8 +158,7 @@ class Training:
                 break
         self._check_weights(epoch)
         values = {**self.metrics.values(), **self._test_values(), **self._settings()}
-        if not np.isfinite(values["test_loss"]):
-            raise Diverged(self._message("the held-out loss", epoch))
+        require_finite("the held-out loss", values["test_loss"], self.step, epoch)
         self.history.add("epoch", epoch, self.step, values)
         progress.report("epoch", self.step, values)
         self.metrics = self.metrics.fresh()
@@ -219,8 +210,7 @@ class Training:
         self.step += 1
         step = self.metrics.fresh()
         step.add(result.sums)
-        if not np.isfinite(step.loss):
-            raise Diverged(self._message("the loss", epoch))
+        require_finite("the loss", step.loss, self.step, epoch)
         self.metrics.add(result.sums)
         self.samples += int(result.sums[0])
         progress.add_samples(int(result.sums[0]))
@@ -238,12 +228,6 @@ class Training:
         if not limits.equals(self.model.limits):
             self.model.adapt(limits)
 
-    def _check_executions(self) -> None:
-        steps, together = self.schedule.steps_per_epoch, self.model.steps_per_execution
-        if steps % together:
-            detail = f"{together:,} does not divide the {steps:,} steps of an epoch"
-            raise InvalidSpec([Problem("/device/steps_per_execution", "inconsistent", detail)])
-
     def _rate(self, step: int) -> float:
         return learning_rate(self.spec.training, step, self.schedule.steps)
 
@@ -259,16 +243,5 @@ class Training:
 
     def _check_weights(self, epoch: int) -> None:
         """Raise Diverged for non-finite weights, which may silence neurons and spare the loss."""
-        if not all(np.isfinite(matrix).all() for matrix in self.model.trained):
-            raise Diverged(self._message("a weight", epoch))
-
-    def _message(self, what: str, epoch: int) -> str:
-        return (
-            f"{what} is no longer a finite number at step {self.step:,} (epoch {epoch:,}): lower "
-            "training.optimizer.learning_rate or network.initial_membrane_std"
-        )
-
-
-def empty_accumulator(spec: ExperimentSpec) -> MetricAccumulator:
-    """Return an accumulator without samples for the spec's layers."""
-    return MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
+        for matrix in self.model.trained:
+            require_finite("a weight", matrix, self.step, epoch)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Dict, Sequence
+from typing import TYPE_CHECKING, Dict, Sequence
 
 import numpy as np
+
+from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 _LAYERS = 4  # where the layers' sums begin
 
@@ -96,3 +101,8 @@ class MetricAccumulator:
         sites = self.sums[0] * self.steps * np.array(self.neurons)
         per_site: np.ndarray = self._by_layer[row] / sites
         return per_site
+
+
+def empty_accumulator(spec: ExperimentSpec) -> MetricAccumulator:
+    """Return an accumulator without samples for the spec's layers."""
+    return MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)

@@ -8,7 +8,7 @@ from typing import List, Sequence, Tuple
 import numpy as np
 from markupsafe import Markup
 
-from ipulse_worker.runner.profile.tile_profile import KINDS
+from ipulse_worker.runner.profile.tile_records import KINDS
 from ipulse_worker.runner.report.plots.charts import FULL
 from ipulse_worker.runner.report.plots.svg import svg
 

@@ -1,0 +1,69 @@
+"""The arrays that a training changes: weights, trained constants and the optimizer's state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_worker.runner.model.network import trained_names
+from ipulse_worker.runner.model.optimizer import Optimizer
+from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+class TrainedState:
+    """Reads and sets the variables of a network and its optimizer."""
+
+    spec: ExperimentSpec
+    optimizer: Optimizer
+    _kernels: List[tf.Variable]
+    _variables: List[tf.Variable]  # the kernels, then the trained constants
+
+    @property
+    def weights(self) -> List[np.ndarray]:
+        """The weights, float32 with the shapes of ipulse_ops.lif.weights.weight_shapes."""
+        return [kernel.numpy() for kernel in self._kernels]
+
+    @weights.setter
+    def weights(self, values: Sequence[np.ndarray]) -> None:
+        for kernel, value in zip(self._kernels, values):
+            kernel.assign(value)
+
+    @property
+    def trained(self) -> List[np.ndarray]:
+        """All trained arrays: the weights, then the trained constants."""
+        return [variable.numpy() for variable in self._variables]
+
+    @trained.setter
+    def trained(self, values: Sequence[np.ndarray]) -> None:
+        for variable, value in zip(self._variables, values):
+            variable.assign(value)
+
+    @property
+    def arrays(self) -> Dict[str, np.ndarray]:
+        """All trained arrays by name."""
+        return dict(zip(trained_names(self.spec), self.trained))
+
+    def state(self) -> State:
+        """Return the trained arrays and the optimizer's state for a checkpoint."""
+        state = within("trained", numbered(self.trained))
+        for name, variables in self.optimizer.slots.items():
+            arrays = [variable.numpy() for variable in variables]
+            state.update(within(f"optimizer/{name}", numbered(arrays)))
+        return state
+
+    def restore(self, state: State) -> None:
+        """Set the state from a checkpoint."""
+        self.trained = in_order(part("trained", state))
+        for name, variables in self.optimizer.slots.items():
+            for variable, value in zip(variables, in_order(part(f"optimizer/{name}", state))):
+                variable.assign(value)
+
+
+def variable_of(kernel: Any) -> tf.Variable:
+    """Return the TensorFlow variable, which Keras 3 wraps; fused ops write to it."""
+    return kernel if isinstance(kernel, tf.Variable) else kernel.value
