@@ -49,7 +49,15 @@ Fence = Annotated[
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
 
-_Protocol = Annotated[int, Field(ge=1, le=10**6), DIGITS, Header(alias=messages.PROTOCOL_HEADER)]
+_Protocol = Annotated[
+    int,
+    Field(ge=1, le=10**6),
+    DIGITS,
+    Header(
+        alias=messages.PROTOCOL_HEADER,
+        description=f"The protocol that the agent uses; this service has {messages.PROTOCOL}.",
+    ),
+]
 
 
 async def _check_agent(spoken: _Protocol = 1) -> None:

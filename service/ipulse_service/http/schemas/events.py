@@ -94,12 +94,12 @@ def json_schemas(ref_template: str) -> dict[str, dict[str, Any]]:
         name = f"Job{reported.__name__}"
         kind = schema["properties"]["kind"].pop("default")
         kinds[kind] = name
+        del schema["additionalProperties"]  # later versions may add fields
         schemas[name] = {
             **schema,
             "title": name,
             "properties": {**common["properties"], **schema["properties"]},
             "required": [*common["required"], *schema["required"], "kind"],
-            "additionalProperties": True,  # later versions may add fields
         }
     places = {kind: ref_template.format(model=name) for kind, name in kinds.items()}
     schemas["JobEvent"] = {
