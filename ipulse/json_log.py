@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
+
+from ipulse.log_file import VARIABLE, LogFileHandler
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -43,9 +47,11 @@ class JSONLines(logging.Formatter):
 def configure(formatter: logging.Formatter, talkative: Iterable[str]) -> None:
     """Send all log records and warnings of this process to standard error.
 
-    `talkative` names loggers of which only warnings are written.
+    `talkative` names loggers of which only warnings are written. If the starter says to which file
+    standard error leads, the file is kept small.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    path = os.environ.get(VARIABLE)
+    handler = LogFileHandler(Path(path)) if path else logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Literal, TypeVar
 
-from ipulse.models import PRINTABLE, Field, ListOf
+from ipulse.models import PRINTABLE, Field, ListOf, few
 from ipulse_core.events import MAX_LINE, Level, LogEvent, Stream, WireObject, described
 from ipulse_core.messages import EVENTS_PER_REQUEST
 
@@ -23,9 +23,11 @@ Line = Annotated[str, Field(max_length=MAX_LINE, pattern=PRINTABLE)]
 class LogLines(WireObject):
     """Consecutive log events that differ only in their text; each line counts as one event."""
 
-    messages: ListOf[Line] = described(
-        "Lines of text.", min_length=1, max_length=EVENTS_PER_REQUEST
-    )
+    messages: Annotated[
+        ListOf[Line],
+        Field(min_length=1, max_length=EVENTS_PER_REQUEST),
+        few(EVENTS_PER_REQUEST),
+    ] = described("Lines of text.")
     level: Level = described("Severity.", default="info")
     stream: Stream = described("Origin of the lines.", default="runner")
     kind: Literal["lines"] = "lines"

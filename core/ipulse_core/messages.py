@@ -15,6 +15,7 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 PROTOCOL = 5
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
+AGENT_PREFIX = "ipulse-agent/"  # of an agent's User-Agent header; its version follows
 
 EVENTS_PER_REQUEST = 10_000
 EVENTS_PER_COMMIT = 1_000  # in one transaction, so that a chatty job does not block other writers

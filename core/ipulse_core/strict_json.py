@@ -7,6 +7,7 @@ import re
 from typing import Any, Dict, List, Tuple, Union
 
 from ipulse_core.errors import InvalidJSON, Problem
+from ipulse_core.limits import MAX_INTEGER
 
 MAX_DEPTH = 64  # levels of nesting; the deepest valid spec has six
 
@@ -16,8 +17,13 @@ _CONTAINERS = (list, dict)
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def loads(text: Union[bytes, str]) -> Any:
+def loads(text: Union[bytes, str], *, whole_as_int: bool = False) -> Any:
     """Parses one JSON document.
+
+    Args:
+        text: The document.
+        whole_as_int: Whether a number such as 1.0 is returned as int. JSON and JSON Schema do not
+            distinguish it from 1.
 
     Raises:
         InvalidJSON: The text is not JSON, or not UTF-8, or has NaN, infinities, repeated keys, lone
@@ -29,7 +35,12 @@ def loads(text: Union[bytes, str]) -> Any:
         except UnicodeDecodeError as error:
             raise _invalid(f"not UTF-8 at byte {error.start}") from error
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        value = json.loads(
+            text,
+            parse_float=number if whole_as_int else None,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_unique,
+        )
     except RecursionError as error:
         raise _invalid(f"nested deeper than {MAX_DEPTH} levels") from error
     except json.JSONDecodeError as error:
@@ -53,6 +64,12 @@ def dumps(value: Any) -> str:
 def escape(key: str) -> str:
     """Returns a key as one token of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def number(text: str) -> Union[int, float]:
+    """Returns the number that the text of a float denotes, as int if it is whole and exact."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) <= MAX_INTEGER else value
 
 
 def _invalid(detail: str, pointer: str = "") -> InvalidJSON:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from ipulse import __version__
+from ipulse.cli.commands.agent import join_service, leave_service, run_joined
+from ipulse.cli.commands.agents import create_join_token
 from ipulse.cli.commands.cache import list_executables, prune_executables
 from ipulse.cli.commands.crosscheck import compare, crosscheck
 from ipulse.cli.commands.demo import demo
@@ -63,11 +65,18 @@ COMMANDS: dict[str, Callable[..., int]] = {
 
 # Commands in groups, such as `ipulse op check`.
 GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
+    "agent": {
+        "token": create_join_token,
+        "join": join_service,
+        "run": run_joined,
+        "leave": leave_service,
+    },
     "cache": {"list": list_executables, "prune": prune_executables},
     "op": {"check": check_library},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }
 GROUP_HELP = {
+    "agent": "Run jobs on other machines: join, list and drain agents.",
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "op": "Check libraries of custom ops.",
     "token": "Create, list and revoke access tokens.",

@@ -33,6 +33,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "selftest": ("selftest --faults --kills 20",),
     "version": ("version",),
+    "agent token": ("agent token", "agent token --labels site=b,room=2 --uses 4 --hours 2"),
+    "agent join": (
+        "agent join https://lab.example.org:8470 --token ipj_... --pin sha256:...",
+        "agent join https://lab.example.org:8470 --token ipj_... --devices ipu --name pod-1",
+    ),
+    "agent run": ("agent run", "agent run --data ~/recordings"),
+    "agent leave": ("agent leave",),
     "cache list": ("cache list",),
     "cache prune": ("cache prune --days 30", "cache prune --bytes 0"),
     "op check": ("op check libcustom_op.so --level 5",),

@@ -28,7 +28,7 @@ T = TypeVar("T")
 Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-_JSON = {"Content-Type": "application/json"}
+JSON_CONTENT = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ def validate(spec: Spec) -> APICall[ValidSpec]:
     """Return the call that checks a spec."""
 
     def read(response: httpx.Response) -> ValidSpec:
-        value = _object(response)
+        value = object_in(response)
         return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
 
-    return APICall("POST", "/v1/jobs:validate", read, headers=_JSON, content=_document(spec))
+    return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=_document(spec))
 
 
 def submit(spec: Spec, idempotency_key: str, options: Mapping[str, int | None]) -> APICall[Job]:
     """Return the call that submits a spec with its scheduling options."""
-    headers = {**_JSON, "Idempotency-Key": check_key(idempotency_key)}
+    headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in options.items() if value is not None}
     return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
@@ -91,7 +91,7 @@ def list_jobs(state: str | None, page_size: int, page_token: str) -> APICall[Job
     """Return the call that reads one page of jobs."""
 
     def read(response: httpx.Response) -> JobPage:
-        value = _object(response)
+        value = object_in(response)
         jobs = [Job.from_json(item) for item in value["jobs"]]
         return JobPage(jobs=jobs, next_page_token=value["next_page_token"])
 
@@ -127,7 +127,7 @@ def events(job_id: str, after: int, kinds: Sequence[str]) -> APICall[EventPage]:
     """Return the call that reads one page of events."""
 
     def read(response: httpx.Response) -> EventPage:
-        value = _object(response)
+        value = object_in(response)
         listed = [JobEvent.from_json(item) for item in value["events"]]
         return EventPage(events=listed, next_after=int(value["next_after"]), end=bool(value["end"]))
 
@@ -141,32 +141,32 @@ def artifacts(job_id: str) -> APICall[list[Artifact]]:
     """Return the call that lists the files of a job."""
 
     def read(response: httpx.Response) -> list[Artifact]:
-        return [Artifact.from_json(item) for item in _object(response)["artifacts"]]
+        return [Artifact.from_json(item) for item in object_in(response)["artifacts"]]
 
     return APICall("GET", _job_path(job_id) + "/artifacts", read)
 
 
 def profile(job_id: str) -> APICall[dict[str, Any]]:
     """Return the call that reads a job's profile.json."""
-    return APICall("GET", _job_path(job_id) + "/profile", _object)
+    return APICall("GET", _job_path(job_id) + "/profile", object_in)
 
 
 def create_token(name: str, role: str, seconds: int) -> APICall[Token]:
     """Return the call that creates a token."""
 
     def read(response: httpx.Response) -> Token:
-        value = _object(response)
+        value = object_in(response)
         return Token.from_json(value["about"], value["token"])
 
     content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
-    return APICall("POST", "/v1/tokens", read, headers=_JSON, content=content)
+    return APICall("POST", "/v1/tokens", read, headers=JSON_CONTENT, content=content)
 
 
 def tokens() -> APICall[list[Token]]:
     """Return the call that lists the tokens."""
 
     def read(response: httpx.Response) -> list[Token]:
-        return [Token.from_json(item) for item in _object(response)["tokens"]]
+        return [Token.from_json(item) for item in object_in(response)["tokens"]]
 
     return APICall("GET", "/v1/tokens", read)
 
@@ -228,10 +228,11 @@ def _document(spec: Spec) -> bytes:
 
 
 def _job(response: httpx.Response) -> Job:
-    return Job.from_json(_object(response), etag=response.headers.get("etag", ""))
+    return Job.from_json(object_in(response), etag=response.headers.get("etag", ""))
 
 
-def _object(response: httpx.Response) -> dict[str, Any]:
+def object_in(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object in a response. Raises InvalidJSON, or TypeError for another value."""
     value = strict_json.loads(response.content)
     if not isinstance(value, dict):
         raise TypeError("not an object")

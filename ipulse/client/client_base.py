@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import builtins
 import uuid
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 
-from . import calls
+from . import agent_calls, calls
 from .calls import APICall, Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
 from .location import PathLike
-from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, JoinToken, Token, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
@@ -188,6 +188,13 @@ class ClientBase:
     async def revoke_token(self, token_id: str) -> None:
         """Revoke a token: the service refuses it at once. Raises NotFound."""
         await self._send(calls.revoke_token(token_id))
+
+    async def create_join_token(
+        self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600
+    ) -> JoinToken:
+        """Create a join token; see Client.create_join_token."""
+        # Not retried: a lost response would leave an unknown token behind.
+        return await self._send(agent_calls.create_join_token(labels or {}, uses, seconds), tries=0)
 
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_downloaded(artifact, folder):

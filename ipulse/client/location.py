@@ -39,7 +39,7 @@ class ServiceLocation:
     @property
     def is_local(self) -> bool:
         """True if the service runs on this machine, so that no proxy is used."""
-        return _is_local(self.url)
+        return is_local_url(self.url)
 
 
 def find_service(
@@ -71,7 +71,7 @@ def find_service(
     if secret is None:
         secret = variables.get("IPULSE_TOKEN") or _read(variables.get("IPULSE_TOKEN_FILE"))
     # The token of the local stack is not sent to any other address.
-    if secret is None and _is_local(address):
+    if secret is None and is_local_url(address):
         secret = _read(folder / "token", optional=True)
     if secret is None:
         raise NotAuthenticated(
@@ -153,5 +153,6 @@ def _read(path: PathLike | None, optional: bool = False) -> str | None:
         raise NotAuthenticated(f"{os.fspath(path)}: {error.strerror}") from error
 
 
-def _is_local(url: str) -> bool:
+def is_local_url(url: str) -> bool:
+    """Return whether a URL names this machine."""
     return httpx.URL(url).host in _LOOPBACK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,7 +12,7 @@ from .calls import Spec
 from .client_base import ClientBase
 from .connection import options_for
 from .location import PathLike, find_service
-from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, JoinToken, Token, ValidSpec
 from .transports import BlockingTransport, finished, stepped
 
 
@@ -167,3 +167,13 @@ class Client:
     def revoke_token(self, token_id: str) -> None:
         """Revoke a token: the service refuses it at once. Raises NotFound."""
         finished(self._calls.revoke_token(token_id))
+
+    def create_join_token(
+        self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600
+    ) -> JoinToken:
+        """Create a token with which so many agents of other machines may join within `seconds`.
+
+        Only the owner's token can create one. The agents get the labels. The `secret` is returned
+        only here. Raises NotPermitted.
+        """
+        return finished(self._calls.create_join_token(labels, uses, seconds))

@@ -23,7 +23,7 @@ from ipulse_core.limits import PRINTABLE as PRINTABLE
 
 T = TypeVar("T")
 
-_CHECKED_ITEMS = 1000  # of a list of objects
+_CHECKED_ITEMS = 1000  # of a list that is too long; a shorter one gets all its problems listed
 
 
 def unit(name: str) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def _key(value: Any, handler: Any) -> Any:
 
 
 def few(most: int) -> BeforeValidator:
-    """Returns a check for a list of objects, which refuses a far longer one before its items.
+    """Returns a check for a list, which refuses a far longer one before its items.
 
-    Each wrong object takes some 10 us to explain, and a document has room for 500,000.
+    Each wrong item takes some 10 us to explain, and a document has room for a million.
     """
 
     def check(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and len(value) > _CHECKED_ITEMS:
+        if isinstance(value, (list, tuple)) and len(value) > max(most, _CHECKED_ITEMS):
             detail = f"must have at most {most} items; got {len(value)}"
             raise PydanticCustomError("wrong_length", "{detail}", {"detail": detail})
         return value

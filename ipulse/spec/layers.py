@@ -6,7 +6,7 @@ A constant of a layer is one number for all neurons or a list with one number pe
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
-from ipulse.models import ByShape, Field, ListOf, StrictModel
+from ipulse.models import ByShape, Field, ListOf, StrictModel, few
 from ipulse_core.derived_values import first_capacity
 from ipulse_core.errors import Problem
 
@@ -17,7 +17,9 @@ Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
 SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
-PerNeuron = Annotated[T | Annotated[ListOf[T], Field(max_length=MAX_NEURONS)], ByShape()]
+PerNeuron = Annotated[
+    T | Annotated[ListOf[T], Field(max_length=MAX_NEURONS), few(MAX_NEURONS)], ByShape()
+]
 
 
 class GrowingCapacity(StrictModel):

@@ -20,6 +20,9 @@ REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to
 class Home:
     """The paths in a home folder; `open` creates the missing ones."""
 
+    user = "stack"  # what uses such a home
+    variable = "IPULSE_HOME"  # names another one
+
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().absolute()
         self.server_file = self.path / "server.json"
@@ -38,21 +41,24 @@ class Home:
         Raises Conflict if another process has locked it, Unavailable if it cannot be created or if
         other users can read it.
         """
+        self._open_folder()
+        # A stack that was killed leaves this file behind.
+        self.server_file.unlink(missing_ok=True)
+        for token_file in (self.token_file, self.worker_token_file):
+            if not token_file.exists():
+                write_private(token_file, secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+
+    def _open_folder(self) -> None:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise Unavailable(
                 f"the home {self.path} cannot be created ({error.strerror}): choose another with "
-                "--home or IPULSE_HOME"
+                f"--home or {self.variable}"
             ) from error
         self._check_private()
         self._lock_home()
         self._logs.mkdir(mode=0o700, exist_ok=True)
-        # A stack that was killed leaves this file behind.
-        self.server_file.unlink(missing_ok=True)
-        for token_file in (self.token_file, self.worker_token_file):
-            if not token_file.exists():
-                _write_token(token_file)
 
     def keep_certificate(self, path: Path | None) -> None:
         """Copy the first certificate of a file to the home, where clients find it.
@@ -78,7 +84,7 @@ class Home:
         if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise Unavailable(
                 f"{self.path} contains tokens and must be private to this user: "
-                f"chmod 700 {self.path}, or choose another home with IPULSE_HOME"
+                f"chmod 700 {self.path}, or choose another home with {self.variable}"
             )
 
     def _lock_home(self) -> None:
@@ -90,21 +96,21 @@ class Home:
             holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
             os.close(lock)
             raise Conflict(
-                f"{self.path} is in use by the stack of process {holder}: stop it, or choose "
-                "another home with IPULSE_HOME"
+                f"{self.path} is in use by the {self.user} of process {holder}: stop it, or choose "
+                f"another home with {self.variable}"
             ) from None
         os.ftruncate(lock, 0)
         os.write(lock, f"{os.getpid()}\n".encode())
         self._lock = lock
 
 
-def _write_token(path: Path) -> None:
-    """Write a new secret, atomically and readable only by this user."""
+def write_private(path: Path, text: str) -> None:
+    """Write a file that contains a secret, atomically and readable only by this user."""
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(TOKEN_BYTES) + "\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)

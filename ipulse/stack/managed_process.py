@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ipulse import log_file
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import Unavailable
@@ -30,7 +31,7 @@ class ManagedProcess:
             self.process = GuardedProcess(
                 # -P: the directory contains data, and no import may find files there.
                 [sys.executable, "-P", "-m", self._module],
-                environment=environment,
+                environment={**environment, log_file.VARIABLE: str(self.log.path)},
                 directory=directory,
                 stdout=log,
                 stderr=log,

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import IO
 
-MAX_BYTES = 16 * 2**20  # a longer log is rotated when the program restarts; one old log is kept
+from ipulse import log_file
+
 TAIL_LINES = 20
 TAIL_BYTES = 16_384
 
@@ -20,8 +21,8 @@ class ProgramLog:
 
     def open(self) -> IO[bytes]:
         """Open the log for appending the program's output."""
-        if self.path.exists() and self.path.stat().st_size > MAX_BYTES:
-            self.path.replace(self.path.with_suffix(self.path.suffix + ".1"))
+        if self.path.exists() and self.path.stat().st_size > log_file.MAX_BYTES:
+            self.path.replace(log_file.older(self.path))
         descriptor = os.open(str(self.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._begin = os.fstat(descriptor).st_size
         return os.fdopen(descriptor, "ab")
@@ -34,7 +35,8 @@ class ProgramLog:
             return f"  (there is no {self.path})"
         with file as log:
             size = log.seek(0, os.SEEK_END)
-            log.seek(max(self._begin, size - TAIL_BYTES))
+            begin = self._begin if self._begin <= size else 0  # the program began a new file
+            log.seek(max(begin, size - TAIL_BYTES))
             lines = log.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:]
         if not lines:
             return f"  (its log {self.path} is empty)"

@@ -55,7 +55,7 @@ class Stack:
             home: The folder of its state.
             host: The address to listen on.
             port: The port; 0 chooses a free one.
-            agents: The number of agents.
+            agents: The number of agents; 0 if all agents are on other machines.
             allow_remote: Whether to accept other machines without encryption.
             environment: Variables in addition to the inherited ones.
             certificate: The files of a certificate and its key, for TLS.
@@ -74,7 +74,7 @@ class Stack:
         self._database_url = database_url or f"sqlite:///{database}"
         self._redis = RedisServer(self._home.redis, self._home.log("redis"))
         self._service = ServiceProcess(self._home)
-        names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))]
+        names = ["agent", *(f"agent-{number}" for number in range(2, agents + 1))][:agents]
         self._agents = [AgentProcess(name, self._home) for name in names]
         self._url = ""
 

@@ -6,6 +6,7 @@ its key can answer with it. Other clients verify the authority and the name.
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import os
 import ssl
@@ -110,6 +111,32 @@ def self_signed(folder: Path, names: Iterable[str] = ()) -> tuple[Path, Path]:
         file.write(key_text)
     certificate.write_bytes(certificate_text)
     return certificate, key
+
+
+def digest_of(path: PathLike) -> str:
+    """Return the pin of a PEM file's first certificate: `sha256:` and its SHA-256."""
+    return pin_of(ssl.PEM_cert_to_DER_cert(first_certificate(path)))
+
+
+def pin_of(der: bytes) -> str:
+    """Return the pin of a certificate in DER form."""
+    return f"sha256:{hashlib.sha256(der).hexdigest()}"
+
+
+def is_self_signed(path: PathLike) -> bool:
+    """Return whether the first certificate of a PEM file is its own authority.
+
+    Without the package `cryptography`, which also makes such certificates, it counts as one.
+    """
+    try:
+        from cryptography import x509
+    except ImportError:
+        return True
+    try:
+        parsed = x509.load_pem_x509_certificate(first_certificate(path).encode())
+    except ValueError:  # OpenSSL accepts some certificates that `cryptography` refuses
+        return True
+    return parsed.issuer == parsed.subject
 
 
 def expiry_warning(certificate: Path) -> str | None:

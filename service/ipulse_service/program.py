@@ -19,6 +19,7 @@ from ipulse.stack import listening
 from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
+from ipulse_service.http.request_log import WarningLimit
 from ipulse_service.http.state import AppState
 from ipulse_service.http.uvicorn_protocol import SlowClientProtocol
 from ipulse_service.settings import Settings
@@ -63,6 +64,7 @@ def main() -> int:
     """
     os.umask(0o077)
     log.configure()
+    WarningLimit.install()
     try:
         settings = Settings.from_environment(os.environ)
         settings.home.mkdir(parents=True, exist_ok=True)

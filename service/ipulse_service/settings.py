@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ipulse_core import messages
 from ipulse_core.errors import Unavailable
+from ipulse_core.limits import MAX_SPEC_BYTES
 
 MEBIBYTE = 2**20
 MIN_TOKEN_LENGTH = 32  # characters
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Settings(BaseModel):
@@ -121,7 +122,9 @@ class Settings(BaseModel):
     max_requests: int = Field(
         default=2000, ge=1, description="Requests in progress for one token, with streams."
     )
-    max_body_bytes: int = Field(default=MEBIBYTE, gt=0, description="Size limit of a JSON body.")
+    max_body_bytes: int = Field(
+        default=MAX_SPEC_BYTES, gt=0, description="Size limit of a JSON body, such as a spec."
+    )
     max_events_bytes: int = Field(
         default=8 * MEBIBYTE, gt=0, description="Size limit of a body with events."
     )
@@ -161,7 +164,7 @@ class Settings(BaseModel):
         if (self.tls_certificate is None) is not (self.tls_key is None):
             raise ValueError("set both tls_certificate and tls_key, or neither")
         is_safe = self.allow_remote or self.tls_key is not None
-        if self.host not in _LOOPBACK and not is_safe:
+        if self.host not in LOOPBACK and not is_safe:
             raise ValueError(
                 f"host {self.host} accepts connections of other machines without encryption: set "
                 "IPULSE_TLS_CERTIFICATE and IPULSE_TLS_KEY, or IPULSE_ALLOW_REMOTE=1 behind a "

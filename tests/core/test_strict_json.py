@@ -67,6 +67,15 @@ class TestLoads:
     def test_a_surrogate_pair_is_one_character(self) -> None:
         assert strict_json.loads(b'"\\ud83d\\ude00"') == "\U0001f600"
 
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [("1.0", 1), ("-0.0", 0), ("4e2", 400), ("1.5", 1.5), ("1e300", 1e300), ("9.1e15", 9.1e15)],
+    )
+    def test_a_whole_number_may_be_read_as_an_integer(self, text: str, value: float) -> None:
+        [read] = strict_json.loads(f"[{text}]", whole_as_int=True)
+        assert (type(read), read) == (type(value), value)
+        assert type(strict_json.loads(text)) is float
+
     def test_64_levels_are_allowed(self) -> None:
         assert strict_json.loads("[" * 64 + "]" * 64)
 

@@ -7,26 +7,28 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Callable, List, Sequence, TypeVar
+from typing import Callable, List, Optional, Sequence, TypeVar
 
-from ipulse_core.build_cache.durations import record_seconds, recorded_seconds
+from ipulse_core.build_cache.durations import record_steps, recorded_steps
 from ipulse_core.build_cache.lock import lock_of, locked
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.build_cache.scratch_directory import scratch_directory
 from ipulse_core.worker_faults import errors_name
 
 T = TypeVar("T")
+FIRST_STEPS = 0.1  # share of a build after which its own speed counts as much as the record
 
 
 class Steps:
     """The steps of one build. Each finished step is reported."""
 
     def __init__(
-        self, what: str, report: ProgressCallback, recorded: float = 0.0, total: int = 1
+        self, what: str, report: ProgressCallback, recorded: Sequence[float] = (), total: int = 1
     ) -> None:
-        """recorded: seconds that an earlier build took, 0 if unknown."""
+        """recorded: seconds after each step of an earlier build; one number: of the whole build."""
         self._what, self._report = what, report
         self._recorded = recorded
+        self._times: List[float] = []  # seconds after each finished step
         self._start = time.monotonic()
         self._done, self._total = 0, total
 
@@ -55,26 +57,55 @@ class Steps:
     def finish_one(self) -> None:
         """Count one step. The last step of a build is reported when its result is stored."""
         self._done += 1
+        self._times.append(time.monotonic() - self._start)
         if self._done < self._total:
             self._report(self._progress())
 
-    def complete(self) -> float:
-        """Report the end of the build and return its seconds."""
+    def complete(self) -> List[float]:
+        """Report the end of the build and return the seconds after each of its steps."""
         self._done = self._total
         progress = self._progress()
         self._report(progress)
-        return progress.elapsed
+        return [*self._times[: self._total - 1], progress.elapsed]
 
     def _progress(self) -> BuildProgress:
         elapsed = time.monotonic() - self._start
-        expected = None
-        if self._recorded > elapsed:
-            expected = self._recorded
-        elif self._done:
-            expected = elapsed * self._total / self._done
+        last = self._times[-1] if self._times else 0.0
+        expected = expected_seconds(self._recorded, self._done, self._total, last, elapsed)
         return BuildProgress(
             self._what, self._done, self._total, elapsed, expected, process=os.getpid()
         )
+
+
+def expected_seconds(
+    recorded: Sequence[float], done: int, total: int, last: float, elapsed: float
+) -> Optional[float]:
+    """Return the seconds that a build is expected to take, None if nothing is known.
+
+    The earlier build tells which share of the time its steps took; the present steps tell how fast
+    the machine is now. The first ones count little: a short step can be late by chance.
+
+    Args:
+        recorded: seconds after each step of an earlier build; one number: of the whole build.
+        done: finished steps.
+        total: steps in all.
+        last: seconds after the last finished step, 0 without one.
+        elapsed: seconds since the build began.
+    """
+    if not recorded:
+        return elapsed * total / done if done else None
+    whole = recorded[-1]
+    if len(recorded) == total:
+        times = [0.0, *recorded]
+    else:
+        times = [whole * step / total for step in range(total + 1)]
+    trust = FIRST_STEPS * whole
+    slower = max(
+        (last + trust) / (times[done] + trust),
+        # The following step is not finished yet.
+        (elapsed + trust) / (times[min(done + 1, total)] + trust),
+    )
+    return max(elapsed, whole * slower)
 
 
 # Makes the content of the first directory; the second is for intermediate files.
@@ -109,12 +140,12 @@ def build_once(
             write_note(progress.to_json())
             report(progress)
 
-        steps = Steps(what, report_everywhere, recorded_seconds(directory.parent, name) or 0.0)
+        steps = Steps(what, report_everywhere, recorded_steps(directory.parent, name))
         with scratch_directory(directory.parent, name) as scratch:
             complete = scratch / "complete"
             complete.mkdir()
             make(complete, scratch, steps)
             shutil.rmtree(directory, ignore_errors=True)  # without its main file
             complete.rename(directory)
-        record_seconds(directory.parent, name, steps.complete())
+        record_steps(directory.parent, name, steps.complete())
     return built

@@ -1,4 +1,7 @@
-"""How long builds took on this machine, kept in one small file of the cache."""
+"""How long builds took on this machine, kept in one small file of the cache.
+
+Its entries are seconds, or for a build the seconds after each of its steps.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,41 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 FILE = "durations.json"
 
 
 def recorded_seconds(cache: Path, name: str) -> Optional[float]:
     """Return how long the last build of that name took, or None if none is recorded."""
-    seconds = _read(cache).get(name)
-    return float(seconds) if isinstance(seconds, (int, float)) and seconds > 0 else None
+    steps = recorded_steps(cache, name)
+    return steps[-1] if steps else None
+
+
+def recorded_steps(cache: Path, name: str) -> List[float]:
+    """Return the seconds after each step of the last build of that name; empty if unknown.
+
+    An entry of one number is a build whose steps are not known.
+    """
+    entry: Any = _read(cache).get(name)
+    steps = entry if isinstance(entry, list) else [entry]
+    if not all(isinstance(seconds, (int, float)) and seconds >= 0 for seconds in steps):
+        return []
+    return [float(seconds) for seconds in steps] if steps[-1:] > [0] else []
 
 
 def record_seconds(cache: Path, name: str, seconds: float) -> None:
     """Record a duration. A cache that cannot be written is no error."""
-    durations = {**_read(cache), name: round(seconds, 1)}
+    _record(cache, name, round(seconds, 1))
+
+
+def record_steps(cache: Path, name: str, seconds: Sequence[float]) -> None:
+    """Record the seconds after each step of a build."""
+    _record(cache, name, [round(after, 1) for after in seconds])
+
+
+def _record(cache: Path, name: str, entry: object) -> None:
+    durations = {**_read(cache), name: entry}
     with contextlib.suppress(OSError):
         descriptor, partial = tempfile.mkstemp(dir=str(cache), prefix=FILE, suffix=".partial")
         with os.fdopen(descriptor, "w") as file:

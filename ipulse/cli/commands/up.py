@@ -17,6 +17,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, Home
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
 from ipulse.client.location import home_folder
+from ipulse.stack.home import REACHED_AS
 from ipulse_core.errors import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ def up(
         ),
     ] = PORT,
     agents: Annotated[
-        int, typer.Option(min=1, max=64, help="Number of agents: jobs that run at once.")
+        int,
+        typer.Option(
+            min=0, max=64, help="Number of agents: jobs that run at once on this machine."
+        ),
     ] = 1,
     tls: Annotated[
         bool,
@@ -117,10 +121,13 @@ def up(
     more = {} if data is None else {"IPULSE_DATA": str(data)}
     if emulated_ipus is not None:
         more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
-    if name:
-        more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(_bracketed, name)])
+    names = list(name or ())
+    if host not in REACHED_AS and not _is_loopback(host) and host not in names:
+        names.append(host)  # other machines use the address itself
+    if names:
+        more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(_bracketed, names)])
     folder = home_folder(home, os.environ)
-    certificate = _certificate(folder, tls, tls_cert, tls_key, name or ())
+    certificate = _certificate(folder, tls, tls_cert, tls_key, names)
     stack = Stack(folder, host, port, agents, allow_remote, more, certificate)
     with elapsed("Starting Redis, the service and the agents", remarks()):
         stack.start()

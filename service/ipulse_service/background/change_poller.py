@@ -8,6 +8,7 @@ import threading
 from sqlalchemy import select
 
 from ipulse_core.errors import Unavailable
+from ipulse_service.agents import hints
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import jobs, tokens
 from ipulse_service.jobs import store
@@ -32,6 +33,7 @@ class ChangePoller:
         self._stopping = threading.Event()
         self._versions: dict[str, int | None] = {}  # by job id
         self._tokens: frozenset[str] = frozenset()  # ids of valid tokens
+        self._queue: list[tuple[int, str, int]] | None = None  # what agents wait for
         self._thread = threading.Thread(target=self._run, name="change-poller")
 
     def start(self) -> None:
@@ -49,21 +51,28 @@ class ChangePoller:
         if not watched:
             self._versions = {}
             return
+        queue = None
+        ids = sorted(watched - {hints.TOPIC})
         with self._database.read() as transaction:
             query_valid = select(tokens.c.id).where(tokens.c.expires_at > transaction.now)
             valid = frozenset(transaction.connection.execute(query_valid).scalars())
-            versions: dict[str, int | None] = dict.fromkeys(watched)  # None: deleted
-            ids = sorted(watched)
+            if hints.TOPIC in watched:
+                queue = hints.overview(transaction)
+            versions: dict[str, int | None] = dict.fromkeys(ids)  # None: deleted
             for begin in range(0, len(ids), BATCH):
                 batch = jobs.c.id.in_(ids[begin : begin + BATCH])
                 query = select(jobs.c.id, jobs.c.version).where(batch)
                 rows = transaction.connection.execute(query)
                 versions.update((row.id, row.version) for row in rows)
-        changed = {job for job in watched if self._versions.get(job, -1) != versions[job]}
-        if self._tokens - valid:
-            changed = set(watched)  # a stream may belong to a token that was revoked
-        self._changes.publish([*changed, *map(store.stop_topic, changed)])
-        self._versions, self._tokens = versions, valid
+        changed = {job for job in ids if self._versions.get(job, -1) != versions[job]}
+        is_revoked = bool(self._tokens - valid)
+        if is_revoked:
+            changed = set(ids)  # a stream may belong to a token that was revoked
+        topics = [*changed, *map(store.stop_topic, changed)]
+        if is_revoked or queue != self._queue:
+            topics.append(hints.TOPIC)
+        self._changes.publish(topics)
+        self._versions, self._tokens, self._queue = versions, valid, queue
 
     def _run(self) -> None:
         while not self._stopping.wait(self._seconds):

@@ -6,6 +6,7 @@ import logging
 import threading
 
 from ipulse_core.errors import Unavailable
+from ipulse_service.agents import join_tokens
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
@@ -44,6 +45,7 @@ class Housekeeper:
         with self._database.write() as transaction:
             submission.forget_keys(transaction)
             agents.forget_silent(transaction)
+            join_tokens.forget_old(transaction)
         self._retire_jobs()
         self._blobs.prepare()
         removed = artifacts.collect(self._database, self._blobs)

@@ -144,6 +144,13 @@ agents = Table(
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
     Column("seen_at", BigInteger, nullable=False),
+    Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object
+    Column("version", String(64), nullable=False, server_default=""),
+    Column("joined_at", BigInteger),  # null: it has the token that agents share
+    Column("join_token_id", String(32)),
+    Column("instance_sha256", String(64)),  # of a secret of its machine
+    Column("draining_at", BigInteger),  # null: it may claim jobs
+    Column("drain_until", BigInteger),  # then it gives back a job that it still holds
 )
 
 # Offsets of the database's clock, which may be set; see `steady_clock`.
@@ -173,6 +180,19 @@ tokens = Table(
     Column("name", String(128), nullable=False),
     Column("role", String(32), nullable=False),
     Column("sha256", String(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("agent", String(128)),  # the only agent that may use it; null: not an agent's own
+)
+
+# Tokens with which agents of other machines join.
+join_tokens = Table(
+    "join_tokens",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("sha256", String(64), nullable=False),
+    Column("labels", Text, nullable=False),  # a JSON object
+    Column("uses_left", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
 )

@@ -7,15 +7,22 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from ipulse_core.errors import NotFound
-from ipulse_service.db.engine import Transaction
+from ipulse_core.errors import NotAuthenticated, NotFound
+from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import tokens
 
 PREFIX = "ipulse_"
 _FORM = re.compile(r"ipulse_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+
+
+class TokenExpired(NotAuthenticated):
+    """This token has expired."""
+
+    code = "token_expired"
 
 
 @dataclass(frozen=True)
@@ -27,20 +34,27 @@ class IssuedToken:
     role: str
     created_at: int
     expires_at: int
+    agent: str | None = None  # the only agent that may use it; None: not an agent's own
+
+    def is_due_for_renewal(self, now: int) -> bool:
+        """Returns whether two thirds of its life are over."""
+        return now - self.created_at >= (self.expires_at - self.created_at) * 2 // 3
 
 
-def issue(transaction: Transaction, name: str, role: str, seconds: int) -> tuple[IssuedToken, str]:
+def issue(
+    transaction: Transaction, name: str, role: str, seconds: int, agent: str | None = None
+) -> tuple[IssuedToken, str]:
     """Issues a token. Returns it with its secret text, which cannot be read again."""
     id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     now = transaction.now
-    token = IssuedToken(id_, name, role, now, now + seconds * 1000)
+    token = IssuedToken(id_, name, role, now, now + seconds * 1000, agent)
     row = {**vars(token), "sha256": _digest(secret)}
     transaction.connection.execute(insert(tokens).values(row))
     return token, f"{PREFIX}{id_}_{secret}"
 
 
 def find(transaction: Transaction, text: str) -> IssuedToken | None:
-    """Returns the token of a secret text, None if it has expired or was revoked."""
+    """Returns the token of a secret text, None if it was revoked. Raises TokenExpired."""
     match = _FORM.fullmatch(text)
     if match is None:
         return None
@@ -49,8 +63,8 @@ def find(transaction: Transaction, text: str) -> IssuedToken | None:
     if row is None or not hmac.compare_digest(row.sha256, _digest(match.group(2))):
         return None
     if row.expires_at <= transaction.now:
-        return None
-    return IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at)
+        raise TokenExpired(f"this token expired at {rfc3339(row.expires_at)}")
+    return _token(row)
 
 
 def is_good(transaction: Transaction, token_id: str) -> bool:
@@ -63,10 +77,14 @@ def is_good(transaction: Transaction, token_id: str) -> bool:
 def issued(transaction: Transaction) -> list[IssuedToken]:
     """Returns all tokens that were not revoked, the latest first, including expired ones."""
     query = select(tokens).order_by(tokens.c.created_at.desc(), tokens.c.id)
-    return [
-        IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at)
-        for row in transaction.connection.execute(query)
-    ]
+    return [_token(row) for row in transaction.connection.execute(query)]
+
+
+def get(transaction: Transaction, token_id: str) -> IssuedToken | None:
+    """Returns a token by its id, None if it was revoked."""
+    query = select(tokens).where(tokens.c.id == token_id)
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else _token(row)
 
 
 def revoke(transaction: Transaction, token_id: str) -> None:
@@ -74,6 +92,19 @@ def revoke(transaction: Transaction, token_id: str) -> None:
     statement = delete(tokens).where(tokens.c.id == token_id)
     if transaction.connection.execute(statement).rowcount != 1:
         raise NotFound("there is no such token")
+
+
+def revoke_of_agent(transaction: Transaction, agent: str, kept: IssuedToken | None = None) -> None:
+    """Revokes the tokens of an agent, except one and those that are younger than that one."""
+    statement = delete(tokens).where(tokens.c.agent == agent)
+    if kept is not None:
+        is_older = tokens.c.created_at <= kept.created_at
+        statement = statement.where(tokens.c.id != kept.id, is_older)
+    transaction.connection.execute(statement)
+
+
+def _token(row: Any) -> IssuedToken:
+    return IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at, row.agent)
 
 
 def _digest(secret: str) -> str:

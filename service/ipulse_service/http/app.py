@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
+from ipulse_service.agents import hints
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
@@ -31,6 +32,8 @@ from ipulse_service.http.routes import (
     health,
     job_list,
     jobs,
+    join_tokens,
+    joining,
     logs,
     metrics,
     submissions,
@@ -52,6 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
     notifier = JobNotifier()
     database = Database(settings.database_url)
     database.listeners.append(notifier.publish)
+    database.wake_up_listeners.append(lambda _: notifier.publish([hints.TOPIC]))
     blobs = _blobs(settings)
     state = AppState(
         settings=settings,
@@ -123,9 +127,11 @@ def create_app(settings: Settings) -> FastAPI:
         logs,
         artifacts,
         tokens,
+        join_tokens,
         metrics,
         health,
         worker,
+        joining,
         uploads,
     ):
         app.include_router(module.router)

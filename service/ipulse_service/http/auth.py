@@ -20,12 +20,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ipulse_core.errors import IPUlseError, NotAuthenticated, NotPermitted, Unavailable
+from ipulse_service.agents import join_tokens
 from ipulse_service.db import tokens as issued
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.http import problems, web
 from ipulse_service.settings import Settings, read_token
 
-Role = Literal["owner", "user", "reader", "worker"]
+Role = Literal["owner", "user", "reader", "worker", "join"]  # join: of a join token
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
@@ -39,10 +40,16 @@ class Caller:
     name: str
     role: Role
     token_id: str | None = None  # None for the tokens in files, which do not expire
+    agent: str | None = None  # the only agent that the token may act for; None: any
 
     def is_known(self, transaction: Transaction) -> bool:
         """Checks that the token is still valid, for a response that takes long."""
         return self.token_id is None or issued.is_good(transaction, self.token_id)
+
+    def check_agent(self, name: str) -> None:
+        """Raises NotPermitted unless the token may act for the agent of this name."""
+        if self.agent not in (None, name):
+            raise NotPermitted(f"this token belongs to the agent {self.agent}")
 
 
 class Tokens:
@@ -124,6 +131,8 @@ class AuthenticationMiddleware:
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() == "bearer" and text.startswith(issued.PREFIX):
             return await run_in_threadpool(self._issued_to, text.strip())
+        if scheme.lower() == "bearer" and text.startswith(join_tokens.PREFIX):
+            return await run_in_threadpool(self._joining, text.strip())
         return self._tokens.caller(authorization)
 
     def _issued_to(self, text: str) -> Caller:
@@ -131,7 +140,12 @@ class AuthenticationMiddleware:
             token = issued.find(transaction, text)
         if token is None:
             raise NotAuthenticated()
-        return Caller(f"token {token.id}", cast(Role, token.role), token.id)
+        return Caller(f"token {token.id}", cast(Role, token.role), token.id, token.agent)
+
+    def _joining(self, text: str) -> Caller:
+        with self._database.read() as transaction:
+            token = join_tokens.find(transaction, text)
+        return Caller(f"join token {token.id}", "join", token.id)
 
     def _check_host(self, path: str, headers: Headers) -> None:
         # DNS rebinding: a page of another name can make a browser connect to this service, but the

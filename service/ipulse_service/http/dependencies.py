@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Path
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
+from starlette.concurrency import run_in_threadpool
 
 from ipulse_core import messages
+from ipulse_service.http import prefer
 from ipulse_service.http.auth import Caller
-from ipulse_service.http.prefer import wait_seconds
 from ipulse_service.http.state import AppState, get_caller, get_state
-from ipulse_service.jobs import agent_versions
+from ipulse_service.jobs import agent_versions, leases
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
@@ -38,14 +39,33 @@ RFC3339 = _written_as(
 
 State = Annotated[AppState, Depends(get_state)]
 CurrentCaller = Annotated[Caller, Depends(get_caller)]
-WaitSeconds = Annotated[int, Depends(wait_seconds)]
+WaitSeconds = Annotated[int, Depends(prefer.up_to(prefer.MAX_WAIT_SECONDS))]
 
 JobId = Annotated[str, Path(description="The job's id.")]
-AttemptId = Annotated[str, Path(description="The attempt's id.")]
 Fence = Annotated[
     str,
     Header(alias="IPUlse-Fence", max_length=128, description="The attempt's fencing token."),
 ]
+
+
+async def _attempt_id(
+    attempt_id: Annotated[str, Path(description="The attempt's id.")],
+    state: State,
+    caller: CurrentCaller,
+) -> str:
+    """Returns an attempt's id. Raises NotPermitted if it is of another agent than the token."""
+    if caller.agent is not None:
+        owner = await run_in_threadpool(_agent_of, state, attempt_id)
+        caller.check_agent(caller.agent if owner is None else owner)
+    return attempt_id
+
+
+def _agent_of(state: AppState, attempt_id: str) -> str | None:
+    with state.database.read() as transaction:
+        return leases.agent_of(transaction, attempt_id)
+
+
+AttemptId = Annotated[str, Depends(_attempt_id)]
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ipulse_service.http import log_context as log
 from ipulse_service.http import methods, problems
 from ipulse_service.http.metrics import NO_ROUTE, Metrics
+from ipulse_service.http.request_log import RequestLog
 
 # A browser must not interpret responses. The files of the web page set headers of their own.
 _HEADERS = {
@@ -37,6 +38,7 @@ class RequestMiddleware:
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
+        self._request_log = RequestLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on and completes its response."""
@@ -82,7 +84,7 @@ class RequestMiddleware:
                 "status": status,
                 "ms": round(seconds * 1000, 2),
             }
-            _log.info("request", extra=facts)
+            self._request_log.write(facts, has_token="caller" in scope.get("state", {}))
 
 
 class ProtocolMiddleware:

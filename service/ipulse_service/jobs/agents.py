@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_service.db.engine import Transaction
@@ -38,17 +38,19 @@ def announce(
     name: str,
     device_kinds: tuple[str, ...],
     quarantined: tuple[str, ...] = (),
+    version: str = "",
 ) -> None:
     """Registers an agent, or renews its registration."""
     transaction.lock(f"agent/{name}")
-    transaction.connection.execute(delete(agents).where(agents.c.name == name))
     row = {
-        "name": name,
         "device_kinds": json.dumps(device_kinds),
         "quarantined": json.dumps(quarantined),
+        "version": version,
         "seen_at": transaction.now,
     }
-    transaction.connection.execute(insert(agents).values(row))
+    known_agent = update(agents).where(agents.c.name == name).values(row)
+    if transaction.connection.execute(known_agent).rowcount == 0:
+        transaction.connection.execute(insert(agents).values(name=name, **row))
 
 
 def forget_silent(transaction: Transaction) -> None:

@@ -127,6 +127,21 @@ def claim(
     return Claim(job, attempt, fence)
 
 
+def agent_of(transaction: Transaction, attempt_id: str) -> str | None:
+    """Returns the name of the agent that began an attempt, None if there is no such attempt."""
+    query = select(attempts.c.agent).where(attempts.c.id == attempt_id)
+    name: str | None = transaction.connection.execute(query).scalar_one_or_none()
+    return name
+
+
+def is_held_by(transaction: Transaction, job_pk: int, agent: str) -> bool:
+    """Returns whether an agent holds a job now."""
+    query = select(attempts.c.pk).where(
+        attempts.c.job_pk == job_pk, attempts.c.agent == agent, attempts.c.finished_at.is_(None)
+    )
+    return transaction.connection.execute(query).first() is not None
+
+
 def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
     """Returns the attempt, which may have ended, if this is its token. Raises StaleToken."""
     row = None

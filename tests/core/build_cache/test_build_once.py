@@ -9,8 +9,14 @@ from typing import List
 
 import pytest
 
-from ipulse_core.build_cache.build_once import Steps, build_once
-from ipulse_core.build_cache.durations import FILE, record_seconds, recorded_seconds
+from ipulse_core.build_cache.build_once import Steps, build_once, expected_seconds
+from ipulse_core.build_cache.durations import (
+    FILE,
+    record_seconds,
+    record_steps,
+    recorded_seconds,
+    recorded_steps,
+)
 from ipulse_core.build_cache.progress import BuildProgress, print_progress
 
 ANOTHER_BUILD = """
@@ -56,13 +62,51 @@ def test_an_earlier_build_gives_the_expected_duration(tmp_path: Path) -> None:
     record_seconds(tmp_path, "library", 40.0)
     reports: List[BuildProgress] = []
     build(tmp_path / "library-2", reports)
-    assert [report.expected for report in reports[:3]] == [40.0] * 3
+    assert reports[0].expected == 40.0
     assert "step 0 of 3, about 40 s left" in str(reports[0])
     assert recorded_seconds(tmp_path, "library") != 40.0
 
 
+def test_a_machine_under_load_is_expected_to_stay_slow() -> None:
+    """The steps of an earlier build took 10, 10 and 20 s; now they take three times as long."""
+    recorded = [10.0, 20.0, 40.0]
+    assert expected_seconds(recorded, 0, 3, last=0, elapsed=0) == 40
+    late = expected_seconds(recorded, 0, 3, last=0, elapsed=25)  # and the first is not done
+    first = expected_seconds(recorded, 1, 3, last=30, elapsed=30)
+    second = expected_seconds(recorded, 2, 3, last=60, elapsed=60)
+    assert late is not None
+    assert first is not None
+    assert second is not None
+    assert 40 < late < first < second < 120
+    assert second == pytest.approx(120, rel=0.15)
+
+
+def test_a_fast_machine_is_expected_to_stay_fast() -> None:
+    recorded = [10.0, 20.0, 40.0]
+    second = expected_seconds(recorded, 2, 3, last=5, elapsed=5)
+    assert second is not None
+    assert 10 < second < 20
+    assert expected_seconds(recorded, 2, 3, last=5, elapsed=50) == pytest.approx(50, rel=0.1)
+
+
+def test_long_steps_are_expected_to_take_long_again() -> None:
+    """Without a record, steps count alike; with one, the last of two takes nine tenths."""
+    assert expected_seconds([], 0, 2, last=0, elapsed=5) is None
+    assert expected_seconds([], 1, 2, last=5, elapsed=5) == 10
+    assert expected_seconds([5.0, 50.0], 1, 2, last=5, elapsed=5) == 50
+
+
+def test_the_steps_of_a_build_are_recorded(tmp_path: Path) -> None:
+    build(tmp_path / "library-3", [])
+    steps = recorded_steps(tmp_path, "library")
+    assert len(steps) in (0, 3)  # none if it took less than can be recorded
+    record_steps(tmp_path, "library", [1.0, 2.0, 4.0])
+    assert recorded_steps(tmp_path, "library") == [1.0, 2.0, 4.0]
+    assert recorded_seconds(tmp_path, "library") == 4.0
+
+
 def test_a_damaged_record_of_durations_is_ignored(tmp_path: Path) -> None:
-    for text in ("", "[]", '{"library": "long"}', "{"):
+    for text in ("", "[]", '{"library": "long"}', '{"library": []}', '{"library": [null]}', "{"):
         (tmp_path / FILE).write_text(text)
         assert recorded_seconds(tmp_path, "library") is None
     record_seconds(tmp_path, "library", 2.0)

@@ -50,7 +50,7 @@ class TestReading:
         ("text", "value"),
         [
             ("1e-3", 0.001),
-            ("2E+4", 20000.0),
+            ("2E+4", 20000),
             (".5", 0.5),
             ("-0", 0),
             ("010", 10),
@@ -158,7 +158,7 @@ class TestProblems:
             (b"a: 1\nb: \xff\n", r"x.yaml:2: not UTF-8"),
             (b"a: 1\nb: \x00\n", r"x.yaml:2: the character U\+0000 is not allowed"),
             (b"[" * 100_000, "nested too deeply"),
-            (b"#" * (2**20 + 1), "more than 1,048,576 bytes"),
+            (b"#" * (4 * 2**20 + 1), "more than 4,194,304 bytes"),
         ],
         ids=lambda value: repr(value)[:20],
     )
@@ -178,6 +178,39 @@ class TestProblems:
         began = time.process_time()
         problems_of(text)
         assert time.process_time() - began < 20.0  # with comparisons in pairs: above 30 s
+
+    def test_a_long_list_is_read_in_linear_time(self) -> None:
+        text = f"[{', '.join(['1'] * 300_000)}]"
+        began = time.process_time()
+        assert len(parse_spec_file(text.encode(), "x.yaml").value) == 300_000
+        assert time.process_time() - began < 15.0  # with a parser in Python: 28 s
+
+    @pytest.mark.parametrize("bad", ["[", "- ", "{a: ", "? ", "[{a: "])
+    def test_deep_nesting_is_refused(self, bad: str) -> None:
+        with pytest.raises(InvalidSpec, match="nested too deeply"):
+            parse_spec_file(bad.encode() * 200_000, "x.yaml")
+
+    def test_a_key_is_the_text_that_was_written(self) -> None:
+        text = "version: 1\nnetwork: {layers: [{neurons: 8}]}\n"
+        keys = {"true": "/true", "~": "/~0", "null": "/null", "1.0": "/1.0", "0x1": "/0x1"}
+        for line, (key, pointer) in enumerate(keys.items(), 3):
+            text += f"{key}: 1\n"
+            assert problems_of(text)[-1] == (line, pointer, "unknown_field")
+        assert value_of("a: {1: x, true: y}") == {"a": {"1": "x", "true": "y"}}
+
+    @pytest.mark.parametrize("text", ["1: a\n'1': b", "true: a\n'true': b", "a: 1\n[b]: 1"])
+    def test_a_key_that_json_could_not_have_has_its_line(self, text: str) -> None:
+        assert [line for line, _, _ in problems_of(text)] == [2]
+
+    def test_json_is_read_as_json(self) -> None:
+        spec = {"version": 1, "name": "x", "network": {"layers": [{"neurons": 8}]}}
+        text = json.dumps({**spec, "name": "\U0001f600\\", "odd": 1}, indent="\t")
+        assert "\\ud83d\\ude00" in text
+        assert problems_of(text)[0][1:] == ("/odd", "unknown_field")
+        assert value_of(text)["name"] == "\U0001f600\\"
+        long = json.dumps({**spec, "x" * 2000: 1}, indent=1)  # YAML limits such keys
+        [(_, pointer, code)] = problems_of(long)
+        assert (pointer, code) == (f"/{'x' * 100}", "unknown_field")
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="No such file"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ipulse import log_file
 from ipulse.stack import program_log
 from ipulse.stack.program_log import ProgramLog
 
@@ -48,7 +49,7 @@ def test_an_empty_log_is_named(log: ProgramLog) -> None:
 def test_a_log_that_is_too_long_is_rotated(
     log: ProgramLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program_log, "MAX_BYTES", 10)
+    monkeypatch.setattr(log_file, "MAX_BYTES", 10)
     write(log, b"twelve bytes")
     write(log, b"new")
     assert log.path.read_bytes() == b"new"

@@ -187,7 +187,8 @@ class TestWhatDependsOnTime:
             assert tokens.find(transaction, text) == issued
         world.pass_ms(HOUR)
         with world.database.read() as transaction:
-            assert tokens.find(transaction, text) is None
+            with pytest.raises(tokens.TokenExpired):
+                tokens.find(transaction, text)
             assert not tokens.is_good(transaction, issued.id)
 
     @pytest.mark.parametrize("limit", ["queue_seconds", "run_seconds", "total_seconds"])

@@ -16,6 +16,8 @@ from tests.service.running import SPEC, InProcess
 
 OPEN = {"/healthz", "/readyz", *FILES}  # those of the page hold no data
 WORKER_PREFIX = "/v1/worker/"
+# For a join token, or for the token of an agent that has joined; see routes/test_joining.py.
+JOINED = {"/v1/worker/join", "/v1/worker/token", "/v1/worker/leave"}
 CONTENT = "/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
 
 
@@ -60,6 +62,12 @@ class TestEveryRoute:
             is_workers = operation.path.startswith(WORKER_PREFIX)
             if operation.path.startswith("/v1/tokens"):
                 continue  # the owner's, see below
+            if operation.path in JOINED:
+                statuses = [
+                    call(who, operation).status_code for who in (service.user, service.worker)
+                ]
+                assert statuses == [403, 403], operation
+                continue
             as_user = call(service.user, operation).status_code
             as_worker = call(service.worker, operation).status_code
             assert (as_user == 403) is is_workers, operation

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from ipulse_core import strict_json
+from ipulse_core.states import JobState
 
 from .fake_jobs import Refusal
 
@@ -32,13 +33,14 @@ class FakeHandler(BaseHTTPRequestHandler):
         self._answer()
 
     _applied = ""  # the preference that the present answer honoured
+    _etag = ""  # of the present answer
 
     def do_GET(self) -> None:
         self._answer()
 
     def _answer(self) -> None:
         service = self.service
-        self._applied = ""
+        self._applied = self._etag = ""
         content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         path = urlsplit(self.path).path
         with service.changed:
@@ -67,7 +69,7 @@ class FakeHandler(BaseHTTPRequestHandler):
                 service.answers_to_lose.remove(lost)
                 self.close_connection = True
                 return
-            self._send(200, answer, "application/json")
+            self._send(200 if answer else 304, answer, "application/json")
 
     def _route(self, path: str, content: bytes) -> bytes:
         service = self.service
@@ -75,6 +77,8 @@ class FakeHandler(BaseHTTPRequestHandler):
             raise Refusal(401, "not_authenticated")
         if path == "/v1/worker/agents":
             return b"{}"
+        if path == "/v1/worker/wakeups":
+            return self._hint()
         if path == "/v1/worker/claims":
             return _json(service.claim(strict_json.loads(content)))
         if match := re.fullmatch(r"/v1/jobs/([^/]+)/artifacts/art_checkpoint/content", path):
@@ -109,10 +113,20 @@ class FakeHandler(BaseHTTPRequestHandler):
             return _json({"artifact_id": "art_1", "sha256": stored.sha256})
         raise Refusal(404, "not_found")
 
+    def _hint(self) -> bytes:
+        """Answer at once, unlike the service; with 304 if the first queued job is known."""
+        queued = [job.id for job in self.service.jobs.values() if job.state is JobState.QUEUED]
+        self._etag = f'"{queued[0] if queued else ""}"'
+        if self.headers.get("If-None-Match") == self._etag:
+            return b""
+        return _json({"job_id": queued[0] if queued else None, "draining": False})
+
     def _send(self, status: int, content: bytes, media_type: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(content)))
+        if self._etag:
+            self.send_header("ETag", self._etag)
         if self._applied:
             self.send_header("Preference-Applied", self._applied)
         self.end_headers()

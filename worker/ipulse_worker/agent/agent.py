@@ -5,21 +5,25 @@ from __future__ import annotations
 import logging
 import time
 
+from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import Conflict, IPUlseError, NotFound
 from ipulse_worker.agent.registration.host_check import HostCheck
 from ipulse_worker.agent.registration.lease_record import LeaseRecord
 from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.registration.quarantine import Quarantine
-from ipulse_worker.agent.registration.registration import Registration
+from ipulse_worker.agent.registration.registration import EVERY_SECONDS, Registration
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import ProtocolRefused
+from ipulse_worker.agent.service_responses import DrainRefused, ProtocolRefused
+from ipulse_worker.agent.service_types import AgentOrders, WorkHint
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.supervision.work_directory import sweep
 
+# A drain that is not confirmed for so long has ended; each registration confirms it.
+DRAIN_SECONDS = EVERY_SECONDS + 5.0
 CLAIM_TRIES = 4  # then the wake-up is dropped; the service sends another while the job waits
 
 _log = logging.getLogger(__name__)
@@ -37,7 +41,7 @@ class Agent:
         )
         host = HostCheck(settings.work_dir, settings.least_free_bytes, settings.quarantine_seconds)
         self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds, host=host)
-        self._registration = Registration(self._api, settings, self.quarantine)
+        self._registration = Registration(self._api, settings, self.quarantine, self._follow)
         self._orphan_releaser = OrphanReleaser(self._api, settings.work_dir)
         self._attempt: AttemptSupervisor | None = None
         self._is_stopping = False
@@ -51,15 +55,15 @@ class Agent:
         self._orphan_releaser.start()
         self._warm.prepare()
 
-    def run_job(self, job_id: str) -> None:
-        """Claim the job and run an attempt, if the job is still to be run."""
+    def run_job(self, job_id: str) -> bool:
+        """Claim the job and run an attempt, if the job is still to be run; return whether."""
         usable = self.quarantine.usable
         if self._must_stop() or not usable:
             trouble = self.quarantine.trouble
             if trouble:
                 _log.warning("job_not_claimed", extra={"job": job_id, "why": trouble.message})
                 self._registration.renew_now()
-            return
+            return False
         try:
             claim = retry_while_unavailable(
                 lambda: self._api.claim(job_id, self._settings.name, usable),
@@ -67,13 +71,15 @@ class Agent:
                 CLAIM_TRIES,
             )
         except (Conflict, NotFound) as error:
+            if isinstance(error, DrainRefused):
+                self.quarantine.drain(DRAIN_SECONDS)
             _log.info("nothing_to_do", extra={"job": job_id, "why": error.message})
-            return
+            return False
         except IPUlseError as error:
             if isinstance(error, ProtocolRefused):
                 self.quarantine.suspend_all()  # other agents get the wake-ups
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
-            return
+            return False
         attempt = AttemptSupervisor(claim, self._settings, self._api, self._warm, self.quarantine)
         facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
         _log.info("job_claimed", extra=facts)
@@ -92,6 +98,7 @@ class Agent:
         if self.quarantine.quarantined:
             self._registration.renew_now()
         self._sweep()
+        return True
 
     def stop(self) -> None:
         """End the current attempt and take no other; a signal handler may call this."""
@@ -106,6 +113,27 @@ class Agent:
         self._warm.close()
         self._record.close()
         self._api.close()
+
+    def wait_for_work(self, tag: str, wait_seconds: int) -> WorkHint | None:
+        """Wait until there may be work; see ServiceAPI.wait_for_work."""
+        kinds = self.quarantine.healthy
+        hint = self._api.wait_for_work(self._settings.name, kinds, tag, wait_seconds)
+        if hint is not None:
+            self.quarantine.drain(DRAIN_SECONDS if hint.draining else 0)
+        return hint
+
+    def _follow(self, orders: AgentOrders) -> None:
+        """Follow the orders that the service gave with a registration."""
+        self.quarantine.drain(DRAIN_SECONDS if orders.draining else 0)
+        attempt = self._attempt
+        if orders.must_stop and attempt is not None:
+            attempt.stop()
+        membership_file = self._settings.membership_file
+        if orders.renew_token and membership_file is not None:
+            token = self._api.renew_token()
+            Membership.read(membership_file).with_token(token).write(membership_file)
+            self._api.use_token(token)
+            _log.info("token_renewed")
 
     def _sweep(self) -> None:
         try:

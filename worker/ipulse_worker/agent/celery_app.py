@@ -19,6 +19,7 @@ from kombu.entity import Exchange, Queue
 
 from ipulse_core import messages
 from ipulse_worker.agent.celery_extensions import WakeUpTask, consumer_step
+from ipulse_worker.agent.readiness import say_ready
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.settings import AgentSettings
@@ -110,7 +111,7 @@ def _queue(device_kind: str) -> Queue:
 
 def run_worker(
     settings: AgentSettings,
-    look_at: Callable[[str], None],
+    look_at: Callable[[str], object],
     stop: Callable[[], None],
     quarantine: Quarantine,
 ) -> int:
@@ -144,7 +145,7 @@ def run_worker(
     def on_ready(**_: Any) -> None:
         # Celery would restart the program on a hang-up, without its arguments.
         signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
-        _say_ready()
+        say_ready()
 
     def on_logging(**_: Any) -> None:
         """A receiver of this signal keeps Celery from configuring the log."""
@@ -176,14 +177,6 @@ def consume_usable(
             consumer.cancel_task_queue(queue)
         elif not is_consumed and kind in usable:
             consumer.add_task_queue(queue)
-
-
-def _say_ready() -> None:
-    """Reports to the parent process, on a descriptor that it left open, that the agent is ready."""
-    descriptor = os.environ.pop("IPULSE_READY_FD", "")
-    if descriptor:
-        os.write(int(descriptor), b"ready\n")
-        os.close(int(descriptor))
 
 
 app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -9,9 +10,16 @@ from contextlib import contextmanager
 
 import httpx
 
-from ipulse_core import messages
+from ipulse_core import __version__, messages
 from ipulse_worker.agent.service_responses import ServiceUnavailable, unreachable
 
+# A connection whose other end is gone without a word, as after a cut, is noticed in 25 s.
+KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+)
 TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 
 
@@ -21,17 +29,22 @@ class Connections:
     def __init__(self, url: str, token: str, trust: ssl.SSLContext | None) -> None:
         self._http = httpx.Client(
             base_url=url,
-            verify=trust or True,
             headers={
                 "Authorization": f"Bearer {token}",
+                "User-Agent": f"{messages.AGENT_PREFIX}{__version__}",
                 messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
             },
+            transport=httpx.HTTPTransport(verify=trust or True, socket_options=KEEP_ALIVE),
             timeout=TIMEOUT,
             trust_env=False,  # a proxy for browsing does not lead to the service
         )
         self._changing = threading.Lock()
         self._users = 0
         self._is_closed = False
+
+    def use_token(self, token: str) -> None:
+        """Send another token with the requests that begin from now on."""
+        self._http.headers["Authorization"] = f"Bearer {token}"
 
     @contextmanager
     def use(self) -> Iterator[httpx.Client]:

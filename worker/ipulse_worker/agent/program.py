@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from collections.abc import Callable
 
 from ipulse import json_log
 from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import fault_of
 from ipulse_worker.agent import niceness
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.celery_app import run_worker
+from ipulse_worker.agent.polling import poll_for_work
 from ipulse_worker.agent.settings import AgentSettings
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -31,6 +32,7 @@ def main() -> int:
         _log.error("agent_not_started", extra={"why": str(error)})
         return EXIT_USAGE
     niceness.add(settings.nice)
+    run = _way_of_waking(settings)
     gc.freeze()  # the modules stay, so the collector need not scan them
     agent = Agent(settings)
     try:
@@ -42,7 +44,17 @@ def main() -> int:
             _log.error("agent_not_started", extra={"why": why})
             return EXIT_FAILED
         _log.info("agent_started", extra={"agent": settings.name, "kinds": settings.device_kinds})
-        return run_worker(settings, agent.run_job, agent.stop, agent.quarantine)
+        return run(settings, agent)
     finally:
         agent.close()
         _log.info("agent_stopped", extra={"agent": settings.name})
+
+
+def _way_of_waking(settings: AgentSettings) -> Callable[[AgentSettings, Agent], int]:
+    """Return the function that runs the agent: woken by the broker, or by polling without one."""
+    if not settings.broker_url:
+        return lambda settings, agent: poll_for_work(agent)
+    # Imported only when needed: Celery takes most of the agent's start.
+    from ipulse_worker.agent.celery_app import run_worker
+
+    return lambda settings, agent: run_worker(settings, agent.run_job, agent.stop, agent.quarantine)

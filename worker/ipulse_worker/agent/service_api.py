@@ -19,10 +19,12 @@ from ipulse_core.events import Event
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.service_types import (
+    AgentOrders,
     CancelStatus,
     ClaimedJob,
     PiggybackedManifest,
     StoredCheckpoint,
+    WorkHint,
 )
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
@@ -67,18 +69,61 @@ class ServiceAPI:
             )
 
     def register(
-        self,
-        agent: str,
-        device_kinds: Sequence[str],
-        quarantined: Sequence[str] = (),
-    ) -> None:
+        self, agent: str, device_kinds: Sequence[str], quarantined: Sequence[str] = ()
+    ) -> AgentOrders:
         """Register this agent with its device kinds and those that are quarantined."""
         body = {
             "agent": agent,
             "device_kinds": list(device_kinds),
             "quarantined": list(quarantined),
         }
-        self._request("POST", "/v1/worker/agents", json=body)
+        path = "/v1/worker/agents"
+        response = self._request("POST", path, json=body)
+        if not response.content:  # there are no orders
+            return AgentOrders()
+        answer = object_in(response, path)
+        with understood("a registration"):
+            orders = (answer.get(name, False) for name in AgentOrders._fields)
+            return AgentOrders(*map(bool, orders))
+
+    def renew_token(self) -> str:
+        """Return another token for this agent; `use_token` switches to it."""
+        answer = self._post("/v1/worker/token", {})
+        with understood("a renewal of the token"):
+            return str(answer["token"])
+
+    def use_token(self, token: str) -> None:
+        """Send another token from now on."""
+        self._connections.use_token(token)
+
+    def wait_for_work(
+        self, agent: str, device_kinds: Sequence[str], tag: str, wait_seconds: int
+    ) -> WorkHint | None:
+        """Wait until there may be work for these kinds; return None if nothing has changed.
+
+        `tag` is that of the last hint; with an empty one the service answers at once.
+        """
+        path = "/v1/worker/wakeups"
+        headers = {"Prefer": f"wait={wait_seconds}"}
+        if tag:
+            headers["If-None-Match"] = tag
+        response = self._request(
+            "GET",
+            path,
+            params={"agent": agent, "kind": list(device_kinds)},
+            headers=headers,
+            timeout=httpx.Timeout(wait_seconds + 10.0, connect=3.0),
+        )
+        if response.status_code == httpx.codes.NOT_MODIFIED:
+            return None
+        answer = object_in(response, path)
+        with understood("a wait for work"):
+            job_id = answer["job_id"]
+            return WorkHint(
+                None if job_id is None else str(job_id),
+                bool(answer["draining"]),
+                response.headers.get("etag", ""),
+            )
 
     def heartbeat(self, lease: AttemptLease) -> bool:
         """Renew the lease; return whether the attempt is to be cancelled."""

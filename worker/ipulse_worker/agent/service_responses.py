@@ -28,6 +28,12 @@ class ClaimRefused(Conflict):
     code = "not_claimable"
 
 
+class DrainRefused(Conflict):
+    """This agent drains: it may claim no jobs."""
+
+    code = "agent_draining"
+
+
 class ProtocolRefused(IPUlseError):
     """This agent is too old or too new for the service; the message says which to upgrade."""
 
@@ -71,7 +77,7 @@ def unreachable(error: httpx.TransportError) -> ServiceUnavailable:
 def raise_refusal(response: httpx.Response) -> None:
     """Raise the error that a response stands for, unless it is a success."""
     status = response.status_code
-    if response.is_success:
+    if response.is_success or status == httpx.codes.NOT_MODIFIED:
         return
     problem = _problem_in(response)
     code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
@@ -82,6 +88,7 @@ def raise_refusal(response: httpx.Response) -> None:
         "not_claimable": ClaimRefused,
         "wrong_protocol": ProtocolRefused,
         "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
+        "agent_draining": DrainRefused,
     }
     by_status: dict[int, type[IPUlseError]] = {
         401: NotAuthenticated,
@@ -89,8 +96,8 @@ def raise_refusal(response: httpx.Response) -> None:
         404: NotFound,
     }
     known = by_code.get(code) or by_status.get(status)
-    if known is NotAuthenticated:
-        raise NotAuthenticated("the service does not know this agent's worker token")
+    if known is NotAuthenticated and code == NotAuthenticated.code:
+        raise NotAuthenticated("the service does not know this agent's token")
     if known is not None:
         raise known(detail)
     raise RemoteError(detail, status=status, remote_code=code)

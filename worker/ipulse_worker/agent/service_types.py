@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ipulse_worker.agent.supervision.lease import AttemptLease
 
@@ -26,6 +26,23 @@ class StoredCheckpoint:
             size=int(value["size"]),
             name=str(value["name"]),
         )
+
+
+class AgentOrders(NamedTuple):
+    """Orders of the service for this agent; the fields are those of the response."""
+
+    draining: bool = False  # it may claim no jobs
+    must_stop: bool = False  # its present job is to return to the queue
+    renew_token: bool = False
+
+
+@dataclass(frozen=True)
+class WorkHint:
+    """Whether there is a job that this agent could claim."""
+
+    job_id: str | None
+    draining: bool
+    tag: str  # of the state of the queue
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ipulse.stack import tls
+from ipulse.stack.agent_home import Membership
 from ipulse_core import messages
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
@@ -27,7 +28,7 @@ class AgentSettings:
 
     service_url: str
     worker_token: str = field(repr=False)
-    broker_url: str = field(repr=False)  # may hold a password
+    broker_url: str = field(repr=False)  # may hold a password; empty: wake-ups come over HTTPS
     work_dir: Path
     ca: Path | None = None  # the authority of the service's certificate
     pinned: Path | None = None  # or the certificate itself, valid under any name
@@ -43,6 +44,7 @@ class AgentSettings:
     data_dir: Path | None = None  # the directory of the files that specs name
     log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines
     nice: int = 0  # added to the niceness of the agent and all its runners
+    membership_file: Path | None = None  # of an agent that has joined; holds its own token
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
     def trust(self) -> ssl.SSLContext | None:
@@ -61,12 +63,9 @@ class AgentSettings:
         Raises InvalidInput with every wrong variable, Unavailable for a missing token.
         """
         reader = _Reader(environment)
-        values = {
-            "service_url": reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/"),
-            "broker_url": reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES),
+        joined = reader.file("IPULSE_MEMBERSHIP_FILE")
+        values: dict[str, object] = {
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
-            "ca": reader.file("IPULSE_CA"),
-            "pinned": reader.file("IPULSE_PINNED"),
             "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
             "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
             "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS, EVERYWHERE),
@@ -82,10 +81,20 @@ class AgentSettings:
                 "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
             ),
         }
-        token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
+        token_file = None
+        if joined is None:
+            values["service_url"] = reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/")
+            values["broker_url"] = reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES)
+            values["ca"] = reader.file("IPULSE_CA")
+            values["pinned"] = reader.file("IPULSE_PINNED")
+            token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
         if reader.problems:
             raise InvalidInput(reader.problems, "The agent's environment is not valid.")
-        return cls(worker_token=_read_token(Path(token_file)), **values)  # type: ignore[arg-type]  # each reader above gives its field's type
+        if joined is not None:
+            values.update(_of_membership(joined), membership_file=joined)
+        else:
+            values["worker_token"] = _read_token(Path(token_file or ""))
+        return cls(**values)  # type: ignore[arg-type]  # each reader above gives its field's type
 
 
 class _Reader:
@@ -163,6 +172,20 @@ class _Reader:
 
     def _wrong(self, name: str, detail: str) -> None:
         self.problems.append(Problem(name, "environment", detail))
+
+
+def _of_membership(path: Path) -> dict[str, object]:
+    """Return the settings of an agent that has joined. Raises NotFound or Unavailable."""
+    membership = Membership.read(path)
+    certificate = Path(membership.certificate) if membership.certificate else None
+    return {
+        "service_url": membership.url,
+        "name": membership.name,
+        "worker_token": membership.token,
+        "broker_url": "",
+        "pinned": certificate if membership.is_pinned else None,
+        "ca": None if membership.is_pinned else certificate,
+    }
 
 
 def _read_token(path: Path) -> str:

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from ipulse_core.errors import NotFound
+from ipulse_core.errors import NotFound, NotPermitted
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
-from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import JobId, State
+from ipulse_service.http.auth import Caller, open_to
+from ipulse_service.http.dependencies import CurrentCaller, JobId, State
 from ipulse_service.http.schemas.artifacts import ArtifactInfo, ArtifactList
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import store
+from ipulse_service.jobs import leases, store
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 
@@ -67,6 +67,7 @@ async def download_artifact(
     job_id: JobId,
     artifact_id: Annotated[str, Path(description="The file's id.")],
     state: State,
+    caller: CurrentCaller,
     request: Request,
 ) -> Response:
     """Returns a file, or one range of its bytes. Its ETag is the SHA-256 of the content.
@@ -75,7 +76,7 @@ async def download_artifact(
     file ends before its last byte.
     """
     log.bind(job=job_id)
-    artifact = await run_in_threadpool(_get, state, job_id, artifact_id)
+    artifact = await run_in_threadpool(_get, state, caller, job_id, artifact_id)
     # The content security policy of the web page forbids its scripts to follow a redirect.
     may_redirect = "sec-fetch-dest" not in request.headers
     return await file_response.respond(
@@ -100,6 +101,9 @@ def _latest(state: AppState, job_id: str) -> list[ArtifactRow]:
         return artifacts.official(transaction, store.get(transaction, job_id))
 
 
-def _get(state: AppState, job_id: str, artifact_id: str) -> ArtifactRow:
+def _get(state: AppState, caller: Caller, job_id: str, artifact_id: str) -> ArtifactRow:
     with state.database.read() as transaction:
-        return artifacts.get(transaction, store.get(transaction, job_id), artifact_id)
+        job = store.get(transaction, job_id)
+        if caller.agent and not leases.is_held_by(transaction, job.pk, caller.agent):
+            raise NotPermitted("an agent may read the files of a job while it holds the job")
+        return artifacts.get(transaction, job, artifact_id)

@@ -7,20 +7,31 @@ import json
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.log_lines import in_parts, length
 from ipulse.models import FromObject
+from ipulse_core import messages
 from ipulse_core.messages import EVENTS_PER_COMMIT
+from ipulse_service.agents import drains, joining
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import KNOWN_AGENT, AttemptId, Fence, State, WaitSeconds
+from ipulse_service.http.dependencies import (
+    KNOWN_AGENT,
+    AttemptId,
+    CurrentCaller,
+    Fence,
+    State,
+    WaitSeconds,
+)
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail
+from ipulse_service.http.schemas.joining import AgentOrders
 from ipulse_service.http.schemas.worker import (
     AttemptOrders,
     CheckpointInfo,
@@ -44,6 +55,10 @@ GIVE_WAY_SECONDS = 0.02
 
 _BODY_ERRORS = (413, 415, 422)
 
+UserAgent = Annotated[
+    str, Header(max_length=64, description=f"`{messages.AGENT_PREFIX}VERSION` of an agent.")
+]
+
 router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=JSONRoute)
 events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=EventsRoute)
 
@@ -53,14 +68,39 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
     status_code=204,
     summary="Register an agent",
     response_description="The agent is registered.",
-    responses=problems.documented(409, *_BODY_ERRORS),
+    responses={
+        200: {"model": AgentOrders, "description": "It is registered, and there are orders."},
+        **problems.documented(409, *_BODY_ERRORS),
+    },
     dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
-def register_agent(request: AgentRegistration, state: State) -> None:
+def register_agent(
+    request: AgentRegistration, state: State, caller: CurrentCaller, user_agent: UserAgent = ""
+) -> Response:
     """Registers an agent and its kinds of devices; agents repeat this to stay registered."""
+    caller.check_agent(request.agent)
+    version = user_agent.removeprefix(messages.AGENT_PREFIX)
     with state.database.write() as transaction:
-        agents.announce(transaction, request.agent, request.device_kinds, request.quarantined)
+        agents.announce(
+            transaction,
+            request.agent,
+            request.device_kinds,
+            request.quarantined,
+            version if version != user_agent else "",
+        )
+        drain = drains.of_agent(transaction, request.agent)
+        renews = caller.token_id is not None and joining.replace_tokens(
+            transaction, caller.token_id
+        )
+    if drain is None and not renews:
+        return Response(status_code=204)
+    orders = AgentOrders(
+        draining=drain is not None,
+        must_stop=drain is not None and drain.must_stop,
+        renew_token=renews,
+    )
+    return JSONResponse(orders.model_dump())
 
 
 @router.post(
@@ -71,14 +111,16 @@ def register_agent(request: AgentRegistration, state: State) -> None:
     dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
-def claim_job(request: ClaimRequest, state: State) -> ClaimedAttempt:
+def claim_job(request: ClaimRequest, state: State, caller: CurrentCaller) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
     The attempt may belong to another job of the same kind that comes first in the queue.
     """
     log.bind(job=request.job_id)
+    caller.check_agent(request.agent)
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
+        drains.check_may_claim(transaction, request.agent)
         claim = leases.claim(
             transaction, request.job_id, request.agent, request.device_kinds, lease_seconds
         )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator
+from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from ipulse.log_lines import length
-from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text
+from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, few
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
@@ -26,7 +25,7 @@ from ipulse_service.jobs.worker_reports import Reportable
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
 
 DeviceKind = Annotated[Text, Field(max_length=32)]
-DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16)]
+DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
 AgentName = Annotated[Text, Field(max_length=128, description="Host and process, for people.")]
 
@@ -48,22 +47,28 @@ class AgentRegistration(StrictModel):
 
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
-    quarantined: ListOf[DeviceKind] = Field(
+    quarantined: Annotated[ListOf[DeviceKind], Field(max_length=16), few(16)] = Field(
         default=(),
-        max_length=16,
         description="Kinds that the agent does not use at present, after an error of the device.",
     )
 
 
-def _at_most(most: int) -> Callable[[Sequence[Reportable]], Sequence[Reportable]]:
-    def check(events: Sequence[Reportable]) -> Sequence[Reportable]:
-        count = length(events)
+def _at_most(most: int) -> BeforeValidator:
+    """Returns a check of the number of events before each of them is checked."""
+
+    def check(events: Any) -> Any:
+        count = sum(map(_length, events)) if isinstance(events, (list, tuple)) else 0
         if count > most:
             detail = f"must have at most {most:,} events, counting lines singly; got {count:,}"
             raise PydanticCustomError("wrong_length", "{detail}", {"detail": detail})
         return events
 
-    return check
+    return BeforeValidator(check)
+
+
+def _length(event: Any) -> int:
+    messages = event.get("messages") if isinstance(event, dict) else None
+    return max(1, len(messages)) if isinstance(messages, list) else length([event])
 
 
 class EventBatch(StrictModel):
@@ -80,9 +85,11 @@ class EventBatch(StrictModel):
     )
 
     first: Integer = Field(ge=1, description="Attempt-local number of the first event, from 1.")
-    events: Annotated[Events, AfterValidator(_at_most(EVENTS_PER_REQUEST))] = Field(
-        max_length=EVENTS_PER_REQUEST, description="The events in order."
-    )
+    events: Annotated[
+        Events,
+        Field(max_length=EVENTS_PER_REQUEST),
+        _at_most(EVENTS_PER_REQUEST),
+    ] = Field(description="The events in order.")
 
 
 class ManifestFile(StrictModel):
@@ -123,9 +130,11 @@ class FinishRequest(DoneEvent):
     }
 
     first: int = integer("Attempt-local number of the first event, from 1.", default=1, ge=1)
-    events: Annotated[Events, AfterValidator(_at_most(EVENTS_PER_COMMIT))] = described(
-        "The last events in order.", default=(), max_length=EVENTS_PER_COMMIT
-    )
+    events: Annotated[
+        Events,
+        Field(max_length=EVENTS_PER_COMMIT),
+        _at_most(EVENTS_PER_COMMIT),
+    ] = described("The last events in order.", default=())
     manifest: ManifestFile | None = described(
         "The manifest, unless it is stored already.", default=None
     )

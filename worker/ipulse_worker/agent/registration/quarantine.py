@@ -28,6 +28,7 @@ class Quarantine:
         self._clock = clock
         self._host = host
         self._until: dict[str, float] = {}
+        self._draining_until = 0.0
 
     def record(self, kind: str, reason: Reason, message: str = "") -> str:
         """Record why an attempt on a device ended; return a sentence if that quarantines it."""
@@ -64,6 +65,15 @@ class Quarantine:
         """Why this machine can run no job now, None if it can."""
         return self._host.fault() if self._host else None
 
+    def drain(self, seconds: float) -> None:
+        """Use no device for so long, because the service drains this agent; 0 ends that."""
+        self._draining_until = self._clock() + seconds if seconds else 0.0
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether the service drains this agent."""
+        return self._draining_until > self._clock()
+
     @property
     def quarantined(self) -> tuple[str, ...]:
         """The kinds that may not be used now."""
@@ -75,6 +85,11 @@ class Quarantine:
     @property
     def usable(self) -> tuple[str, ...]:
         """The kinds that may be used now."""
+        return () if self.is_draining else self.healthy
+
+    @property
+    def healthy(self) -> tuple[str, ...]:
+        """The kinds that are not quarantined, which a drain does not change."""
         quarantined = self.quarantined
         return tuple(kind for kind in self._kinds if kind not in quarantined)
 
@@ -84,4 +99,7 @@ class Quarantine:
         if self.trouble:
             return CHECK_SECONDS
         now = self._clock()
-        return min((self._until[kind] - now for kind in self.quarantined), default=float("inf"))
+        ends = [self._until[kind] for kind in self.quarantined]
+        if self.is_draining:
+            ends.append(self._draining_until)
+        return min((end - now for end in ends), default=float("inf"))

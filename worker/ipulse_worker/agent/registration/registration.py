@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import WorkerFault
@@ -12,6 +13,7 @@ from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
@@ -23,10 +25,18 @@ _log = logging.getLogger(__name__)
 class Registration:
     """A thread that registers the agent; attempts do not depend on it."""
 
-    def __init__(self, api: ServiceAPI, settings: AgentSettings, quarantine: Quarantine) -> None:
+    def __init__(
+        self,
+        api: ServiceAPI,
+        settings: AgentSettings,
+        quarantine: Quarantine,
+        on_orders: Callable[[AgentOrders], None],
+    ) -> None:
+        """Prepare the thread; it calls `on_orders` with the answer to each registration."""
         self._api = api
         self._settings = settings
         self._quarantine = quarantine
+        self._on_orders = on_orders
         self._wake = threading.Event()
         self._has_ended = False
         self._registered_trouble: WorkerFault | None = None
@@ -74,8 +84,7 @@ class Registration:
 
     def _register(self) -> None:
         self._registered_trouble = self._quarantine.trouble
-        self._api.register(
-            self._settings.name,
-            self._settings.device_kinds,
-            self._quarantine.quarantined,
+        orders = self._api.register(
+            self._settings.name, self._settings.device_kinds, self._quarantine.quarantined
         )
+        self._on_orders(orders)

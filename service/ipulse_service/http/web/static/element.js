@@ -16,12 +16,13 @@ export function element(kind, attributes = {}, ...children) {
 
 /** A table with a caption for screen readers; a cell is a text or an element. */
 export function table(caption, columns, rows) {
-  const head = element("tr", {}, columns.map((name) => element("th", { scope: "col" }, name)));
-  const body = rows.map((cells) =>
-    element("tr", {}, cells.map((cell, i) => element("td", { "data-column": columns[i] }, cell ?? ""))),
-  );
+  // A phone shows a row as a card, and a browser would no longer take that for a table without the roles.
+  const row = (cells) => element("tr", { role: "row" }, cells);
+  const head = row(columns.map((name) => element("th", { scope: "col", role: "columnheader" }, name)));
+  const body = rows.map((cells) => row(cells.map((cell, i) => element("td", { role: "cell", "data-column": columns[i] }, cell ?? ""))));
   return element("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
-    element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, body)));
+    element("table", { role: "table" }, element("caption", {}, caption), element("thead", { role: "rowgroup" }, head),
+      element("tbody", { role: "rowgroup" }, body)));
 }
 
 /**

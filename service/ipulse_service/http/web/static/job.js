@@ -1,20 +1,22 @@
 // The view of one job, updated while the job runs.
+import { activity } from "./activity.js";
 import { charts } from "./charts.js";
 import { complaint, element, renewed, table } from "./element.js";
 import { follow } from "./events.js";
+import { figures } from "./figures.js";
 import { files } from "./files.js";
 import { log } from "./log.js";
 import { phases } from "./phases.js";
 import { get, post, request } from "./service.js";
-import { chip, duration, figures, isOver, mayPause, moment, plain, progress, took, waiting } from "./words.js";
+import { chip, duration, isOver, mayPause, moment, plain, progress, took, waiting } from "./words.js";
 
 export async function job(main, id, signal) {
   const parts = {
-    heading: heading(id, () => again()), facts: element("div"), phases: phases(), charts: charts(), files: files(), attempts: element("div"),
+    heading: heading(id, () => again()), facts: element("div"), phases: phases(), activity: activity(signal), charts: charts(), files: files(), attempts: element("div"),
     log: log(), spec: element("div"), broken: element("p.soft", { role: "status" }),
   };
-  main.replaceChildren(parts.heading.element, parts.facts, parts.broken, parts.phases.element, parts.charts.element, parts.files.element,
-    parts.attempts, parts.log.element, parts.spec);
+  main.replaceChildren(parts.heading.element, parts.facts, parts.broken, parts.phases.element, parts.activity.element, parts.charts.element,
+    parts.files.element, parts.attempts, parts.log.element, parts.spec);
   let asked = 0, answered = 0;
   let latest = await get(`/v1/jobs/${id}`, signal);
   const show = () => draw(parts, latest, signal);
@@ -35,6 +37,7 @@ export async function job(main, id, signal) {
   for await (const events of follow(id, signal, onBreak)) {
     parts.log.add(events);
     parts.phases.add(events);
+    parts.activity.add(events);
     parts.charts.add(events);
     if (events.some((event) => event.kind === "state" || event.kind === "metric")) await look();
   }
@@ -43,8 +46,8 @@ export async function job(main, id, signal) {
 
 function draw(parts, job, signal) {
   document.title = `${job.name || job.id} · ${plain(job.state)} · IPUlse`;
-  const summary = figures(job.summary).map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text)));
-  const why = [job.reason && job.reason !== "completed" ? plain(job.reason) : "", job.message].filter(Boolean).join(": ");
+  const summary = figures(job).map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text)));
+  const why = [job.reason && job.reason !== "completed" ? plain(job.reason) : "", saysMore(job) ? job.message : ""].filter(Boolean).join(": ");
   parts.heading.set(job);
   parts.facts.replaceChildren(
     element("p.soft", {}, `${job.id} · ${job.device} · submitted `, moment(job.created_at),
@@ -54,6 +57,7 @@ function draw(parts, job, signal) {
     job.waiting_on ? element("p.note", {}, waiting(job.waiting_on)) : "",
     summary.length ? element("dl.figures", {}, summary) : "");
   parts.phases.set(job);
+  parts.activity.set(job);
   parts.attempts = renewed(parts.attempts, element("div", {}, job.attempts.length > 1 ? attempts(job) : ""));
   if (!parts.spec.hasChildNodes()) {
     parts.spec.replaceChildren(element("details.card", {}, element("summary", {}, "Spec"),
@@ -61,6 +65,9 @@ function draw(parts, job, signal) {
   }
   parts.files.set(job, signal);
 }
+
+// The message of a training that succeeded repeats its first figure.
+const saysMore = (job) => job.state !== "succeeded" || job.summary?.test_accuracy === undefined;
 
 function attempts(job) {
   const rows = job.attempts.map((attempt) => [String(attempt.number), attempt.agent, moment(attempt.started_at), attempt.reason ? plain(attempt.reason) : "running", attempt.message]);

@@ -1,5 +1,6 @@
 // The list of jobs, newest first, updated while the page is visible.
 import { complaint, element, renewed, table } from "./element.js";
+import { accuracy, number } from "./figures.js";
 import { get } from "./service.js";
 import { STATES, chip, moment, plain, progress, took } from "./words.js";
 
@@ -41,14 +42,21 @@ function draw(list, page, parameters) {
     element("a", { href: `#/jobs/${job.id}` }, job.name || job.id),
     [chip(job), " ", job.reason && job.reason !== "completed" ? element("span.soft", {}, plain(job.reason)) : ""],
     progress(job),
+    shown(accuracy(job)),
     job.device,
     moment(job.created_at),
     took(job),
   ].map((cell) => (Array.isArray(cell) ? element("span", {}, cell) : cell)));
-  const columns = ["Name", "State", "Training", "Device", "Submitted", "Duration"];
-  const shown = renewed(list, element("div", {}, rows.length ? table("Jobs", columns, rows) : nothing(parameters), pages(page, parameters)));
-  if (focused && !shown.contains(document.activeElement)) shown.querySelector(`a[href="${focused}"]`)?.focus();
-  return shown;
+  const columns = ["Name", "State", "Progress", "Accuracy", "Device", "Submitted", "Duration"];
+  const drawn = renewed(list, element("div", {}, rows.length ? table("Jobs", columns, rows) : nothing(parameters), pages(page, parameters)));
+  if (focused && !drawn.contains(document.activeElement)) drawn.querySelector(`a[href="${focused}"]`)?.focus();
+  return drawn;
+}
+
+function shown(result) {
+  if (!result) return "";
+  const [share, split, epoch] = result;
+  return [`${share} `, element("span.soft", {}, epoch === null ? split : `${split}, epoch ${number(epoch)}`)];
 }
 
 function nothing(parameters) {

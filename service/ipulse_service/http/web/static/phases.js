@@ -1,10 +1,9 @@
-// The five phases of the latest attempt: their durations and the progress of the current one.
+// The five phases of the latest attempt: their durations, and how much of the current one is done.
 import { element } from "./element.js";
 import { PHASES, duration, isOver, phaseOf } from "./words.js";
 
 export function phases() {
   const list = element("ol.phases", { "aria-label": "Phases" });
-  const words = element("p.soft", { role: "status" });
   let job = null;
   let part = null; // the latest progress event of the current phase
 
@@ -18,8 +17,6 @@ export function phases() {
         element("span", {}, seconds === undefined ? "" : duration(seconds)),
         share === null ? "" : element("progress", { value: share, max: 1, "aria-label": `${name}: done` }));
     }));
-    const message = now && part?.phase === now ? part.message : "";
-    if (words.textContent !== message) words.textContent = message;
   }
 
   function fraction(phase) {
@@ -28,7 +25,7 @@ export function phases() {
   }
 
   return {
-    element: element("section", {}, list, words),
+    element: list,
     set(latest) {
       job = latest;
       if (isOver(job)) part = null;

@@ -49,25 +49,10 @@ export function bytes(count) {
   return `${power && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
-
-/** A job's final figures, the test accuracy first: [name, text] each. */
-export function figures(summary) {
-  const rank = (name) => (name === "test_accuracy" ? 0 : name.startsWith("test_") ? 1 : 2);
-  return Object.entries(summary ?? {}).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b)).map(([name, value]) => {
-    if (name.endsWith("accuracy")) return [plain(name), percent(value)];
-    if (name.endsWith("seconds")) return [plain(name), duration(value)];
-    return [plain(name), Number.isInteger(value) ? value.toLocaleString() : value.toPrecision(4)];
-  });
-}
-
 /** The progress of the training, in one line. */
 export function progress(job) {
   const at = job.progress;
-  if (!at) return "";
-  const accuracy = at.values?.test_accuracy ?? at.values?.accuracy;
-  const figure = accuracy === undefined ? "" : `, ${percent(accuracy)}`;
-  return `epoch ${at.epoch} of ${at.epochs}${figure}`;
+  return at ? `epoch ${at.epoch.toLocaleString("en")} of ${at.epochs.toLocaleString("en")}` : "";
 }
 
 /** The reason why a job waits, in a sentence. */

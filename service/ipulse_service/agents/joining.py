@@ -1,0 +1,107 @@
+"""How an agent of another machine joins, renews its token, and leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select, update
+
+from ipulse_core.errors import Conflict
+from ipulse_service.agents import join_tokens
+from ipulse_service.db import tokens
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import agents
+from ipulse_service.jobs.agents import PRESENT_MS
+
+TOKEN_SECONDS = 86_400  # the life of an agent's own token
+
+
+class AgentNameInUse(Conflict):
+    """Another machine's agent has this name."""
+
+    code = "agent_name_in_use"
+
+
+@dataclass(frozen=True)
+class JoinedAgent:
+    """An agent that has joined, with the secret text of its token."""
+
+    name: str
+    labels: Mapping[str, str]
+    token: str
+    seconds: int  # that the token is valid for
+
+
+def join(transaction: Transaction, join_token_id: str, name: str, instance: str) -> JoinedAgent:
+    """Admits an agent, and replaces the tokens of a former agent of that name.
+
+    `instance` is a secret of the joining machine. The same machine may repeat a request whose
+    response was lost, with the same join token, without another use of that token; and it may take
+    its own name again. Raises JoinTokenUsed, or AgentNameInUse for the name of another machine
+    whose agent is present.
+    """
+    transaction.lock(f"agent/{name}")
+    token = join_tokens.get(transaction, join_token_id)
+    digest = hashlib.sha256(instance.encode()).hexdigest()
+    former = transaction.connection.execute(
+        select(agents).where(agents.c.name == name)
+    ).one_or_none()
+    is_same = former is not None and hmac.compare_digest(former.instance_sha256 or "", digest)
+    if former is not None and not is_same and former.seen_at > transaction.now - PRESENT_MS:
+        seconds = max(0, transaction.now - former.seen_at) // 1000
+        raise AgentNameInUse(
+            f"an agent called {name} is present, seen {seconds} s ago: choose another --name, or "
+            f"stop that agent and wait until it was silent for {PRESENT_MS // 1000} s"
+        )
+    if not (is_same and former is not None and former.join_token_id == token.id):
+        join_tokens.use(transaction, token.id)
+    row = {
+        "labels": json.dumps(token.labels),
+        "joined_at": transaction.now,
+        "join_token_id": token.id,
+        "instance_sha256": digest,
+        "seen_at": transaction.now,
+    }
+    if former is None:
+        row.update(name=name, device_kinds="[]")
+        transaction.connection.execute(insert(agents).values(row))
+    else:  # a drain outlives the agent
+        transaction.connection.execute(update(agents).where(agents.c.name == name).values(row))
+    tokens.revoke_of_agent(transaction, name)
+    return JoinedAgent(name, token.labels, _issue(transaction, name), TOKEN_SECONDS)
+
+
+def renew(transaction: Transaction, name: str) -> JoinedAgent:
+    """Issues another token to an agent. The former one is valid until the new one is used."""
+    row = transaction.connection.execute(
+        select(agents.c.labels).where(agents.c.name == name)
+    ).one_or_none()
+    labels = {} if row is None else json.loads(row.labels)
+    return JoinedAgent(name, labels, _issue(transaction, name), TOKEN_SECONDS)
+
+
+def replace_tokens(transaction: Transaction, token_id: str) -> bool:
+    """Revokes the older tokens of an agent that uses this one.
+
+    Returns whether the agent should renew it: two thirds of its life are over.
+    """
+    token = tokens.get(transaction, token_id)
+    if token is None or token.agent is None:
+        return False
+    tokens.revoke_of_agent(transaction, token.agent, kept=token)
+    return token.is_due_for_renewal(transaction.now)
+
+
+def leave(transaction: Transaction, name: str) -> None:
+    """Removes an agent and its tokens. A job that it holds is queued when its lease expires."""
+    tokens.revoke_of_agent(transaction, name)
+    transaction.connection.execute(delete(agents).where(agents.c.name == name))
+
+
+def _issue(transaction: Transaction, name: str) -> str:
+    _, text = tokens.issue(transaction, f"agent {name}", "worker", TOKEN_SECONDS, agent=name)
+    return text

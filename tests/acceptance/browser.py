@@ -1,0 +1,124 @@
+"""Chromium without a screen, driven through WebDriver."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import (
+    ElementNotInteractableException,
+    NoAlertPresentException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from .jobs import PATIENCE
+
+PASSING = [
+    ElementNotInteractableException,  # not shown yet
+    NoAlertPresentException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+]
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1500")
+
+
+class Browser:
+    """Chromium, with waits for elements."""
+
+    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+        self.driver = driver
+        self.url = url
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.url + path)
+
+    def find(self, selector: str) -> WebElement:
+        return self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def press(self, words: str) -> None:
+        def press() -> bool:
+            self._by_text(words).click()
+            return True
+
+        self.until(press)
+
+    def hold(self, words: str) -> None:
+        """Press without releasing."""
+
+        def hold() -> bool:
+            ActionChains(self.driver).click_and_hold(self._by_text(words)).perform()
+            return True
+
+        self.until(hold)
+
+    def _by_text(self, words: str) -> WebElement:
+        path = f"//*[self::button or self::a][normalize-space()='{words}']"
+        return self.driver.find_element(By.XPATH, path)
+
+    def until(self, look: Callable[[], Any]) -> Any:
+        # An element may not exist yet, or be replaced before it is read.
+        wait = WebDriverWait(self.driver, PATIENCE, 0.05, PASSING)
+        return wait.until(lambda _: look())
+
+    def text(self, selector: str) -> str:
+        text: str = self.until(lambda: [self.driver.find_element(By.CSS_SELECTOR, selector).text])[
+            0
+        ]
+        return text
+
+    def write_spec(self, spec: object) -> None:
+        field = self.find("#spec")
+        text = spec if isinstance(spec, str) else json.dumps(spec)
+        change = """
+            arguments[0].value = arguments[1];
+            arguments[0].dispatchEvent(new Event("input", { bubbles: true }));
+        """
+        self.driver.execute_script(change, field, text)
+
+    def keep_token(self, token: str) -> None:
+        """Store the token as the page does after signing in."""
+        script = "sessionStorage.setItem('ipulse-token', arguments[0])"
+        self.driver.execute_script(script, token)
+
+    def connect(self, is_there: bool) -> None:
+        """Let the page reach the service, or not."""
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        conditions = {"offline": not is_there, **line}
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+    def complaints(self) -> list[str]:
+        """Return the messages of the browser console, except for responses shown to the user."""
+        entries: list[dict[str, Any]] = self.driver.get_log("browser")
+        return [e["message"] for e in entries if "Failed to load resource" not in e["message"]]
+
+
+@contextmanager
+def open_browser(url: str) -> Iterator[Browser]:
+    """Start a browser for the page at this address; skip the test where there is none."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("no browser here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield Browser(started, url)
+    finally:
+        started.quit()

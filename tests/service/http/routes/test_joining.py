@@ -1,0 +1,219 @@
+"""Agents of other machines join with a token that works as often as it says, and no more."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+
+from ipulse_service.db import tables
+from ipulse_service.jobs.agents import PRESENT_MS
+from tests.service.agents import Attempt
+from tests.service.joined import Machine, client, join_token, joined
+from tests.service.running import InProcess
+
+
+def change(service: InProcess, table: Any, key: Any, **values: Any) -> None:
+    with service.database.write() as transaction:
+        given = {k: v(transaction.now) if callable(v) else v for k, v in values.items()}
+        transaction.connection.execute(update(table).where(key).values(given))
+
+
+def refusal(response: httpx.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+class TestJoinToken:
+    def test_a_replayed_one_is_refused(self, service: InProcess) -> None:
+        token = join_token(service, labels={"site": "b"})["token"]
+        machine = Machine(service)
+        answer = machine.join(token, "replayed")
+        assert answer.status_code == 201
+        assert answer.json()["labels"] == {"site": "b"}
+        assert refusal(Machine(service).join(token, "other")) == (401, "join_token_used")
+        assert refusal(machine.join(token, "other")) == (401, "join_token_used")
+
+    def test_the_same_machine_may_repeat_a_request_whose_answer_was_lost(
+        self, service: InProcess
+    ) -> None:
+        token, machine = join_token(service)["token"], Machine(service)
+        lost, repeated = (machine.join(token, "repeated") for _ in range(2))
+        assert (lost.status_code, repeated.status_code) == (201, 201)
+        with client(service, repeated.json()["token"]) as agent:
+            assert agent.get("/v1/worker/wakeups?agent=repeated").status_code == 200
+        with client(service, lost.json()["token"]) as agent:
+            assert agent.get("/v1/worker/wakeups?agent=repeated").status_code == 401
+
+    def test_machines_that_come_at_once_get_as_many_uses_as_there_are(
+        self, service: InProcess
+    ) -> None:
+        uses, machines = 3, 8
+        token = join_token(service, uses=uses)["token"]
+        statuses: list[int] = []
+        start = threading.Barrier(machines)
+
+        def come(number: int) -> None:
+            start.wait()
+            statuses.append(Machine(service).join(token, f"crowd-{number}").status_code)
+
+        threads = [threading.Thread(target=come, args=(number,)) for number in range(machines)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(statuses) == [201] * uses + [401] * (machines - uses)
+
+    def test_an_expired_one_says_so(self, service: InProcess) -> None:
+        made = join_token(service)
+        key = tables.join_tokens.c.id == made["about"]["id"]
+        change(service, tables.join_tokens, key, expires_at=lambda now: now)
+        answer = Machine(service).join(made["token"], "late")
+        assert refusal(answer) == (401, "join_token_expired")
+
+    def test_it_opens_no_other_door(self, service: InProcess) -> None:
+        with client(service, join_token(service)["token"]) as nobody:
+            for path in ("/v1/jobs", "/v1/worker/wakeups?agent=x", "/v1/tokens"):
+                assert nobody.get(path).status_code == 403, path
+            body = {"agent": "x", "device_kinds": ["cpu"]}
+            assert nobody.post("/v1/worker/agents", json=body).status_code == 403
+
+    def test_a_forged_one_is_none(self, service: InProcess) -> None:
+        good = join_token(service)["token"]
+        for bad in (good[:-1] + ("A" if good[-1] != "A" else "B"), good[:30], "ipj_", good + "x"):
+            assert refusal(Machine(service).join(bad, "forger")) == (401, "not_authenticated")
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            {"uses": 0},
+            {"uses": 1001},
+            {"seconds": 0},
+            {"seconds": 10**9},
+            {"labels": {"a=b": "c"}},
+            {"labels": {"a": "B"}},
+            {"labels": {"": "b"}},
+            {"labels": {f"l{number}": "x" for number in range(65)}},
+            {"labels": ["a"]},
+            {"pool": "x"},
+        ],
+    )
+    def test_a_wrong_request_is_explained(self, service: InProcess, wanted: dict[str, Any]) -> None:
+        response = service.user.post("/v1/join-tokens", json=wanted)
+        assert response.status_code == 422
+        assert response.json()["errors"][0]["pointer"].startswith(f"/{next(iter(wanted))}")
+
+
+class TestName:
+    def test_of_another_machine_that_is_present_is_refused(self, service: InProcess) -> None:
+        first = Machine(service)
+        assert first.join(join_token(service)["token"], "taken").status_code == 201
+        answer = Machine(service).join(join_token(service)["token"], "taken")
+        assert refusal(answer) == (409, "agent_name_in_use")
+        again = first.join(join_token(service)["token"], "taken")
+        assert again.status_code == 201
+
+    def test_is_free_once_its_agent_was_silent_and_the_former_token_ends(
+        self, service: InProcess
+    ) -> None:
+        name, former = joined(service)
+        key = tables.agents.c.name == name
+        change(service, tables.agents, key, seen_at=lambda now: now - PRESENT_MS)
+        assert Machine(service).join(join_token(service)["token"], name).status_code == 201
+        with client(service, former) as agent:
+            assert agent.get(f"/v1/worker/wakeups?agent={name}").status_code == 401
+
+    @pytest.mark.parametrize("name", ["", ".x", "a b", "a/b", "x" * 64, "\u202eabc", "ä"])
+    def test_that_cannot_be_one_is_refused(self, service: InProcess, name: str) -> None:
+        answer = Machine(service).join(join_token(service)["token"], name)
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == "/name"
+
+
+class TestAgentToken:
+    def test_acts_for_its_own_agent_only(self, service: InProcess) -> None:
+        name, token = joined(service)
+        job_id = service.submit()["id"]
+        other = service.attempt(job_id)  # of agent-1
+        with client(service, token) as agent:
+            claim = {"job_id": job_id, "agent": "agent-1", "device_kinds": ["cpu"]}
+            foreign = [
+                agent.post("/v1/worker/claims", json=claim),
+                agent.post("/v1/worker/agents", json={"agent": "agent-1", "device_kinds": ["cpu"]}),
+                agent.get("/v1/worker/wakeups?agent=agent-1"),
+                *(
+                    Attempt(agent, other.claim).post(what, body)
+                    for what, body in (
+                        ("heartbeat", {}),
+                        ("events", {"first": 1, "events": []}),
+                        ("finish", {"reason": "completed", "message": "", "summary": {}}),
+                    )
+                ),
+                Attempt(agent, other.claim).orders(wait=0),
+                Attempt(agent, other.claim).put("manifest.json", "manifest"),
+            ]
+            assert [refusal(response) for response in foreign] == [(403, "not_permitted")] * 8
+            own = {"agent": name, "device_kinds": ["cpu"]}
+            assert agent.post("/v1/worker/agents", json=own).status_code == 204
+            assert agent.get("/v1/jobs").status_code == 403
+        assert other.complete()["state"] == "succeeded"
+
+    def test_reads_the_files_of_a_job_that_it_holds_and_of_no_other(
+        self, service: InProcess
+    ) -> None:
+        name, token = joined(service)
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        stored = attempt.put("checkpoint-1.npz", "checkpoint", b"weights")
+        path = f"/v1/jobs/{job_id}/artifacts/{stored.json()['artifact_id']}/content"
+        with client(service, token) as agent:
+            assert agent.get(path).status_code == 403
+            with service.database.write() as transaction:
+                held = tables.attempts.c.id == attempt.claim["attempt_id"]
+                transaction.connection.execute(
+                    update(tables.attempts).where(held).values(agent=name)
+                )
+            assert agent.get(path).content == b"weights"
+        attempt.finish("cancelled")
+
+    def test_is_renewed_past_two_thirds_of_its_life(self, service: InProcess) -> None:
+        name, former = joined(service)
+        registration = {"agent": name, "device_kinds": ["cpu"]}
+        with client(service, former) as agent:
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+            life = 86_400_000
+            key = tables.tokens.c.agent == name
+            change(
+                service,
+                tables.tokens,
+                key,
+                created_at=lambda now: now - life * 2 // 3 - 1,
+                expires_at=lambda now: now + life // 3,
+            )
+            orders = agent.post("/v1/worker/agents", json=registration)
+            assert orders.json() == {"draining": False, "must_stop": False, "renew_token": True}
+            renewed = agent.post("/v1/worker/token").json()["token"]
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 200
+        with client(service, renewed) as agent:
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+        with client(service, former) as agent:  # the new one was used
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 401
+
+    def test_an_expired_one_says_so(self, service: InProcess) -> None:
+        name, token = joined(service)
+        change(service, tables.tokens, tables.tokens.c.agent == name, expires_at=lambda now: now)
+        with client(service, token) as agent:
+            answer = agent.get(f"/v1/worker/wakeups?agent={name}")
+        assert refusal(answer) == (401, "token_expired")
+
+    def test_ends_when_the_agent_leaves(self, service: InProcess) -> None:
+        name, token = joined(service)
+        with client(service, token) as agent:
+            assert agent.post("/v1/worker/leave").status_code == 204
+            assert agent.post("/v1/worker/leave").status_code == 401
+        with service.database.read() as transaction:
+            left = select(tables.agents.c.name).where(tables.agents.c.name == name)
+            assert transaction.connection.execute(left).first() is None
+        assert Machine(service).join(join_token(service)["token"], name).status_code == 201

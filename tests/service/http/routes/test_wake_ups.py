@@ -1,0 +1,116 @@
+"""An agent of another machine learns by long polling that a job waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ipulse.stack.redis_server import RedisServer
+from tests.service.conditions import eventually
+from tests.service.joined import client, joined
+from tests.service.running import InProcess, settings_for
+
+LONG = 40  # seconds: an answer that takes so long has not noticed anything
+
+
+class Poller:
+    """A joined agent that asks for work."""
+
+    def __init__(self, service: InProcess) -> None:
+        self.name, token = joined(service)
+        self.http = client(service, token)
+        self.etag = ""
+
+    def ask(self, wait: int = 0, **query: Any) -> httpx.Response:
+        headers = {"prefer": f"wait={wait}"}
+        if self.etag:
+            headers["if-none-match"] = self.etag
+        query = {"agent": self.name, "kind": "cpu", **query}
+        response = self.http.get("/v1/worker/wakeups", params=query, headers=headers)
+        self.etag = response.headers.get("etag", self.etag)
+        return response
+
+    def in_background(self) -> tuple[threading.Thread, list[httpx.Response]]:
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(self.ask(LONG)))
+        thread.start()
+        return thread, answers
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def alone(
+    redis_server: RedisServer, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[InProcess]:
+    """A service with an empty queue."""
+    more = {}
+    if request.param == "postgresql":
+        more["database_url"] = request.getfixturevalue("postgresql_server").new_database()
+    with InProcess(settings_for(tmp_path / "home", redis_server.url, **more)) as made:
+        yield made
+
+
+@pytest.fixture
+def poller(alone: InProcess) -> Iterator[Poller]:
+    made = Poller(alone)
+    yield made
+    made.http.close()
+
+
+def test_a_job_wakes_an_agent_that_waits(alone: InProcess, poller: Poller) -> None:
+    assert poller.ask().json() == {"job_id": None, "draining": False}
+    assert poller.ask().status_code == 304
+    thread, answers = poller.in_background()
+    eventually(lambda: alone.state.notifier.is_watched("queue"))
+    job_id = alone.submit()["id"]
+    thread.join()
+    assert answers[0].json() == {"job_id": job_id, "draining": False}
+    assert answers[0].elapsed.total_seconds() < LONG
+
+
+def test_a_job_that_waits_already_is_told_at_once_and_then_no_more(
+    alone: InProcess, poller: Poller
+) -> None:
+    job_id = alone.submit()["id"]
+    assert poller.ask(LONG).json()["job_id"] == job_id
+    assert poller.ask().status_code == 304
+    alone.attempt(job_id)
+    assert poller.ask(LONG).json()["job_id"] is None
+
+
+def test_a_job_for_another_kind_of_device_does_not_concern_it(
+    alone: InProcess, poller: Poller
+) -> None:
+    alone.submit()
+    assert poller.ask(kind="ipu").json()["job_id"] is None
+    poller.etag = ""
+    assert poller.ask(kind=["ipu", "cpu"]).json()["job_id"] is not None
+
+
+def test_a_job_that_another_replica_accepted_wakes_it(alone: InProcess, poller: Poller) -> None:
+    poller.ask()
+    thread, answers = poller.in_background()
+    eventually(lambda: alone.state.notifier.is_watched("queue"))
+    alone.database.wake_up_listeners.clear()  # as if another process had made the commit
+    job_id = alone.submit()["id"]
+    thread.join()
+    assert answers[0].json()["job_id"] == job_id
+
+
+def test_the_end_of_its_token_ends_the_wait(alone: InProcess, poller: Poller) -> None:
+    poller.ask()
+    thread, answers = poller.in_background()
+    eventually(lambda: alone.state.notifier.is_watched("queue"))
+    [token] = alone.user.get("/v1/tokens").json()["tokens"]
+    alone.user.delete(f"/v1/tokens/{token['id']}")
+    thread.join()
+    assert answers[0].status_code == 401
+
+
+@pytest.mark.parametrize("query", [{"agent": ""}, {"agent": "x" * 129}, {"kind": ["cpu"] * 17}])
+def test_a_wrong_query_is_refused(poller: Poller, query: dict[str, Any]) -> None:
+    assert poller.ask(**query).status_code in (400, 403)

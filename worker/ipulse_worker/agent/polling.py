@@ -1,0 +1,119 @@
+"""Waits for work by long polling over HTTPS, for an agent that reaches no broker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import signal
+import threading
+import time
+from types import FrameType
+
+from ipulse_core.errors import IPUlseError, NotAuthenticated
+from ipulse_worker.agent.agent import Agent
+from ipulse_worker.agent.readiness import say_ready
+from ipulse_worker.agent.service_responses import ServiceUnavailable
+from ipulse_worker.agent.service_types import WorkHint
+
+LONGEST_WAIT, SHORTEST_WAIT = 50.0, 5.0  # seconds that the service holds a request back
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # after a request that failed; each is twice the last
+JITTER = 0.1  # share of a wait or pause that is random, so that agents spread their requests
+EXIT_OK, EXIT_FAILED, EXIT_REFUSED = 0, 1, 4
+
+_log = logging.getLogger(__name__)
+
+
+class WorkPoller:
+    """A thread that asks the service for work and runs what it finds, one job after another.
+
+    A hint that is lost costs at most one wait: at the end of each, the agent tries to claim the job
+    that it knows of.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._stopping = threading.Event()
+        self._running = threading.Lock()  # held while a job runs
+        self._wait_seconds = LONGEST_WAIT
+        self._pause_seconds = FIRST_PAUSE
+        self._hint: WorkHint | None = None  # the latest, whose job is not claimed
+        self._is_ready = False
+
+    def stop(self) -> None:
+        """Begin no other job, and return once the present one has ended."""
+        self._stopping.set()
+        with self._running:
+            pass
+
+    def run(self) -> int:
+        """Poll until `stop`; return EXIT_OK, or EXIT_REFUSED if the service refuses the token."""
+        while not self._stopping.is_set():
+            try:
+                self._poll()
+            except NotAuthenticated as error:
+                _log.error("agent_refused", extra={"why": error.message})
+                return EXIT_REFUSED
+        return EXIT_OK
+
+    def _poll(self) -> None:
+        began = time.monotonic()
+        tag = self._hint.tag if self._hint else ""
+        try:
+            hint = self._agent.wait_for_work(tag, round(_jittered(self._wait_seconds)))
+        except NotAuthenticated:
+            raise
+        except IPUlseError as error:
+            self._pause_after(error, time.monotonic() - began)
+            return
+        self._pause_seconds = FIRST_PAUSE
+        if not self._is_ready:
+            self._is_ready = True
+            say_ready()
+        if hint is not None:
+            self._hint = hint
+        elif time.monotonic() - began < FIRST_PAUSE:  # something on the way does not wait
+            self._stopping.wait(_jittered(FIRST_PAUSE))
+        if self._hint is not None and self._hint.job_id is not None:
+            with self._running:
+                if not self._stopping.is_set() and self._agent.run_job(self._hint.job_id):
+                    self._hint = None
+
+    def _pause_after(self, error: IPUlseError, seconds: float) -> None:
+        if seconds > FIRST_PAUSE:
+            # A proxy may end requests that are silent for long, so that shorter waits succeed.
+            self._wait_seconds = max(SHORTEST_WAIT, self._wait_seconds / 2)
+        if self._pause_seconds == FIRST_PAUSE and not self._stopping.is_set():
+            _log.warning("service_does_not_answer", extra={"why": error.message})
+        asked = error.retry_after if isinstance(error, ServiceUnavailable) else 0.0
+        self._stopping.wait(_jittered(min(max(self._pause_seconds, asked), LONGEST_PAUSE)))
+        self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE)
+
+
+def poll_for_work(agent: Agent) -> int:
+    """Run the agent's jobs until a signal stops it. Returns the exit code."""
+    wake, write = os.pipe()
+    poller = WorkPoller(agent)
+    exit_code = EXIT_FAILED
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        os.write(write, b"s")
+
+    def poll() -> None:
+        nonlocal exit_code
+        try:
+            exit_code = poller.run()
+        finally:
+            os.write(write, b"e")
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    threading.Thread(target=poll, name="polling", daemon=True).start()
+    has_ended = os.read(wake, 1) == b"e"
+    agent.stop()
+    poller.stop()
+    return exit_code if has_ended else EXIT_OK
+
+
+def _jittered(seconds: float) -> float:
+    return seconds * (1 - JITTER * random.random())
