@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 
-from ipulse_core.errors import Conflict
+from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
+
+# Notified when an agent gets other orders, and when a job is queued.
+TOPIC = "queue"
 
 
 class AgentDraining(Conflict):
@@ -19,18 +23,18 @@ class AgentDraining(Conflict):
 
 @dataclass(frozen=True)
 class Drain:
-    """A drain of an agent; `must_stop` says that its present job is to return to the queue."""
+    """A drain of an agent; `must_return` says that its present job is to return to the queue."""
 
-    must_stop: bool
+    must_return: bool
 
 
-def of_agent(transaction: Transaction, name: str) -> Drain | None:
+def of_agent(transaction: Transaction, name: str, is_locking: bool = False) -> Drain | None:
     """Returns the drain of an agent, None if it may claim jobs.
 
-    In a writing transaction a drain that begins meanwhile waits for the end of this transaction.
+    With `is_locking` a drain that begins meanwhile waits for the end of this transaction.
     """
     query = select(agents.c.draining_at, agents.c.drain_until).where(agents.c.name == name)
-    if transaction.is_writing:
+    if is_locking:
         query = query.with_for_update(read=True)
     row = transaction.connection.execute(query).one_or_none()
     if row is None or row.draining_at is None:
@@ -40,5 +44,27 @@ def of_agent(transaction: Transaction, name: str) -> Drain | None:
 
 def check_may_claim(transaction: Transaction, name: str) -> None:
     """Raises AgentDraining while the agent drains."""
-    if of_agent(transaction, name) is not None:
+    if of_agent(transaction, name, is_locking=True) is not None:
         raise AgentDraining()
+
+
+def begin(transaction: Transaction, name: str, seconds: int | None) -> None:
+    """Drains an agent; after `seconds` it gives back the job that it still holds. Raises NotFound.
+
+    A drain that has begun keeps its beginning.
+    """
+    until = None if seconds is None else transaction.now + seconds * 1000
+    began = func.coalesce(agents.c.draining_at, transaction.now)
+    _change(transaction, name, draining_at=began, drain_until=until)
+
+
+def end(transaction: Transaction, name: str) -> None:
+    """Ends a drain: the agent may claim jobs again. Raises NotFound."""
+    _change(transaction, name, draining_at=None, drain_until=None)
+
+
+def _change(transaction: Transaction, name: str, **columns: Any) -> None:
+    statement = update(agents).where(agents.c.name == name).values(columns)
+    if transaction.connection.execute(statement).rowcount != 1:
+        raise NotFound("there is no such agent; `ipulse agent list` shows all")
+    transaction.topics.add(TOPIC)

@@ -13,8 +13,7 @@ from ipulse_service.agents import drains
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents, jobs
 
-# Notified when a job is queued and when an agent gets other orders.
-TOPIC = "queue"
+TOPIC = drains.TOPIC
 
 _COLUMNS = (jobs.c.pk, jobs.c.id, jobs.c.version)
 _QUEUED = jobs.c.state == JobState.QUEUED.value

@@ -11,13 +11,19 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select, update
 
 from ipulse_core.errors import Conflict
-from ipulse_service.agents import join_tokens
+from ipulse_service.agents import join_tokens, roster
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
 from ipulse_service.jobs.agents import PRESENT_MS
 
 TOKEN_SECONDS = 86_400  # the life of an agent's own token
+
+
+class AgentPresent(Conflict):
+    """The agent has the token that agents share, so that it would register again: stop it first."""
+
+    code = "agent_present"
 
 
 class AgentNameInUse(Conflict):
@@ -100,6 +106,17 @@ def leave(transaction: Transaction, name: str) -> None:
     """Removes an agent and its tokens. A job that it holds is queued when its lease expires."""
     tokens.revoke_of_agent(transaction, name)
     transaction.connection.execute(delete(agents).where(agents.c.name == name))
+
+
+def remove(transaction: Transaction, name: str) -> None:
+    """Removes an agent and its tokens. A job that it holds is queued when its lease expires.
+
+    Raises NotFound, and AgentPresent for a present agent that has not joined.
+    """
+    agent = roster.one(transaction, name)
+    if agent.joined_at is None and agent.state != "offline":
+        raise AgentPresent()
+    leave(transaction, name)
 
 
 def _issue(transaction: Transaction, name: str) -> str:

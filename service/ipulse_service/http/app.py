@@ -27,6 +27,7 @@ from ipulse_service.http.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.openapi import Application
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import (
+    agents,
     artifacts,
     events,
     health,
@@ -128,6 +129,7 @@ def create_app(settings: Settings) -> FastAPI:
         artifacts,
         tokens,
         join_tokens,
+        agents,
         metrics,
         health,
         worker,

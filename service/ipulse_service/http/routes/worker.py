@@ -89,17 +89,13 @@ def register_agent(
             request.quarantined,
             version if version != user_agent else "",
         )
-        drain = drains.of_agent(transaction, request.agent)
+        is_draining = drains.of_agent(transaction, request.agent) is not None
         renews = caller.token_id is not None and joining.replace_tokens(
             transaction, caller.token_id
         )
-    if drain is None and not renews:
+    if not is_draining and not renews:
         return Response(status_code=204)
-    orders = AgentOrders(
-        draining=drain is not None,
-        must_stop=drain is not None and drain.must_stop,
-        renew_token=renews,
-    )
+    orders = AgentOrders(draining=is_draining, renew_token=renews)
     return JSONResponse(orders.model_dump())
 
 
@@ -153,13 +149,18 @@ def claim_job(request: ClaimRequest, state: State, caller: CurrentCaller) -> Cla
 )
 @open_to("worker")
 def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLease:
-    """Renews the lease, and returns whether the agent must stop the job."""
+    """Renews the lease, and returns whether the agent must stop or give back the job."""
     log.bind(attempt=attempt_id)
     with state.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         leases.renew(transaction, attempt, state.settings.lease_seconds)
         cancel = attempts.is_to_stop(transaction, attempt)
-    return RenewedLease(cancel=cancel, lease_seconds=state.settings.lease_seconds)
+        drain = drains.of_agent(transaction, attempt.agent)
+    return RenewedLease(
+        cancel=cancel,
+        must_return=drain is not None and drain.must_return,
+        lease_seconds=state.settings.lease_seconds,
+    )
 
 
 @router.get(

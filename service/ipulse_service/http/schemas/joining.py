@@ -131,13 +131,9 @@ class AgentToken(BaseModel):
 class AgentOrders(BaseModel):
     """Orders of the service for an agent."""
 
-    model_config = example(draining=False, must_stop=False, renew_token=False)
+    model_config = example(draining=False, renew_token=True)
 
     draining: bool = Field(description="True while the agent may claim no jobs.")
-    must_stop: bool = Field(
-        description="True if the job that the agent holds is to return to the queue, from a "
-        "checkpoint."
-    )
     renew_token: bool = Field(description="True if the agent should renew its token now.")
 
 

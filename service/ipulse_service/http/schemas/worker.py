@@ -60,9 +60,13 @@ class ClaimedAttempt(BaseModel):
 class RenewedLease(BaseModel):
     """The lease after a heartbeat."""
 
-    model_config = example(cancel=False, lease_seconds=15.0)
+    model_config = example(cancel=False, must_return=False, lease_seconds=15.0)
 
     cancel: bool = Field(description="True if the agent must stop the job.")
+    must_return: bool = Field(
+        description="True if the agent drains and must return the job to the queue, from a "
+        "checkpoint."
+    )
     lease_seconds: float = Field(description="The lease expires after this time.")
 
 

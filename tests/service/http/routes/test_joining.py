@@ -193,7 +193,7 @@ class TestAgentToken:
                 expires_at=lambda now: now + life // 3,
             )
             orders = agent.post("/v1/worker/agents", json=registration)
-            assert orders.json() == {"draining": False, "must_stop": False, "renew_token": True}
+            assert orders.json() == {"draining": False, "renew_token": True}
             renewed = agent.post("/v1/worker/token").json()["token"]
             assert agent.post("/v1/worker/agents", json=registration).status_code == 200
         with client(service, renewed) as agent:

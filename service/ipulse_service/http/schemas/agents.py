@@ -1,0 +1,161 @@
+"""Agents and devices as the API returns them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, Field
+
+from ipulse.models import StrictModel, unit
+from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
+from ipulse_service.db.engine import rfc3339
+from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, Timestamp, example
+
+LONGEST_DRAIN_SECONDS = 30 * 86_400
+
+_HELD = {
+    "job_id": JOB_ID,
+    "attempt_id": ATTEMPT_ID,
+    "device": "ipu",
+    "since": "2026-01-31T12:00:00.000Z",
+}
+_AGENT = {
+    "name": "worker-1",
+    "state": "draining",
+    "device_kinds": ["cpu", "ipu"],
+    "quarantined": [],
+    "labels": {"site": "b"},
+    "version": "0.2.0",
+    "joined_at": "2026-01-31T11:00:00.000Z",
+    "last_seen": "2026-01-31T12:10:00.000Z",
+    "draining_since": "2026-01-31T12:09:00.000Z",
+    "drain_until": "2026-01-31T13:00:00.000Z",
+    "holds": _HELD,
+}
+_DEVICE = {
+    "agent": "worker-1",
+    "kind": "ipu",
+    "state": "busy",
+    "labels": {"site": "b"},
+    "holds": _HELD,
+}
+
+
+class HeldJob(BaseModel):
+    """A job that an agent holds."""
+
+    job_id: str
+    attempt_id: str
+    device: str = Field(description="Kind of device that it uses.")
+    since: Timestamp | None
+
+    @classmethod
+    def of(cls, holding: Holding | None) -> Self | None:
+        """Returns the model of a holding, if there is one."""
+        if holding is None:
+            return None
+        return cls(
+            job_id=holding.job_id,
+            attempt_id=holding.attempt_id,
+            device=holding.device,
+            since=rfc3339(holding.since),
+        )
+
+
+class AgentInfo(BaseModel):
+    """An agent, and the job that it holds."""
+
+    model_config = example(**_AGENT)
+
+    name: str
+    state: AgentState = Field(
+        description="offline: not seen for 90 s; drained: draining, and it holds no job."
+    )
+    device_kinds: list[str] = Field(description="Kinds of devices that it can use.")
+    quarantined: list[str] = Field(description="Those that it does not use at present.")
+    labels: dict[str, str]
+    version: str = Field(description="Its version of IPUlse; empty if it did not say.")
+    joined_at: Timestamp | None = Field(
+        description="When it joined with a token of its own; null if it has the shared one."
+    )
+    last_seen: Timestamp | None
+    draining_since: Timestamp | None = Field(description="Null while it may claim jobs.")
+    drain_until: Timestamp | None = Field(
+        description="When it gives back a job that it still holds; null: never."
+    )
+    holds: HeldJob | None
+
+    @classmethod
+    def from_row(cls, agent: ListedAgent) -> Self:
+        """Returns the model of an agent."""
+        return cls(
+            name=agent.name,
+            state=agent.state,
+            device_kinds=list(agent.device_kinds),
+            quarantined=list(agent.quarantined),
+            labels=dict(agent.labels),
+            version=agent.version,
+            joined_at=rfc3339(agent.joined_at),
+            last_seen=rfc3339(agent.seen_at),
+            draining_since=rfc3339(agent.draining_at),
+            drain_until=rfc3339(agent.drain_until),
+            holds=HeldJob.of(agent.holding),
+        )
+
+
+class AgentList(BaseModel):
+    """The agents that were seen in the last week."""
+
+    model_config = example(agents=[_AGENT])
+
+    agents: list[AgentInfo]
+
+
+class DeviceInfo(BaseModel):
+    """A kind of device of one agent, and the job that uses it."""
+
+    agent: str
+    kind: str
+    state: DeviceState = Field(
+        description="agent_busy: free, but its agent runs a job on another kind of device."
+    )
+    labels: dict[str, str] = Field(description="Those of the agent.")
+    holds: HeldJob | None
+
+    @classmethod
+    def of(cls, agent: ListedAgent) -> list[Self]:
+        """Returns the models of an agent's devices."""
+        states = {kind: agent.device_state(kind) for kind in agent.device_kinds}
+        return [
+            cls(
+                agent=agent.name,
+                kind=kind,
+                state=state,
+                labels=dict(agent.labels),
+                holds=HeldJob.of(agent.holding) if state == "busy" else None,
+            )
+            for kind, state in states.items()
+        ]
+
+
+class DeviceList(BaseModel):
+    """The devices of all agents that were seen in the last week."""
+
+    model_config = example(devices=[_DEVICE])
+
+    devices: list[DeviceInfo]
+
+
+class DrainRequest(StrictModel):
+    """How an agent drains."""
+
+    model_config = example(seconds=3600)
+
+    seconds: int | None = Field(
+        default=None,
+        ge=0,
+        le=LONGEST_DRAIN_SECONDS,
+        description="After this time a job that the agent still holds is stopped: it writes a "
+        "checkpoint and returns to the queue. Null: the job may end.",
+        json_schema_extra=unit("s"),
+    )
