@@ -125,9 +125,6 @@ class Agent:
     def _follow(self, orders: AgentOrders) -> None:
         """Follow the orders that the service gave with a registration."""
         self.quarantine.drain(DRAIN_SECONDS if orders.draining else 0)
-        attempt = self._attempt
-        if orders.must_stop and attempt is not None:
-            attempt.stop()
         membership_file = self._settings.membership_file
         if orders.renew_token and membership_file is not None:
             token = self._api.renew_token()

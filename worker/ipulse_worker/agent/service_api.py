@@ -22,6 +22,7 @@ from ipulse_worker.agent.service_types import (
     AgentOrders,
     CancelStatus,
     ClaimedJob,
+    HeartbeatOrders,
     PiggybackedManifest,
     StoredCheckpoint,
     WorkHint,
@@ -125,8 +126,8 @@ class ServiceAPI:
                 response.headers.get("etag", ""),
             )
 
-    def heartbeat(self, lease: AttemptLease) -> bool:
-        """Renew the lease; return whether the attempt is to be cancelled."""
+    def heartbeat(self, lease: AttemptLease) -> HeartbeatOrders:
+        """Renew the lease; return whether the attempt is to stop."""
         sent_at = time.monotonic()
         # An answer after the end of the lease would come too late.
         longest = min(HEARTBEAT_SECONDS, max(lease.seconds_left(), 0.1))
@@ -134,7 +135,7 @@ class ServiceAPI:
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
         with understood("a heartbeat"):
             lease.renew(float(answer["lease_seconds"]), sent_at)
-            return bool(answer["cancel"])
+            return HeartbeatOrders(bool(answer["cancel"]), bool(answer.get("must_return")))
 
     def cancel_status(self, lease: AttemptLease, wait_seconds: int) -> CancelStatus:
         """Ask whether the attempt is to be cancelled; the service may wait before it answers."""

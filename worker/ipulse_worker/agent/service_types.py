@@ -32,7 +32,6 @@ class AgentOrders(NamedTuple):
     """Orders of the service for this agent; the fields are those of the response."""
 
     draining: bool = False  # it may claim no jobs
-    must_stop: bool = False  # its present job is to return to the queue
     renew_token: bool = False
 
 
@@ -71,6 +70,13 @@ class PiggybackedManifest:
     media_type: str
     sha256: str
     content: bytes
+
+
+class HeartbeatOrders(NamedTuple):
+    """What the service answered to a heartbeat."""
+
+    cancel: bool  # the job is to stop
+    must_return: bool  # it is to return to the queue: this agent drains
 
 
 @dataclass(frozen=True)

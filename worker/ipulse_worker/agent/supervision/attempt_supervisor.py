@@ -67,7 +67,10 @@ class AttemptSupervisor:
         self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
 
     def stop(self) -> None:
-        """Stop the attempt because the agent shuts down; a signal handler may call this."""
+        """Stop the attempt because the agent shuts down or drains.
+
+        A signal handler may call this.
+        """
         self._inbox.put(StopCause.WORKER_STOPPED)
 
     def run(self) -> None:
@@ -77,7 +80,11 @@ class AttemptSupervisor:
         """
         self._lease.on_loss(lambda why: self._inbox.put(LeaseLost(why)))
         heartbeat = Heartbeat(
-            self._api, self._lease, self._claim.heartbeat_seconds, on_cancel=self._cancel
+            self._api,
+            self._lease,
+            self._claim.heartbeat_seconds,
+            on_cancel=self._cancel,
+            on_return=self.stop,
         )
         watch = CancelPoller(self._api, self._lease, on_cancel=self._cancel)
         work_directory = WorkDirectory(self._settings.work_dir, self._lease.attempt_id)

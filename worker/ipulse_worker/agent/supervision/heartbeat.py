@@ -22,7 +22,12 @@ class Heartbeat(PollingThread):
     """
 
     def __init__(
-        self, api: ServiceAPI, lease: AttemptLease, seconds: float, on_cancel: Callable[[], None]
+        self,
+        api: ServiceAPI,
+        lease: AttemptLease,
+        seconds: float,
+        on_cancel: Callable[[], None],
+        on_return: Callable[[], None],
     ) -> None:
         """Prepare the thread.
 
@@ -31,12 +36,15 @@ class Heartbeat(PollingThread):
             lease: The lease to renew.
             seconds: The time between two heartbeats.
             on_cancel: Called once when the attempt is to be cancelled.
+            on_return: Called once when the job is to return to the queue.
         """
         super().__init__("heartbeat", lease, is_joined=True)
         self._api = api
         self._seconds = seconds
         self._on_cancel = on_cancel
+        self._on_return = on_return
         self._is_cancelled = False
+        self._is_returned = False
 
     def first_pause(self) -> float:
         """Return the seconds until the first heartbeat."""
@@ -57,13 +65,16 @@ class Heartbeat(PollingThread):
     def _beat(self) -> float:
         """Send a heartbeat; return the seconds until the next."""
         try:
-            cancel = self._api.heartbeat(self._lease)
+            orders = self._api.heartbeat(self._lease)
         except ServiceUnavailable:
             return RETRY_SECONDS
         except IPUlseError as refusal:
             self._lease.lose(refusal)
             return 0.0
-        if cancel and not self._is_cancelled:
+        if orders.cancel and not self._is_cancelled:
             self._is_cancelled = True
             self._on_cancel()
+        if orders.must_return and not self._is_returned:
+            self._is_returned = True
+            self._on_return()
         return self._seconds

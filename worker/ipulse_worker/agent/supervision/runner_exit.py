@@ -65,7 +65,7 @@ def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
         message = "" if done else f"The runner did not stop by itself: {how}."
         return AttemptOutcome(Reason.CANCELLED_BY_USER, message, done.summary if done else {})
     if runner_exit.stop is StopCause.WORKER_STOPPED:
-        return AttemptOutcome(Reason.WORKER_STOPPED, "The agent was shut down.")
+        return AttemptOutcome(Reason.WORKER_STOPPED, "The agent was shut down or drained.")
     if runner_exit.stop is StopCause.BROKEN:
         return AttemptOutcome(Reason.RUNNER_ERROR, runner_exit.detail)
     if done is None and runner_exit.fault:
