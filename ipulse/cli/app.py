@@ -10,7 +10,14 @@ import typer
 
 from ipulse import __version__
 from ipulse.cli.commands.agent import join_service, leave_service, run_joined
-from ipulse.cli.commands.agents import create_join_token
+from ipulse.cli.commands.agents import (
+    create_join_token,
+    drain_agent,
+    list_agents,
+    list_devices,
+    remove_agent,
+    resume_agent,
+)
 from ipulse.cli.commands.cache import list_executables, prune_executables
 from ipulse.cli.commands.crosscheck import compare, crosscheck
 from ipulse.cli.commands.demo import demo
@@ -58,6 +65,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "delete": delete,
     "crosscheck": crosscheck,
     "emulate": emulate,
+    "devices": list_devices,
     "doctor": doctor,
     "selftest": selftest,
     "version": version,
@@ -70,6 +78,10 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "join": join_service,
         "run": run_joined,
         "leave": leave_service,
+        "list": list_agents,
+        "drain": drain_agent,
+        "resume": resume_agent,
+        "remove": remove_agent,
     },
     "cache": {"list": list_executables, "prune": prune_executables},
     "op": {"check": check_library},

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 import httpx
 
 from ipulse_core import strict_json
+from ipulse_core.errors import NotFound
 
+from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .calls import JSON_CONTENT, APICall, object_in
-from .resources import JoinToken
 
 
 def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> APICall[JoinToken]:
@@ -21,3 +23,48 @@ def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> API
     body = {"labels": dict(labels), "uses": uses, "seconds": seconds}
     content = strict_json.dumps(body).encode()
     return APICall("POST", "/v1/join-tokens", read, headers=JSON_CONTENT, content=content)
+
+
+def agents() -> APICall[list[AgentStatus]]:
+    """Return the call that lists the agents."""
+
+    def read(response: httpx.Response) -> list[AgentStatus]:
+        return [AgentStatus.from_json(item) for item in object_in(response)["agents"]]
+
+    return APICall("GET", "/v1/agents", read)
+
+
+def devices() -> APICall[list[DeviceStatus]]:
+    """Return the call that lists the devices of all agents."""
+
+    def read(response: httpx.Response) -> list[DeviceStatus]:
+        return [DeviceStatus.from_json(item) for item in object_in(response)["devices"]]
+
+    return APICall("GET", "/v1/devices", read)
+
+
+def drain_agent(name: str, seconds: int | None) -> APICall[AgentStatus]:
+    """Return the call that drains an agent."""
+    content = strict_json.dumps({"seconds": seconds}).encode()
+    path = f"{_agent_path(name)}:drain"
+    return APICall("POST", path, _agent, headers=JSON_CONTENT, content=content)
+
+
+def resume_agent(name: str) -> APICall[AgentStatus]:
+    """Return the call that ends the drain of an agent."""
+    return APICall("POST", f"{_agent_path(name)}:resume", _agent)
+
+
+def remove_agent(name: str) -> APICall[None]:
+    """Return the call that removes an agent."""
+    return APICall("DELETE", _agent_path(name), lambda response: None)
+
+
+def _agent(response: httpx.Response) -> AgentStatus:
+    return AgentStatus.from_json(object_in(response))
+
+
+def _agent_path(name: str) -> str:
+    if name in ("", ".", ".."):  # these have a meaning in a path
+        raise NotFound(f"there is no agent {name!r}")
+    return f"/v1/agents/{quote(name, safe='')}"

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import httpx
 
 from . import agent_calls, calls
+from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .calls import APICall, Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
 from .location import PathLike
-from .resources import Artifact, Job, JobEvent, JoinToken, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
@@ -195,6 +196,26 @@ class ClientBase:
         """Create a join token; see Client.create_join_token."""
         # Not retried: a lost response would leave an unknown token behind.
         return await self._send(agent_calls.create_join_token(labels or {}, uses, seconds), tries=0)
+
+    async def agents(self) -> builtins.list[AgentStatus]:
+        """Return the agents that were seen in the last week, and the jobs that they hold."""
+        return await self._send(agent_calls.agents())
+
+    async def devices(self) -> builtins.list[DeviceStatus]:
+        """Return the devices of all agents, and the jobs that use them."""
+        return await self._send(agent_calls.devices())
+
+    async def drain_agent(self, name: str, seconds: int | None = None) -> AgentStatus:
+        """Drain an agent; see Client.drain_agent."""
+        return await self._send(agent_calls.drain_agent(name, seconds))
+
+    async def resume_agent(self, name: str) -> AgentStatus:
+        """Let an agent claim jobs again. Raises NotFound."""
+        return await self._send(agent_calls.resume_agent(name))
+
+    async def remove_agent(self, name: str) -> None:
+        """Remove an agent, whose own token becomes invalid. Raises Conflict, NotFound."""
+        await self._send(agent_calls.remove_agent(name))
 
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_downloaded(artifact, folder):

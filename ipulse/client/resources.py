@@ -134,35 +134,6 @@ class Token:
 
 
 @dataclass(frozen=True)
-class JoinToken:
-    """A new join token, and how agents reach the service."""
-
-    id: str
-    secret: str = field(repr=False)
-    labels: dict[str, str] = field(hash=False)
-    uses_left: int
-    expires_at: datetime
-    urls: list[str] = field(hash=False)  # with HTTPS; those for other machines come first
-    pin: str  # of a certificate that the service made itself; else empty
-    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> JoinToken:
-        """Read a join token from a response."""
-        about = value["about"]
-        return cls(
-            id=about["id"],
-            secret=value["token"],
-            labels=about["labels"],
-            uses_left=about["uses_left"],
-            expires_at=time_of(about["expires_at"]),
-            urls=value["urls"],
-            pin=value["pin"] or "",
-            json=value,
-        )
-
-
-@dataclass(frozen=True)
 class ValidSpec:
     """A valid spec with every default filled in."""
 

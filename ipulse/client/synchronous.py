@@ -8,11 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .calls import Spec
 from .client_base import ClientBase
 from .connection import options_for
 from .location import PathLike, find_service
-from .resources import Artifact, Job, JobEvent, JoinToken, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .transports import BlockingTransport, finished, stepped
 
 
@@ -177,3 +178,27 @@ class Client:
         only here. Raises NotPermitted.
         """
         return finished(self._calls.create_join_token(labels, uses, seconds))
+
+    def agents(self) -> builtins.list[AgentStatus]:
+        """Return the agents that were seen in the last week, and the jobs that they hold."""
+        return finished(self._calls.agents())
+
+    def devices(self) -> builtins.list[DeviceStatus]:
+        """Return the devices of all agents, and the jobs that use them."""
+        return finished(self._calls.devices())
+
+    def drain_agent(self, name: str, seconds: int | None = None) -> AgentStatus:
+        """Keep jobs away from an agent until it is resumed. Raises NotFound, NotPermitted.
+
+        A job that it holds may end; with `seconds` it returns to the queue after that time, from a
+        checkpoint.
+        """
+        return finished(self._calls.drain_agent(name, seconds))
+
+    def resume_agent(self, name: str) -> AgentStatus:
+        """Let an agent claim jobs again. Raises NotFound."""
+        return finished(self._calls.resume_agent(name))
+
+    def remove_agent(self, name: str) -> None:
+        """Remove an agent, whose own token becomes invalid. Raises Conflict, NotFound."""
+        finished(self._calls.remove_agent(name))

@@ -1,4 +1,4 @@
-"""agent token: the service's owner admits agents of other machines."""
+"""agent token, list, drain, resume and remove, and devices: agents as the service knows them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.client.agent_resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 HOUR_SECONDS = 3600
+
+AgentNameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the agent.", show_default=False)
+]
 
 
 @addressed
@@ -65,6 +70,109 @@ def create_join_token(
     how_many = "one agent" if uses == 1 else f"{uses} agents"
     say(f"Run it on the other machine. It admits {how_many} until {made.expires_at:%H:%M}.")
     return Exit.OK
+
+
+@addressed
+def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
+    """List the agents that were seen in the last week, and the jobs that they hold."""
+    with at.connect() as client:
+        agents = client.agents()
+    if as_json:
+        emit({"agents": [agent.json for agent in agents]})
+        return Exit.OK
+    rows = [
+        (
+            agent.name,
+            agent.state,
+            ",".join(agent.device_kinds),
+            agent.job_id or "",
+            f"{agent.last_seen.astimezone():%Y-%m-%d %H:%M:%S}",
+            agent.version,
+            _written(agent.labels),
+        )
+        for agent in agents
+    ]
+    show_table(["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"], rows)
+    return Exit.OK
+
+
+@addressed
+def list_devices(at: Address, as_json: AsJSON = False) -> Exit:
+    """List the devices of all agents, and the jobs that use them."""
+    with at.connect() as client:
+        devices = client.devices()
+    if as_json:
+        emit({"devices": [device.json for device in devices]})
+        return Exit.OK
+    rows = [
+        (
+            device.agent,
+            device.kind,
+            device.state,
+            device.job_id or "",
+            f"{device.since.astimezone():%Y-%m-%d %H:%M:%S}" if device.since else "",
+            _written(device.labels),
+        )
+        for device in devices
+    ]
+    show_table(["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "LABELS"], rows)
+    return Exit.OK
+
+
+@addressed
+def drain_agent(
+    at: Address,
+    name: AgentNameArgument,
+    within: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=30 * 24 * HOUR_SECONDS,
+            metavar="SECONDS",
+            help="Then a job that it still holds returns to the queue, from a checkpoint. "
+            "[default: the job may end]",
+        ),
+    ] = None,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Keep jobs away from an agent, for instance before its machine is switched off."""
+    with at.connect() as client:
+        return _show(client.drain_agent(name, within), as_json)
+
+
+@addressed
+def resume_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) -> Exit:
+    """Let an agent that was drained claim jobs again."""
+    with at.connect() as client:
+        return _show(client.resume_agent(name), as_json)
+
+
+@addressed
+def remove_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) -> Exit:
+    """Remove an agent: the service refuses its token at once.
+
+    A job that it holds is queued again. An agent of the service's own machine must be stopped.
+    """
+    with at.connect() as client:
+        client.remove_agent(name)
+    if as_json:
+        emit({"removed": name})
+    else:
+        show(f"removed {name}")
+    return Exit.OK
+
+
+def _show(agent: AgentStatus, as_json: bool) -> Exit:
+    if as_json:
+        emit(agent.json)
+    else:
+        holds = f", holds {agent.job_id}" if agent.job_id else ""
+        show(f"{agent.name} is {agent.state}{holds}")
+    return Exit.OK
+
+
+def _written(labels: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def _parsed(labels: str) -> dict[str, str]:

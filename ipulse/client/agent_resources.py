@@ -1,0 +1,95 @@
+"""Agents, devices and join tokens as the API returns them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .resources import time_of
+
+
+@dataclass(frozen=True)
+class JoinToken:
+    """A new join token, and how agents reach the service."""
+
+    id: str
+    secret: str = field(repr=False)
+    labels: dict[str, str] = field(hash=False)
+    uses_left: int
+    expires_at: datetime
+    urls: list[str] = field(hash=False)  # with HTTPS; those for other machines come first
+    pin: str  # of a certificate that the service made itself; else empty
+    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> JoinToken:
+        """Read a join token from a response."""
+        about = value["about"]
+        return cls(
+            id=about["id"],
+            secret=value["token"],
+            labels=about["labels"],
+            uses_left=about["uses_left"],
+            expires_at=time_of(about["expires_at"]),
+            urls=value["urls"],
+            pin=value["pin"] or "",
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class AgentStatus:
+    """An agent, and the job that it holds."""
+
+    name: str
+    state: str  # idle, busy, draining, drained or offline
+    device_kinds: tuple[str, ...]
+    labels: dict[str, str] = field(hash=False)
+    version: str
+    has_joined: bool  # with a token of its own
+    last_seen: datetime
+    job_id: str | None
+    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> AgentStatus:
+        """Read an agent from a response."""
+        return cls(
+            name=value["name"],
+            state=value["state"],
+            device_kinds=tuple(value["device_kinds"]),
+            labels=value["labels"],
+            version=value["version"],
+            has_joined=value["joined_at"] is not None,
+            last_seen=time_of(value["last_seen"]),
+            job_id=value["holds"] and value["holds"]["job_id"],
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
+class DeviceStatus:
+    """A kind of device of one agent, and the job that uses it."""
+
+    agent: str
+    kind: str
+    state: str  # free, busy, agent_busy, quarantined, draining or offline
+    labels: dict[str, str] = field(hash=False)
+    job_id: str | None
+    since: datetime | None  # the job uses it since then
+    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> DeviceStatus:
+        """Read a device from a response."""
+        holds = value["holds"]
+        return cls(
+            agent=value["agent"],
+            kind=value["kind"],
+            state=value["state"],
+            labels=value["labels"],
+            job_id=holds and holds["job_id"],
+            since=holds and time_of(holds["since"]),
+            json=value,
+        )
