@@ -272,3 +272,13 @@ def test_the_device_counter_adds_one_sync(small: dict[str, Cases]) -> None:
     heads, *lines = (line.split("  ") for line in done.stdout.splitlines())
     assert heads[0] == "case"
     assert int(lines[0][-1]) == series(small["one_input"], "the same input")[1]["cycles"] + 90
+
+
+def test_a_check_finds_other_figures_and_ignores_the_commit(small: dict[str, Cases]) -> None:
+    cases = small["shuffle"]
+    page = f"before\n\n{questions.block('shuffle', cases, 'one commit')}\n\nafter"
+    assert not questions.is_stale(page, "shuffle", questions.block("shuffle", cases, "another"))
+    assert not questions.is_stale(page, "slices", questions.block("slices", small["slices"], "it"))
+    other = [{**row, **{name: 1 for name in row if name == "cycles"}} for row in cases]
+    assert other != cases
+    assert questions.is_stale(page, "shuffle", questions.block("shuffle", other, "one commit"))

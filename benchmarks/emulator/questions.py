@@ -3,6 +3,7 @@
     python -m benchmarks.emulator questions             every program, some minutes
     python -m benchmarks.emulator questions step tiles
     python -m benchmarks.emulator questions --write     also put them into docs/explanation/ipu_*.md
+    python -m benchmarks.emulator questions --check     exit code 1 if the pages differ
 
 All cycles are emulated. A program prints a line per case; question_tables.py selects the columns.
 """
@@ -64,19 +65,47 @@ def replaced(page: str, name: str, text: str) -> str:
     return re.sub(_BLOCK.format(name), lambda _: text, page, flags=re.DOTALL)
 
 
-def main(arguments: list[str]) -> None:
-    """Run the command line."""
+def is_stale(page: str, name: str, text: str) -> bool:
+    """Return whether the page has a part of this program, and its tables are not those of `text`.
+
+    The commit does not count: figures of an older commit are right as long as they are the same.
+    """
+    return any(
+        _tables(part) != _tables(text)
+        for part in re.findall(_BLOCK.format(name), page, flags=re.DOTALL)
+    )
+
+
+def _tables(part: str) -> list[str]:
+    return [line for line in part.splitlines() if line.startswith("|")]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; return its exit code."""
     parser = command_line.parser("emulator questions", __doc__, has_output=False)
     parser.add_argument("names", nargs="*", choices=[[], *programs()], metavar="PROGRAM")
-    parser.add_argument("--write", action="store_true", help="update the pages and pictures")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--write", action="store_true", help="update the pages and pictures")
+    action.add_argument("--check", action="store_true", help="compare the pages with the tables")
     options = parser.parse_args(arguments)
+    pages = list(PAGES.glob("ipu_*.md"))
+    stale = 0
     measured_at = commit()
     for name in options.names or programs():
         rows = run(name)
         text = block(name, rows, measured_at)
+        if options.check:
+            for path in pages:
+                if is_stale(path.read_text("utf-8"), name, text):
+                    stale += 1
+                    print(f"{path.relative_to(ROOT)}: the figures of {name} are stale", flush=True)
+            continue
         print(f"{text}\n", flush=True)
         if options.write:
-            for path in PAGES.glob("ipu_*.md"):
+            for path in pages:
                 path.write_text(replaced(path.read_text("utf-8"), name, text), "utf-8")
             if name in PICTURES:
                 draw(name, rows, IMAGES)
+    if options.check and not stale:
+        print("The pages have these figures.")
+    return 1 if stale else 0

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
 import psutil
 import pytest
 
@@ -162,3 +165,27 @@ class TestDemo:
         assert (report["accuracy"], report["report"]) == (None, None)
         logs = Path(err.splitlines()[-1].rpartition(" are in ")[2].rstrip("."))
         assert "kernel_unavailable" in (logs / "agent.log").read_text()
+
+    def test_without_its_data_it_gives_advice_that_it_can_follow(self, tmp_path: Path) -> None:
+        spec = ROOT / "examples" / "npz.yaml"
+        running = ipulse("demo", "--spec", str(spec), cwd=tmp_path, **older_runner())
+        out, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode not in (0, 130)
+        assert "demo-output" not in out + err  # there are no results, and no folder
+        logs = Path(re.findall(r"are in (.*)\.$", err, re.MULTILINE)[0])
+        assert (logs / "agent.log").is_file()
+        assert list(tmp_path.iterdir()) == [logs.parent]
+        reason = re.findall(r"this worker has no data directory|no agent", out + err)
+        assert len(reason) <= 1, "it is said once"
+        assert "--data" in out + err
+        generator = np.random.default_rng(7)
+        labels = np.arange(60) % 2
+        spikes = generator.random((60, 50, 30)) < 0.1 + 0.1 * labels[:, None, None]
+        (tmp_path / "my data").mkdir()
+        np.savez(tmp_path / "my data" / "mine.npz", spikes=spikes, labels=labels)
+        advised = ["--data", str(tmp_path / "my data"), "--to", "results"]
+        running = ipulse("demo", "--spec", str(spec), *advised, cwd=tmp_path, **older_runner())
+        out, err = running.communicate(timeout=PATIENCE)
+        assert running.returncode == 0, out + err
+        (link,) = re.findall(r"^report +file://(\S+)$", out, re.MULTILINE)
+        assert Path(unquote(link)).samefile(tmp_path / "results" / "report.html")

@@ -1,4 +1,4 @@
-"""The figures and the progress that the page shows, of a job whose agent the test plays."""
+"""Figures and progress on the page; the test plays the agent of the jobs."""
 
 from __future__ import annotations
 

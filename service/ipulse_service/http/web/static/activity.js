@@ -1,4 +1,4 @@
-// What the current phase does now, for how long, and how long it is expected to take.
+// Shows the present step of a phase, its duration and the expected time.
 import { element } from "./element.js";
 import { number } from "./figures.js";
 import { duration, isOver, phaseOf, plain } from "./words.js";
