@@ -25,28 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from buildah import ROOT, Buildah, say
+from container import DEADLINE_SECONDS, Container
 
-ROOT = Path(__file__).resolve().parent.parent
 CLIENT = Path(sys.executable).parent / "ipulse"
 IMAGES = ("service", "worker-cpu")
-MIRROR = [os.environ["MIRROR"]] if "MIRROR" in os.environ else []  # else debootstrap's own
 NEEDED = ("buildah", "debootstrap", "ip", "nsenter", "redis-server", "redis-cli", "unshare")
-PATIENCE = 60  # seconds until a container has to be healthy, or gone after SIGTERM
-
-# Enters a root file system the way a hardened container is entered.
-ENTER = """
-root=$1 state=$2 secrets=$3 hosts=$4 user=$5; shift 5
-mount --bind "$root" "$root"
-mount -t proc proc "$root/proc"
-mount -t tmpfs tmpfs "$root/tmp"
-mount --rbind /dev "$root/dev"
-mount --bind "$state" "$root/var/lib/ipulse"
-mount --bind "$secrets" "$root/run/secrets"
-mount --bind "$hosts" "$root/etc/hosts"
-mount -o remount,bind,ro "$root"
-exec chroot "$root" setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs \
-    --bounding-set=-all --inh-caps=-all env -i --chdir=/app "$@"
-"""
 
 
 def main() -> None:
@@ -68,135 +52,6 @@ def main() -> None:
             buildah.build(name)
         stack.callback(buildah.unmount)
         Trial(scratch, buildah, stack).run(ROOT / "examples" / "digits.yaml")
-
-
-def say(text: str) -> None:
-    """Print a heading."""
-    print(f"\n=== {text}", flush=True)
-
-
-class Buildah:
-    """buildah with a store of its own, which goes with the scratch directory."""
-
-    def __init__(self, scratch: Path) -> None:
-        self.scratch = scratch
-        store = ["--root", str(scratch / "storage"), "--runroot", str(scratch / "run")]
-        self.command = ["buildah", "--storage-driver", "vfs", *store]
-
-    def __call__(self, *arguments: str) -> str:
-        """Run buildah and return its output."""
-        done = subprocess.run(
-            [*self.command, *arguments], check=True, stdout=subprocess.PIPE, text=True
-        )
-        return done.stdout.strip()
-
-    def make_base(self) -> None:
-        """Make the base image with debootstrap."""
-        say("base: Debian 12, by debootstrap")
-        base = self.scratch / "base"
-        _logged(
-            self.scratch / "base.log",
-            ["debootstrap", "--variant=minbase", "bookworm", str(base), *MIRROR],
-        )
-        # Certificates that this machine trusts in addition to Debian's, such as a proxy's.
-        shutil.copytree(
-            "/usr/local/share/ca-certificates",
-            base / "usr/local/share/ca-certificates",
-            dirs_exist_ok=True,
-        )
-        container = self("from", "scratch")
-        self("copy", "-q", container, str(base), "/")
-        self("commit", "-q", "--rm", container, "ipulse-base")
-        shutil.rmtree(base)
-
-    def build(self, name: str) -> None:
-        """Build the image of a Dockerfile."""
-        say(f"build docker/{name}.Dockerfile")
-        begin = time.monotonic()
-        arguments = ["bud", "--isolation", "chroot", "--format", "docker"]
-        arguments += ["--build-arg", "BASE=localhost/ipulse-base"]
-        arguments += ["-f", f"docker/{name}.Dockerfile", "-t", f"ipulse-{name}", "."]
-        _logged(self.scratch / f"{name}.log", [*self.command, *arguments])
-        print(f"built in {time.monotonic() - begin:.0f} s")
-        print(self("images", f"ipulse-{name}"))
-
-    def config(self, name: str) -> dict[str, Any]:
-        """The image's configuration, as an engine would read it."""
-        described = json.loads(self("inspect", "--type", "image", f"ipulse-{name}"))
-        found: dict[str, Any] = described["Docker"]["config"]
-        return found
-
-    def mount(self, name: str) -> Path:
-        """Mount the root file system of an image."""
-        return Path(self("mount", self("from", f"ipulse-{name}")))
-
-    def unmount(self) -> None:
-        """Unmount all images."""
-        self("umount", "--all")
-
-
-class Container:
-    """One image, mounted, and run with what the compose file gives to its service."""
-
-    def __init__(self, trial: Trial, name: str) -> None:
-        self.trial = trial
-        self.name = name
-        self.config = trial.buildah.config(name)
-        self.root = trial.buildah.mount(name)
-        self.state = trial.scratch / f"{name}-state"
-        self.secrets = trial.scratch / f"{name}-secrets"
-        self.output = trial.scratch / f"{name}.out"
-        (self.root / "run/secrets").mkdir(parents=True, exist_ok=True)
-        self.state.mkdir()
-        self.secrets.mkdir()
-        self.service = trial.compose["services"][name]
-        for secret in self.service["secrets"]:
-            shutil.copy(trial.scratch / "secrets" / secret, self.secrets)
-        uid, gid = self._ids()
-        os.chown(self.state, uid, gid)
-
-    def command(self, *arguments: str) -> list[str]:
-        """Return the command that runs a program in the container."""
-        variables = [*self.config["Env"]]
-        variables += [f"{name}={value}" for name, value in self.service["environment"].items()]
-        uid, _ = self._ids()
-        places = [self.root, self.state, self.secrets, self.trial.hosts, uid]
-        return [
-            *self.trial.inside,
-            *("unshare", "--mount", "--propagation", "private", "bash", "-euc", ENTER, "enter"),
-            *map(str, places),
-            *variables,
-            *arguments,
-        ]
-
-    def start(self) -> None:
-        """Start the container with its entry point."""
-        self.process = self.trial.start(
-            self.command(*self.config["Entrypoint"], *self.config["Cmd"]), self.output
-        )
-
-    def wait_until_healthy(self) -> None:
-        """Run a health check until it passes or the process ends."""
-        """Asks the image's own health check."""
-        form, *check = self.config["Healthcheck"]["Test"]
-        if form == "CMD-SHELL":
-            check = ["sh", "-c", *check]
-        self.trial.wait_until_healthy(self.name, self.process, self.command(*check), self.output)
-
-    def stop(self) -> None:
-        """Stop the container and check its exit status."""
-        self.process.terminate()
-        code = self.process.wait(PATIENCE)
-        print(f"{self.name}: ended with exit code {code} after SIGTERM")
-        if code != 0:
-            sys.exit(self.output.read_text())
-
-    def _ids(self) -> tuple[int, int]:
-        for line in (self.root / "etc/passwd").read_text().splitlines():
-            name, _, uid, gid, *_ = line.split(":")
-            if name == self.config["User"]:
-                return int(uid), int(gid)
-        sys.exit(f"{self.name} has no user {self.config['User']!r}")
 
 
 class Trial:
@@ -320,19 +175,11 @@ class Trial:
         return done.stdout.strip()
 
     def _wait(self, what: str, condition: Any) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + DEADLINE_SECONDS
         while not condition():
             if time.monotonic() > deadline:
-                sys.exit(f"not ready after {PATIENCE} s: {what}")
+                sys.exit(f"not ready after {DEADLINE_SECONDS} s: {what}")
             time.sleep(0.2)
-
-
-def _logged(log: Path, command: list[str]) -> None:
-    """Runs a long command quietly; shows the end of its log when it fails."""
-    with log.open("wb") as stream:
-        done = subprocess.run(command, cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        sys.exit("\n".join([*log.read_text().splitlines()[-40:], f"{command[0]} failed"]))
 
 
 if __name__ == "__main__":
