@@ -1,9 +1,7 @@
 #include <poplin/Convolution.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Pad.hpp>
-#include <popops/Reduce.hpp>
 #include <popops/ScaledAdd.hpp>
-#include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
 #include "poplibs/poputil/linear_variable.h"
@@ -131,11 +129,6 @@ Tensor createInput(Graph &graph, const ConvParams &params, const DebugContext &d
                    const OptionFlags &, PlanningCache *) {
   return linearVariable(graph, params.inputType, inputShape(params), debugContext);
 }
-Tensor createBiases(Graph &graph, const Tensor &activations, const DebugContext &debugContext) {
-  return poputil::createBroadcastOperand(graph, activations, activations.elementType(), 1, false,
-                                         debugContext);
-}
-
 Tensor convolution(Graph &graph, const Tensor &in, const Tensor &weights, const ConvParams &params,
                    bool transposeAndFlipWeights, Sequence &prog, const DebugContext &debugContext,
                    const OptionFlags &options, PlanningCache *cache) {
@@ -212,38 +205,6 @@ void convolutionWeightUpdate(Graph &graph, const Tensor &zDeltas, const Tensor &
   const Tensor gradient = calculateWeightDeltas(graph, zDeltas, activations, params, prog,
                                                 debugContext, options, cache);
   popops::scaledAddTo(graph, weights, gradient, scale, prog, debugContext);
-}
-
-namespace {
-
-Tensor biasGradient(Graph &graph, const Tensor &zDeltas, Sequence &prog, const DebugContext &dc) {
-  Shape dims{0};
-  for (unsigned d = 2; d < zDeltas.rank(); ++d)
-    dims.push_back(d);
-  return popops::reduce(graph, zDeltas, dims, popops::Operation::ADD, prog, dc);
-}
-
-} // namespace
-
-void convolutionBiasUpdate(Graph &graph, const Tensor &zDeltas, const Tensor &biases,
-                           const Tensor &scale, Sequence &prog, const DebugContext &debugContext,
-                           const OptionFlags &) {
-  popops::scaledAddTo(graph, biases, biasGradient(graph, zDeltas, prog, debugContext), scale, prog,
-                      debugContext);
-}
-void convolutionBiasUpdate(Graph &graph, const Tensor &zDeltas, const Tensor &biases, float scale,
-                           Sequence &prog, const DebugContext &debugContext, const OptionFlags &) {
-  popops::scaledAddTo(graph, biases, biasGradient(graph, zDeltas, prog, debugContext), scale, prog,
-                      debugContext);
-}
-
-void addBias(Graph &graph, const Tensor &in, const Tensor &biases, Sequence &prog,
-             const DebugContext &debugContext, const OptionFlags &options) {
-  if (in.rank() < 2 || biases.rank() != 1 || biases.dim(0) != in.dim(1))
-    throw poputil::poplibs_error("addBias of " + biases.shapeToString() + " to " +
-                                 in.shapeToString());
-  const Tensor along = biases.reshape(joined({1, biases.dim(0)}, Shape(in.rank() - 2, 1)));
-  popops::addInPlace(graph, in, along, prog, debugContext, options);
 }
 
 void reportPlanInfo(std::ostream &out, const Graph &, const ConvParams &params, const OptionFlags &,
