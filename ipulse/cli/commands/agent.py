@@ -31,7 +31,9 @@ Devices = Annotated[
     typer.Option(
         metavar="KINDS",
         envvar="IPULSE_DEVICE_KINDS",
-        help="Kinds of devices that jobs may use here. [default: cpu,emulator]",
+        show_envvar=False,
+        help="Kinds of devices that jobs may use here. [env: IPULSE_DEVICE_KINDS] "
+        "[default: cpu,emulator]",
     ),
 ]
 Data = Annotated[
@@ -39,10 +41,11 @@ Data = Annotated[
     typer.Option(
         metavar="DIR",
         envvar="IPULSE_DATA",
+        show_envvar=False,
         exists=True,
         file_okay=False,
         resolve_path=True,
-        help="Directory of the recorded data that specs name.",
+        help="Directory of the recorded data that specs name. [env: IPULSE_DATA]",
     ),
 ]
 
