@@ -24,6 +24,7 @@ REASONS: Dict[int, Reason] = {
     errno.EAGAIN: Reason.WORKER_LIMIT,  # of fork and clone
 }
 NO_THREAD = "can't start new thread"  # Python's RuntimeError
+MAX_MESSAGE = 1000  # characters of a fault as JSON
 MAX_CHAIN = 20  # exceptions behind an exception
 
 
@@ -33,6 +34,10 @@ class WorkerFault:
 
     reason: Reason
     message: str
+
+    def to_json(self) -> Dict[str, str]:
+        """Return the fault as JSON."""
+        return {"reason": self.reason.value, "message": self.message[:MAX_MESSAGE]}
 
 
 def fault_of(error: BaseException, directory: Optional[PathLike] = None) -> Optional[WorkerFault]:

@@ -50,6 +50,7 @@ class AgentStatus:
     has_joined: bool  # with a token of its own
     last_seen: datetime
     job_id: str | None
+    fault: str | None  # of its machine, for which it takes no job
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @classmethod
@@ -64,8 +65,13 @@ class AgentStatus:
             has_joined=value["joined_at"] is not None,
             last_seen=time_of(value["last_seen"]),
             job_id=value["holds"] and value["holds"]["job_id"],
+            fault=_fault(value.get("fault")),
             json=value,
         )
+
+
+def _fault(value: dict[str, str] | None) -> str | None:
+    return f"{value['reason']}: {value['message']}" if value else None
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,10 @@ def _examine(at: Address) -> Iterator[CheckResult]:
     home = Path(at.home or os.environ.get("IPULSE_HOME") or "~/.local/state/ipulse").expanduser()
     yield _home(home)
     yield _disk(home)
-    yield _check("service", lambda: _ask_service(at))
+    service = _check("service", lambda: _ask_service(at))
+    yield service
+    if service.fine:
+        yield from _agents(at)
 
 
 def _redis_server() -> str:
@@ -104,6 +107,20 @@ def _ask_service(at: Address) -> str:
         client.ready()
         next(client.list(page_size=1), None)  # checks the token, which readiness does not
         return f"{client.url} is ready and accepts the token"
+
+
+def _agents(at: Address) -> Iterator[CheckResult]:
+    """Check that the agents of the service can run jobs."""
+    try:
+        with at.connect() as client:
+            faulty = [agent for agent in client.agents() if agent.fault]
+    except IPUlseError as error:
+        yield CheckResult("agents", False, error.message)
+        return
+    for agent in faulty:
+        yield CheckResult("agent", False, f"{agent.name} takes no job: {agent.fault}")
+    if not faulty:
+        yield CheckResult("agents", True, "none reports a full disk or another fault")
 
 
 def _check(name: str, examine: Callable[[], str]) -> CheckResult:

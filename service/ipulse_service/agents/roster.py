@@ -12,6 +12,8 @@ from sqlalchemy import Row, select
 from ipulse_core.errors import NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents, attempts, jobs
+from ipulse_service.jobs import agent_faults
+from ipulse_service.jobs.agent_faults import AgentFault
 from ipulse_service.jobs.agents import KNOWN_MS, PRESENT_MS
 
 AgentState = Literal["idle", "busy", "draining", "drained", "offline"]
@@ -43,6 +45,7 @@ class ListedAgent:
     draining_at: int | None
     drain_until: int | None
     holding: Holding | None
+    fault: AgentFault | None  # of its machine, for which it takes no job
 
     def device_state(self, kind: str) -> DeviceState:
         """Returns the state of its device of a kind."""
@@ -89,11 +92,14 @@ def _listed(transaction: Transaction, name: str | None) -> Iterator[ListedAgent]
         row.agent: Holding(row.job_id, row.id, row.device, row.started_at)
         for row in transaction.connection.execute(holdings)
     }
+    faults = {found.agent: found for found in agent_faults.present(transaction)}
     for row in transaction.connection.execute(query.order_by(agents.c.name)):
-        yield _agent(row, held.get(row.name), transaction.now)
+        yield _agent(row, held.get(row.name), faults.get(row.name), transaction.now)
 
 
-def _agent(row: Row[Any], holding: Holding | None, now: int) -> ListedAgent:
+def _agent(
+    row: Row[Any], holding: Holding | None, fault: AgentFault | None, now: int
+) -> ListedAgent:
     if row.seen_at <= now - PRESENT_MS:
         state: AgentState = "offline"
     elif row.draining_at is not None:
@@ -112,4 +118,5 @@ def _agent(row: Row[Any], holding: Holding | None, now: int) -> ListedAgent:
         draining_at=row.draining_at,
         drain_until=row.drain_until,
         holding=holding,
+        fault=fault,
     )

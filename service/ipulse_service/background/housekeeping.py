@@ -10,7 +10,7 @@ from ipulse_service.agents import join_tokens
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
-from ipulse_service.jobs import agents, deletion, queue_order, store, submission
+from ipulse_service.jobs import agent_faults, agents, deletion, queue_order, store, submission
 from ipulse_service.settings import Settings
 
 BATCH = 50  # jobs that are selected at once; each is deleted in its own transaction
@@ -45,6 +45,7 @@ class Housekeeper:
         with self._database.write() as transaction:
             submission.forget_keys(transaction)
             agents.forget_silent(transaction)
+            agent_faults.forget_silent(transaction)
             join_tokens.forget_old(transaction)
         self._retire_jobs()
         self._blobs.prepare()

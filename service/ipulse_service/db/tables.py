@@ -164,6 +164,17 @@ clock_eras = Table(
     sqlite_autoincrement=True,
 )
 
+# Why agents can run no job now. An agent without a row can.
+agent_faults = Table(
+    "agent_faults",
+    metadata,
+    Column("agent", String(128), primary_key=True),
+    Column("reason", String(64), nullable=False),
+    Column("message", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+)
+
 # A row that is written to test whether the database accepts writes.
 trials = Table(
     "trials",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -10,9 +11,10 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 
 from ipulse_core.states import JobState
+from ipulse_core.worker_faults import REASONS
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import jobs, outbox
-from ipulse_service.jobs import agents
+from ipulse_service.jobs import agent_faults, agents
 
 NO_ROUTE = "none"  # the label of all paths that no route has
 
@@ -65,9 +67,18 @@ class _Jobs(Collector):
             ).scalar_one()
             since = transaction.now - agents.PRESENT_MS
             present = sum(agent.seen_at > since for agent in agents.known(transaction))
+            faults = Counts(found.fault.reason for found in agent_faults.present(transaction))
         states = GaugeMetricFamily("ipulse_jobs", "Jobs by state.", labels=["state"])
         for state in JobState:
             states.add_metric([state.value], counts.get(state.value, 0))
         yield states
         yield GaugeMetricFamily("ipulse_outbox", "Wake-ups not published yet.", pending)
         yield GaugeMetricFamily("ipulse_agents", "Registered agents that are present.", present)
+        faulty = GaugeMetricFamily(
+            "ipulse_agent_faults",
+            "Present agents that take no job because of their machine.",
+            labels=["reason"],
+        )
+        for reason in sorted(set(REASONS.values())):
+            faulty.add_metric([reason.value], faults[reason])
+        yield faulty

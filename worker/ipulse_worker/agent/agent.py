@@ -7,7 +7,7 @@ import time
 
 from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import Conflict, IPUlseError, NotFound
-from ipulse_worker.agent.registration.host_check import HostCheck
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.lease_record import LeaseRecord
 from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.registration.quarantine import Quarantine
@@ -117,6 +117,9 @@ class Agent:
     def wait_for_work(self, tag: str, wait_seconds: int) -> WorkHint | None:
         """Wait until there may be work; see ServiceAPI.wait_for_work."""
         kinds = self.quarantine.healthy
+        if not kinds:  # the machine or every device is at fault
+            self._pause(CHECK_SECONDS)
+            return None
         hint = self._api.wait_for_work(self._settings.name, kinds, tag, wait_seconds)
         if hint is not None:
             self.quarantine.drain(DRAIN_SECONDS if hint.draining else 0)

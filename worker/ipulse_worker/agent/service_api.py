@@ -16,6 +16,7 @@ import httpx
 from ipulse.log_lines import packed
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
+from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.service_types import (
@@ -70,13 +71,19 @@ class ServiceAPI:
             )
 
     def register(
-        self, agent: str, device_kinds: Sequence[str], quarantined: Sequence[str] = ()
+        self,
+        agent: str,
+        device_kinds: Sequence[str],
+        quarantined: Sequence[str] = (),
+        *,
+        trouble: WorkerFault | None = None,
     ) -> AgentOrders:
-        """Register this agent with its device kinds and those that are quarantined."""
+        """Register this agent with its device kinds, those in quarantine and its trouble."""
         body = {
             "agent": agent,
             "device_kinds": list(device_kinds),
             "quarantined": list(quarantined),
+            **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"
         response = self._request("POST", path, json=body)

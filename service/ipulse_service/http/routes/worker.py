@@ -47,7 +47,7 @@ from ipulse_service.http.schemas.worker_requests import (
     attempt_end,
 )
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import agents, attempts, leases, store, worker_reports
+from ipulse_service.jobs import agent_faults, agents, attempts, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
@@ -89,6 +89,8 @@ def register_agent(
             request.quarantined,
             version if version != user_agent else "",
         )
+        fault = request.trouble.fault() if request.trouble else None
+        agent_faults.record(transaction, request.agent, fault)
         is_draining = drains.of_agent(transaction, request.agent) is not None
         renews = caller.token_id is not None and joining.replace_tokens(
             transaction, caller.token_id

@@ -7,9 +7,11 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
+from ipulse_core.states import Reason
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, Timestamp, example
+from ipulse_service.jobs.agent_faults import AgentFault
 
 LONGEST_DRAIN_SECONDS = 30 * 86_400
 
@@ -31,6 +33,11 @@ _AGENT = {
     "draining_since": "2026-01-31T12:09:00.000Z",
     "drain_until": "2026-01-31T13:00:00.000Z",
     "holds": _HELD,
+    "fault": {
+        "reason": "worker_disk_full",
+        "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
+        "since": "2026-01-31T12:05:00.000Z",
+    },
 }
 _DEVICE = {
     "agent": "worker-1",
@@ -62,6 +69,22 @@ class HeldJob(BaseModel):
         )
 
 
+class AgentFaultInfo(BaseModel):
+    """Why an agent takes no job: a fault of its machine."""
+
+    reason: Reason = Field(description="The reason with which an attempt there would end.")
+    message: str = Field(description="What is wrong, with the path.")
+    since: Timestamp | None = Field(description="When the service was first told.")
+
+    @classmethod
+    def of(cls, found: AgentFault | None) -> Self | None:
+        """Returns the model of a fault, if there is one."""
+        if found is None:
+            return None
+        fault = found.fault
+        return cls(reason=fault.reason, message=fault.message, since=rfc3339(found.since))
+
+
 class AgentInfo(BaseModel):
     """An agent, and the job that it holds."""
 
@@ -84,6 +107,9 @@ class AgentInfo(BaseModel):
         description="When it gives back a job that it still holds; null: never."
     )
     holds: HeldJob | None
+    fault: AgentFaultInfo | None = Field(
+        description="Why it takes no job: a full disk or another fault of its machine."
+    )
 
     @classmethod
     def from_row(cls, agent: ListedAgent) -> Self:
@@ -100,6 +126,7 @@ class AgentInfo(BaseModel):
             draining_since=rfc3339(agent.draining_at),
             drain_until=rfc3339(agent.drain_until),
             holds=HeldJob.of(agent.holding),
+            fault=AgentFaultInfo.of(agent.fault),
         )
 
 

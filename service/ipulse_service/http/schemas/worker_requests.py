@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
@@ -17,6 +17,7 @@ from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
 from ipulse_core.states import Reason
+from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
 from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
@@ -27,6 +28,10 @@ MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9
 DeviceKind = Annotated[Text, Field(max_length=32)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
+_TROUBLE = {
+    "reason": "worker_disk_full",
+    "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
+}
 AgentName = Annotated[Text, Field(max_length=128, description="Host and process, for people.")]
 
 
@@ -40,16 +45,38 @@ class ClaimRequest(StrictModel):
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
 
 
+class AgentTrouble(StrictModel):
+    """Why an agent's machine can run no job."""
+
+    model_config = example(**_TROUBLE)
+
+    reason: Literal["worker_disk_full", "worker_disk_failed", "worker_limit"] = Field(
+        description="The reason with which an attempt there would end."
+    )
+    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
+        description="What is wrong, with the path."
+    )
+
+    def fault(self) -> WorkerFault:
+        """Returns the fault."""
+        return WorkerFault(Reason(self.reason), self.message)
+
+
 class AgentRegistration(StrictModel):
     """An agent and its kinds of devices."""
 
-    model_config = example(agent="worker-1-4711", device_kinds=["cpu", "ipu"], quarantined=["ipu"])
+    model_config = example(
+        agent="worker-1-4711", device_kinds=["cpu", "ipu"], quarantined=["ipu"], trouble=_TROUBLE
+    )
 
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
     quarantined: Annotated[ListOf[DeviceKind], Field(max_length=16), few(16)] = Field(
         default=(),
         description="Kinds that the agent does not use at present, after an error of the device.",
+    )
+    trouble: AgentTrouble | None = Field(
+        default=None, description="Why the agent can run no job at present; null if it can."
     )
 
 

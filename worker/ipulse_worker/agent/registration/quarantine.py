@@ -99,7 +99,7 @@ class Quarantine:
         if self.trouble:
             return CHECK_SECONDS
         now = self._clock()
-        ends = [self._until[kind] for kind in self.quarantined]
+        ends = [until for until in self._until.values() if until > now]
         if self.is_draining:
             ends.append(self._draining_until)
         return min((end - now for end in ends), default=float("inf"))

@@ -66,9 +66,9 @@ class Registration:
             try:
                 # When a stack starts, the service may be ready a little later than the agent.
                 retry_while_unavailable(self._register, self._wake.wait)
-            except IPUlseError as error:
+            except (IPUlseError, OSError) as error:  # or a new token cannot be written
                 if is_registered and not self._has_ended:  # logged once per outage
-                    _log.warning("not_registered", extra={"why": error.message})
+                    _log.warning("not_registered", extra={"why": str(error)})
                 is_registered, pause = False, RETRY_SECONDS
             else:
                 is_registered, pause = True, EVERY_SECONDS
@@ -83,8 +83,11 @@ class Registration:
                 return
 
     def _register(self) -> None:
-        self._registered_trouble = self._quarantine.trouble
+        self._registered_trouble = trouble = self._quarantine.trouble
         orders = self._api.register(
-            self._settings.name, self._settings.device_kinds, self._quarantine.quarantined
+            self._settings.name,
+            self._settings.device_kinds,
+            self._quarantine.quarantined,
+            trouble=trouble,
         )
         self._on_orders(orders)

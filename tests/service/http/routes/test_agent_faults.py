@@ -1,0 +1,93 @@
+"""Agents that can run no job say why, and users, metrics and `doctor` see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from ipulse.cli import main
+from ipulse_service.db import tables
+from ipulse_service.jobs import agent_faults
+from ipulse_service.jobs.agents import PRESENT_MS
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.http.test_metrics import samples
+from tests.service.running import InProcess
+
+TROUBLE = {"reason": "worker_disk_full", "message": "/work: 0 bytes are free."}
+
+
+def register(service: InProcess, agent: str, **more: Any) -> None:
+    body = {"agent": agent, "device_kinds": ["cpu"], **more}
+    assert service.worker.post("/v1/worker/agents", json=body).status_code == 204
+
+
+def faults(service: InProcess) -> dict[str, Any]:
+    answer = service.user.get("/v1/agents")
+    assert answer.status_code == 200
+    return {agent["name"]: agent["fault"] for agent in answer.json()["agents"] if agent["fault"]}
+
+
+def counted(service: InProcess) -> float:
+    return samples(service)["ipulse_agent_faults", frozenset({("reason", "worker_disk_full")})]
+
+
+def test_a_fault_is_shown_until_it_is_gone(
+    service: InProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = counted(service)
+    register(service, "full", trouble=TROUBLE, quarantined=["cpu"])
+    register(service, "good")
+    found = faults(service)
+    assert found["full"].items() >= TROUBLE.items()
+    assert "good" not in found
+    assert counted(service) == before + 1
+    register(service, "full", trouble=TROUBLE, quarantined=["cpu"])
+    assert faults(service)["full"]["since"] == found["full"]["since"]
+
+    service.wait_until_ready()
+    capsys.readouterr()
+    at = ["--url", service.url, "--token-file", str(service.settings.token_file)]
+    code = main(["doctor", "--json", "--home", str(service.settings.home), *at])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert code != 0
+    (finding,) = (each for each in findings if "full takes no job" in each["detail"])
+    assert finding["fine"] is False
+    assert "worker_disk_full" in finding["detail"]
+    assert "/work: 0 bytes are free." in finding["detail"]
+
+    register(service, "full")
+    assert "full" not in faults(service)
+    assert counted(service) == before
+
+
+def test_that_of_an_agent_that_is_gone_is_forgotten(service: InProcess) -> None:
+    register(service, "gone", trouble=TROUBLE)
+    long_ago = update(tables.agent_faults).where(tables.agent_faults.c.agent == "gone")
+    with service.database.write() as transaction:
+        transaction.connection.execute(long_ago.values(seen_at=transaction.now - PRESENT_MS))
+    assert "gone" not in faults(service)
+    with service.database.write() as transaction:
+        agent_faults.forget_silent(transaction)
+        stored = transaction.connection.execute(tables.agent_faults.select()).all()
+    assert "gone" not in {row.agent for row in stored}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "pointer"),
+    [
+        ({"reason": "runner_error", "message": "a"}, "/trouble/reason"),
+        ({"reason": "worker_limit"}, "/trouble/message"),
+        ({"reason": "worker_limit", "message": "a" * 1001}, "/trouble/message"),
+        ("full", "/trouble"),
+    ],
+)
+def test_what_is_no_fault_is_refused_with_its_place(
+    service: InProcess, trouble: Any, pointer: str
+) -> None:
+    body = {"agent": "bad", "device_kinds": ["cpu"], "trouble": trouble}
+    problem = check_problem(service.worker.post("/v1/worker/agents", json=body), 422)
+    assert [error["pointer"] for error in problem["errors"]] == [pointer]
+    assert "bad" not in faults(service)
