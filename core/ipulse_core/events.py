@@ -85,6 +85,13 @@ class PhaseEvent(WireObject):
     """The attempt entered a phase."""
 
     phase: PhaseName = described("The phase entered.")
+    previous_seconds: Optional[float] = described(
+        "Duration of the attempt's phase before this one, on the worker's clock. That of `prepare` "
+        "begins when the agent gets the job, and includes the start of the runner.",
+        default=None,
+        ge=0.0,
+        le=1e9,
+    )
     kind: Literal["phase"] = "phase"
 
 
@@ -215,6 +222,7 @@ class Assignment(WireObject):
     work_dir: str  # directory of this attempt; the runner writes only here
     spec: Any  # the resolved experiment spec as JSON
     checkpoint: Optional[str] = None  # checkpoint file to resume from
+    start_seconds: float = 0.0  # since the agent got the job
 
 
 __all__ = [

@@ -53,3 +53,8 @@ def _section(title: str, parts: list[dict[str, Any]], seconds_of: Any) -> Iterat
         seconds = round(seconds_of(part), 3) + 0.0  # avoids -0.000
         share = seconds / whole if whole else 0.0
         yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"
+        for inner in part.get("parts", []):
+            of_whole = inner["seconds"] / whole if whole else 0.0
+            name = f"  {inner['name']}"
+            yield f"  {name:<18} {inner['seconds']:10.3f} s {of_whole:6.1%}  {inner['what']}"
+    yield f"  {'total':<18} {whole:10.3f} s"

@@ -16,6 +16,7 @@ from ipulse.client import Client, Job
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.stack.stack import Stack
 from ipulse_core.states import JobState, Phase
+from ipulse_worker.runner.report.quantities import duration
 
 from .jobs import PATIENCE, Runners, arrays, family, small_spec, until
 
@@ -123,6 +124,26 @@ class TestFromSpecToReport:
         ]
         assert len(rates) == 2
         assert all(any(rate in line for line in page) for rate in rates)
+
+    def test_every_view_has_the_same_times(
+        self, job: Job, client: Client, events: list[dict[str, Any]], results: Path
+    ) -> None:
+        phases = client.profile(job.id)["execution"]["phases"]
+        of_profile = {phase["name"]: phase["seconds"] for phase in phases}
+        entered = [event for event in events if event["kind"] == "phase"]
+        for before, event in zip(entered, entered[1:]):
+            name, seconds = before["phase"], event["previous_seconds"]
+            assert seconds == of_profile[name]
+            assert job.phase_seconds[name] == pytest.approx(seconds, abs=0.001)
+        text = (results / "job" / "report.html").read_text(encoding="utf-8")
+        rows = re.findall("<tr.*?</tr>", text, re.DOTALL)
+        for name, seconds in of_profile.items():
+            assert any(f">{name}<" in row and duration(seconds) in row for row in rows), name
+        total = duration(sum(of_profile.values()))
+        assert any("total" in row and total in row for row in rows)
+        parts = {part["name"]: part["seconds"] for part in phases[0]["parts"]}
+        assert sum(parts.values()) == pytest.approx(of_profile["prepare"])
+        assert all(seconds >= 0 for seconds in parts.values())
 
     def test_the_same_seed_gives_the_same_figures(
         self, job: Job, client: Client, results: Path

@@ -17,6 +17,7 @@ from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, s
 from ipulse.cli.terminal import emit, show, show_facts, show_table
 from ipulse.client import Job
 from ipulse.client.resources import time_of
+from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
 _STATES = ", ".join(state.value for state in JobState)
@@ -115,7 +116,10 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)
     yield from _waiting_facts(job.json.get("waiting_on"))
-    yield "phases", ", ".join(f"{name} {s:.2f}" for name, s in phase_seconds(job).items())
+    seconds = phase_seconds(job)
+    if seconds:
+        yield "phases", ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
+        yield "duration", duration(sum(job.phase_seconds.values()))
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "running"
         yield f"attempt {attempt['number']}", f"{how} on {attempt['agent']} {attempt['message']}"
@@ -143,12 +147,8 @@ def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
             yield f"{held_out} {name.removeprefix('test_')}", _scoped(name, value, epoch)
         elif name in ("accuracy", "loss"):
             yield f"training {name}", _scoped(name, value, epoch and f"mean of {epoch}")
-        elif name == "seconds":
-            yield "total time", duration(value)
-        elif name.endswith("_seconds"):
-            yield f"{name[: -len('_seconds')]} time", duration(value)
-        else:
-            yield name.replace("_", " "), f"{value:.6g}"
+        elif name != "seconds" and not name.endswith("_seconds"):  # they are among the phases
+            yield name.replace("_", " "), plain_number(value)
 
 
 def _scoped(name: str, value: float, scope: str) -> str:

@@ -160,15 +160,20 @@ def transition(
     after: JobState,
     reason: Reason | None = None,
     message: str = "",
+    spent_ms: int | None = None,
 ) -> tuple[JobRow, events.NewEvent]:
     """Returns the job in another state, and the event of that, without storing them.
+
+    `spent_ms` is the time in the state that it leaves; by default, by the database's clock.
 
     The caller stores both with `update` and `events.append`. Raises IllegalTransition.
     """
     check_transition(job.state, after)
     phase_ms: dict[str, int] = json.loads(job.phase_ms)
     phase = PHASE_OF_STATE[job.state]
-    phase_ms[phase] = phase_ms.get(phase, 0) + max(0, transaction.now - job.state_since)
+    if spent_ms is None:
+        spent_ms = max(0, transaction.now - job.state_since)
+    phase_ms[phase] = phase_ms.get(phase, 0) + spent_ms
     if after not in ACTIVE:
         transaction.topics.add(stop_topic(job.id))
     if after is JobState.RETRY_WAIT:

@@ -91,5 +91,8 @@ def _enter(
     # A job that is asked to stop changes its state no more, whatever phases its runner enters.
     if job.state is state or job.state in STOPPING:
         return job, []
-    moved, state_event = store.transition(transaction, job, state)
+    # The worker's clock is the source of durations: reports and profiles show the same ones.
+    seconds = event.previous_seconds
+    spent_ms = None if seconds is None else round(1000 * seconds)
+    moved, state_event = store.transition(transaction, job, state, spent_ms=spent_ms)
     return moved, [state_event]

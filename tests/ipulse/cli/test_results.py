@@ -92,6 +92,9 @@ class TestResults:
         assert ran.code == 0
         assert ran.out.startswith("succeeded: test accuracy 97.5 %")
         assert re.search(r"^metadata who +me$", ran.out, re.MULTILINE)
+        names = [line.split("  ")[0] for line in ran.out.splitlines()[1:]]
+        assert len(names) == len(set(names)), names
+        assert not any("seconds" in name for name in names)
         assert run("status", job_id, "--json").json == client.get(job_id).json
 
     def test_list(self, run: Run, job_id: str) -> None:

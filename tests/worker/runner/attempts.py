@@ -11,6 +11,7 @@ from ipulse_core import strict_json
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.session import run_attempt
 
 from .resolver import resolve
@@ -51,7 +52,9 @@ def attempt(directory: Path, spec: Any, **more: Any) -> FinishedAttempt:
     try:
         events_out, cancellation = EventWriter(output.fileno()), Cancellation()
         cancellation.defer()
-        events_out.write(run_attempt(line, events_out, cancellation, Timeline(Clock()), 0.0))
+        events_out.write(
+            run_attempt(line, events_out, cancellation, Timeline(Clock()), RunnerStart())
+        )
     finally:
         signal.signal(signal.SIGTERM, before)
     output.seek(0)

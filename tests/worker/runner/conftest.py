@@ -68,6 +68,7 @@ def start_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
 def finished(start_runner: Start, tmp_path_factory: pytest.TempPathFactory) -> DrivenRunner:
     """A runner that has done SPEC, undisturbed; its files are in `finished_dir`."""
     runner = start_runner({})
+    runner.until_kind("ready")  # an agent assigns no earlier
     runner.assign(tmp_path_factory.getbasetemp() / "finished", SPEC)
     code = runner.finish()
     assert code == 0, runner.printed()

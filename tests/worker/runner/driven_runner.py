@@ -36,6 +36,7 @@ class DrivenRunner:
         self._unread = b""
         self.events: List[Event] = []
         self.log = log
+        self.started = time.monotonic()
         self.process: Union[ForkedRunner, subprocess.Popen[bytes]]
         with log.open("wb") as output:
             if environment is None:
@@ -62,6 +63,7 @@ class DrivenRunner:
             "work_dir": str(work_dir),
             "spec": resolve("ExperimentSpec", spec),
             "checkpoint": None if checkpoint is None else str(checkpoint),
+            "start_seconds": time.monotonic() - self.started,
         }
         self.write_line(json.dumps(assignment).encode())
 

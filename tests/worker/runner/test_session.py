@@ -21,6 +21,7 @@ from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data import DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.session import outcome_of, run_attempt, warm_up
 from ipulse_worker.runner.training.divergence import Diverged
 
@@ -337,7 +338,7 @@ class TestSeeThrough:
         try:
             before = signal.getsignal(signal.SIGTERM)
             timeline = Timeline(Clock())
-            done = run_attempt(line, EventWriter(writer), Cancellation(), timeline, 0.0)
+            done = run_attempt(line, EventWriter(writer), Cancellation(), timeline, RunnerStart())
         finally:
             signal.signal(signal.SIGTERM, before)
             os.close(reader)

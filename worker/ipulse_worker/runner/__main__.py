@@ -28,16 +28,18 @@ def main(arguments: Optional[List[str]] = None) -> int:
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
     from ipulse_worker.runner.cancellation import Cancellation
-    from ipulse_worker.runner.clock import Clock
+    from ipulse_worker.runner.clock import Clock, Timeline
     from ipulse_worker.runner.event_writer import EventWriter
     from ipulse_worker.runner.phase_progress import StartProgress
+    from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 
-    startup = Clock()
+    startup = Timeline(Clock())
     cancellation = Cancellation()
     events = EventWriter(descriptor)
-    progress = StartProgress(events, startup)
+    progress = StartProgress(events, startup.clock)
     progress.begin_next()
-    importlib.import_module("tensorflow")
+    with startup.span("start", TENSORFLOW_IMPORT):
+        importlib.import_module("tensorflow")
     progress.begin_next()
 
     from ipulse_worker.runner.session import serve

@@ -31,6 +31,7 @@ from ipulse_worker.runner.results.final_metrics import final_metrics
 from ipulse_worker.runner.results.manifest import spec_sha256
 from ipulse_worker.runner.results.nir_export import require_nir
 from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
@@ -60,7 +61,7 @@ class AttemptProcess:
         events: EventWriter,
         cancellation: Cancellation,
         timeline: Timeline,
-        import_seconds: float,
+        start: RunnerStart,
     ) -> None:
         """Read the assignment.
 
@@ -77,7 +78,10 @@ class AttemptProcess:
         self.events = events
         self.cancellation = cancellation
         self.timeline = timeline
-        self.import_seconds = import_seconds
+        # Times count from when the agent got the job: the job waits for the runner's start, too.
+        timeline.begin_earlier(assignment.start_seconds)
+        timeline.spans += start.spans_within(assignment.start_seconds)
+        self.import_seconds = start.import_seconds
         self.started_at = utc_now()
         if self.spec.device.kind == "ipu":
             # An agent starts this process with these variables; a user may not.
@@ -108,9 +112,11 @@ class AttemptProcess:
     @contextmanager
     def _phase(self, phase: Phase) -> Iterator[None]:
         self.cancellation.check()
-        self.events.write(PhaseEvent(phase=phase.value))
+        ended = self.timeline.of("phase")
+        self.events.write(PhaseEvent(phase.value, ended[-1].seconds if ended else None))
         self.progress.phase = phase
-        with self.timeline.span("phase", phase.value):
+        # Each phase begins where the one before ended, so that their sum is the whole.
+        with self.timeline.span("phase", phase.value, start=ended[-1].end if ended else 0.0):
             yield
 
     def _prepare(self) -> None:
@@ -204,7 +210,6 @@ class AttemptProcess:
 
     def _report_training(self) -> None:
         training = self._training
-        start = self.timeline.clock.now()
         run_metadata = self._run_metadata()
         self.progress(0.0, f"evaluating the {held_out_samples(self.spec)} samples")
         evaluation = evaluate(training.model, training.dataset, self.spec)
@@ -223,7 +228,7 @@ class AttemptProcess:
             dropped_in_training=dropped_in_training(training),
             limits=training.model.limits,
             kept_epoch=training.kept_epoch,
-            profile=profile(training, evaluation, run_metadata, start),
+            profile=profile(training, evaluation, run_metadata),
             events=training.dataset.events,
             data_warnings=training.dataset.warnings,
             git=provenance.git_revision(),

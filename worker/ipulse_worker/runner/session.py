@@ -25,6 +25,7 @@ from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.training.divergence import Diverged
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
@@ -40,7 +41,7 @@ def serve(
     lines: BinaryIO,
     events: EventWriter,
     cancellation: Cancellation,
-    startup: Clock,
+    startup: Timeline,
     on_ready: Callable[[], None],
 ) -> None:
     """Report ready, wait for an assignment and run it; return at the end of the input.
@@ -57,7 +58,7 @@ def serve(
     ready = ReadyEvent(
         python=platform.python_version(),
         tensorflow=tf.__version__,
-        import_seconds=startup.now(),
+        import_seconds=startup.clock.now(),
     )
     events.write(ready)
     line = lines.readline()
@@ -65,8 +66,9 @@ def serve(
         return
     cancellation.defer()
     events.end_with_reader()
+    start = RunnerStart.of(startup, ready.import_seconds)
     timeline = Timeline(Clock())  # a warm runner may have waited for hours
-    events.write(run_attempt(line, events, cancellation, timeline, ready.import_seconds))
+    events.write(run_attempt(line, events, cancellation, timeline, start))
 
 
 def warm_up() -> None:
@@ -103,14 +105,14 @@ def run_attempt(
     events: EventWriter,
     cancellation: Cancellation,
     timeline: Timeline,
-    import_seconds: float,
+    start: RunnerStart,
 ) -> DoneEvent:
     """Run the assignment on the line and return its outcome; never raise for a failed attempt."""
     directory: Optional[str] = None
     try:
         assignment = read_assignment(line)
         directory = assignment.work_dir
-        attempt = AttemptProcess(assignment, events, cancellation, timeline, import_seconds)
+        attempt = AttemptProcess(assignment, events, cancellation, timeline, start)
         summary = attempt.run()
     except BrokenPipeError:
         raise  # the agent has ended, so nobody reads the outcome

@@ -85,6 +85,16 @@ class TestGet:
         assert set(job["phase_seconds"]) == {"queue", *PHASES}
         assert [attempt["reason"] for attempt in job["attempts"]] == ["completed"]
 
+    def test_the_seconds_of_phases_are_the_workers(self, service: InProcess) -> None:
+        """Reports and profiles show the same ones; the service's clock includes the network."""
+        attempt = service.attempt(service.submit()["id"])
+        for name, seconds in (("prepare", None), ("compile", 61.25), ("run", 0.5)):
+            attempt.report({"kind": "phase", "phase": name, "previous_seconds": seconds})
+        shown = service.job(attempt.claim["job_id"])["phase_seconds"]
+        assert (shown["prepare"], shown["compile"]) == (61.25, 0.5)
+        response = attempt.report({"kind": "phase", "phase": "report", "previous_seconds": -1.0})
+        assert response.status_code == 422, response.text
+
 
 class TestWait:
     def test_the_answer_comes_with_the_news(self, service: InProcess) -> None:

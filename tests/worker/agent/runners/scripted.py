@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+STARTED = time.monotonic()
+ASSIGNED: list[float] = []  # when the assignment arrived
 EVENTS = int(sys.argv[sys.argv.index("--events-fd") + 1])
 
 Assignment = dict[str, Any]
@@ -335,6 +337,7 @@ def shows_its_world(assignment: Assignment) -> None:
     world = {
         "environment": dict(os.environ),
         "assignment": assignment,
+        "seconds_before_it": ASSIGNED[0] - STARTED,
         "session": int(status[3]),
         "group": int(status[2]),
         "pid": os.getpid(),
@@ -363,6 +366,7 @@ def main() -> NoReturn:
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
+    ASSIGNED.append(time.monotonic())
     assignment = json.loads(line)
     behaviour: Callable[[Assignment], None] = globals()[assignment["spec"]["metadata"]["behaviour"]]
     behaviour(assignment)

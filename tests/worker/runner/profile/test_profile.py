@@ -13,6 +13,7 @@ from ipulse_worker.runner.model.network import initial_limits, network_of, spiki
 from ipulse_worker.runner.profile import step_times
 from ipulse_worker.runner.profile.memory import full_history, saved_for_backward
 from ipulse_worker.runner.profile.step_times import PARTS, StepTime, StepTimes
+from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 from tests.ops.strategies import random_problem
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import SOURCE, DrivenRunner
@@ -35,6 +36,29 @@ class TestProfile:
         for phase in phases:
             span = phase["microseconds"]["end"] - phase["microseconds"]["start"]
             assert span == pytest.approx(phase["seconds"] * 1e6)
+
+    def test_begins_with_the_start_of_the_runner(
+        self, profile: Dict[str, Any], finished: DrivenRunner
+    ) -> None:
+        """The process of `finished` was started for its assignment."""
+        phases = profile["execution"]["phases"]
+        parts = {part["name"]: part["seconds"] for part in phases[0]["parts"]}
+        assert list(parts) == ["runner start", TENSORFLOW_IMPORT, "data set"]
+        assert all(seconds > 0 for seconds in parts.values())
+        assert parts[TENSORFLOW_IMPORT] < profile["attempt"]["import_seconds"]
+        assert sum(parts.values()) == pytest.approx(phases[0]["seconds"])
+        assert phases[0]["microseconds"]["start"] == 0
+        # Phases leave no gap, so that their sum is the whole attempt.
+        end = phases[-1]["microseconds"]["end"] / 1e6
+        assert sum(phase["seconds"] for phase in phases) == pytest.approx(end)
+        assert finished.events[-1]["summary"]["seconds"] == pytest.approx(end)
+
+    def test_has_the_times_of_the_events(
+        self, profile: Dict[str, Any], finished: DrivenRunner
+    ) -> None:
+        ended = [event["previous_seconds"] for event in finished.kinds("phase")]
+        phases = profile["execution"]["phases"]
+        assert ended == [None, *(phase["seconds"] for phase in phases[:-1])]
 
     def test_parts_of_a_step_add_up_to_its_wall_time(self, profile: Dict[str, Any]) -> None:
         steps = profile["execution"]["runs"][0]["steps"]

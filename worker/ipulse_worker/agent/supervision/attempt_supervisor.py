@@ -55,6 +55,7 @@ class AttemptSupervisor:
         quarantine: Quarantine,
     ) -> None:
         self._claim = claim
+        self._claimed = time.monotonic()
         self._settings = settings
         self._api = api
         self._warm = warm
@@ -152,6 +153,7 @@ class AttemptSupervisor:
         uploader.start()
         supervision = RunnerSupervisor(
             self._assignment(directory, reporter),
+            self._claimed,
             self._settings,
             self._inbox,
             reporter,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import replace
 
 from ipulse.spec import parse_spec, spec_to_json
@@ -43,6 +44,7 @@ class RunnerSupervisor:
     def __init__(
         self,
         assignment: Assignment,
+        claimed: float,
         settings: AgentSettings,
         inbox: Inbox,
         reporter: EventReporter,
@@ -51,6 +53,7 @@ class RunnerSupervisor:
         facts: dict[str, str],
     ) -> None:
         self._assignment = assignment
+        self._claimed = claimed  # monotonic seconds when the agent got the job
         self._settings = settings
         self._inbox = inbox
         self._reporter = reporter
@@ -154,7 +157,9 @@ class RunnerSupervisor:
     def _assign(self, runner: RunnerProcess) -> None:
         if self._stop:
             return
-        runner.assign(self._assignment)
+        # A job waits for the runner's start, which its profile shows.
+        waited = time.monotonic() - self._claimed
+        runner.assign(replace(self._assignment, start_seconds=waited))
         self._inbox.set_deadline(None)  # training has no time limit
 
     def _terminate(self, runner: RunnerProcess, cause: StopCause) -> None:

@@ -13,11 +13,12 @@ from typing import Any, Dict, List
 import numpy as np
 
 from ipulse_core.derived_values import input_channels
-from ipulse_worker.runner.clock import Span
+from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices import DeviceDescription
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.results import Evaluation
+from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 from ipulse_worker.runner.training.loop import Training
 
 SCHEMA = "ipulse.profile/1"
@@ -26,7 +27,7 @@ SCHEMA = "ipulse.profile/1"
 KINDS = {"means": "mean of gradients", "squares": "mean of squares", "momenta": "momentum"}
 
 PHASES = {
-    "prepare": "conversion of the data set to spikes",
+    "prepare": "start of the runner, conversion of the data set to spikes",
     "compile": "kernels, network, graphs, initial weights",
     "acquire": "waiting for the device",
     "run": "training and testing",
@@ -53,7 +54,6 @@ def profile(
     training: Training,
     evaluation: Evaluation,
     run_metadata: RunMetadata,
-    report_began: float,
 ) -> Dict[str, Any]:
     """Return the document.
 
@@ -61,10 +61,11 @@ def profile(
         training: the finished training.
         evaluation: its result on the held-out samples.
         run_metadata: what the values belong to.
-        report_began: start of the report phase, which is still open, on the timeline's clock.
     """
     spec, timeline = training.spec, training.timeline
-    reported = Span("phase", "report", report_began, timeline.clock.now())
+    phases = timeline.of("phase")
+    # The report phase is still open.
+    phases.append(Span("phase", "report", phases[-1].end, timeline.clock.now()))
     return {
         "schema": SCHEMA,
         "experiment": {
@@ -87,7 +88,7 @@ def profile(
             "alwaysLiveVariables": _variables(training),
         },
         "execution": {
-            "phases": [_phase(span) for span in [*timeline.of("phase"), reported]],
+            "phases": [_phase(span, timeline) for span in phases],
             "runs": [_run(training)],
         },
         "activity": _activity(training, evaluation),
@@ -102,13 +103,27 @@ def dropped_in_training(training: Training) -> np.ndarray:
     return np.array([sum(epoch) for epoch in epochs])
 
 
-def _phase(span: Span) -> Dict[str, Any]:
-    return {
+def _phase(span: Span, timeline: Timeline) -> Dict[str, Any]:
+    phase = {
         "name": span.name,
         "what": PHASES[span.name],
         "microseconds": {"start": span.start * 1e6, "end": span.end * 1e6},
         "seconds": span.seconds,
     }
+    if span.name == "prepare":
+        phase["parts"] = _parts_of_prepare(span, timeline)
+    return phase
+
+
+def _parts_of_prepare(span: Span, timeline: Timeline) -> List[Dict[str, Any]]:
+    imported = timeline.seconds("start")
+    waited = timeline.assigned_at - imported
+    data = span.seconds - timeline.assigned_at
+    return [
+        {"name": "runner start", "what": "process, other imports, checkpoint", "seconds": waited},
+        {"name": TENSORFLOW_IMPORT, "what": "none if the runner was warm", "seconds": imported},
+        {"name": "data set", "what": "reading, conversion to spikes", "seconds": data},
+    ]
 
 
 def _run(training: Training) -> Dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import duration, percent
@@ -50,17 +50,18 @@ def time_spent(results: Results) -> Dict[str, Any]:
 
 
 def _phase_table(phases: List[Dict[str, Any]], parts: List[Dict[str, Any]]) -> ReportTable:
-    """Return a table of the phases, with the parts of the run phase below it."""
+    """Return a table of the phases, with the parts of a phase below it."""
     total = sum(phase["seconds"] for phase in phases)
-    rows = []
+    rows: List[List[Union[str, Cell]]] = []
     for phase in phases:
         name = Cell(phase["name"], colour=PHASE_COLOURS[phase["name"]])
         rows.append([name, phase["what"], *_share(phase, total)])
-        if phase["name"] == "run":
-            for part in parts:
-                cell = Cell(part["name"], is_indented=True)
-                rows.append([cell, part["what"], *_share(part, total)])
-    return ReportTable(["phase", "content", "time", "share"], rows, text_columns=(1,))
+        for part in parts if phase["name"] == "run" else phase.get("parts", []):
+            cell = Cell(part["name"], is_indented=True)
+            rows.append([cell, part["what"], *_share(part, total)])
+    rows.append(["total", "", duration(total), percent(1.0)])
+    heads = ["phase", "content", "time", "share"]
+    return ReportTable(heads, rows, text_columns=(1,), has_sum=True)
 
 
 def _step_table(steps: Dict[str, Any]) -> ReportTable:
