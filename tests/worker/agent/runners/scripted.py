@@ -98,6 +98,13 @@ def trains_until_released(assignment: Assignment) -> None:
     done("cancelled_by_user")
 
 
+def waits_at_the_first_attempt(assignment: Assignment) -> None:
+    if assignment["attempt"] == 1:
+        trains_until_released(assignment)
+    else:
+        completes(assignment)
+
+
 def completes_when_released(assignment: Assignment) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     phases()

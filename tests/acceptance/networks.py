@@ -1,0 +1,75 @@
+"""Machines as network namespaces: each has an address of its own and a link that can be cut."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from contextlib import ExitStack
+from types import TracebackType
+
+
+class NotPermitted(Exception):
+    """This machine does not permit network namespaces."""
+
+
+def _ip(*arguments: str, tool: str = "ip") -> None:
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotPermitted(f"{tool} {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+class OtherMachine:
+    """A namespace that reaches this machine at `here` and nothing else."""
+
+    def __init__(self, number: int) -> None:
+        """Choose its addresses; `number` tells the machines of one test apart."""
+        self._tag = f"{os.getpid() % 10_000}{secrets.token_hex(1)}{number}"
+        self.namespace = f"ipulse-{self._tag}"
+        self._outside, self._inside = f"ipo{self._tag}", f"ipi{self._tag}"
+        # TEST-NET-2 of RFC 5737: no address of a real network is hidden.
+        self.here, self.there = f"198.51.100.{4 * number + 1}", f"198.51.100.{4 * number + 2}"
+        self._undoing = ExitStack()
+
+    def __enter__(self) -> OtherMachine:
+        with ExitStack() as undoing:
+            _ip("netns", "add", self.namespace)
+            undoing.callback(_ip, "netns", "delete", self.namespace)  # with its end of the link
+            _ip("link", "add", self._outside, "type", "veth", "peer", "name", self._inside)
+            _ip("link", "set", self._inside, "netns", self.namespace)
+            _ip("address", "add", f"{self.here}/30", "dev", self._outside)
+            _ip("link", "set", self._outside, "up")
+            self._within("ip", "address", "add", f"{self.there}/30", "dev", self._inside)
+            self._within("ip", "link", "set", self._inside, "up")
+            self._within("ip", "link", "set", "lo", "up")
+            self._undoing = undoing.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._undoing.close()
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command that runs a program on this machine."""
+        return ["ip", "netns", "exec", self.namespace, *arguments]
+
+    def cut(self) -> None:
+        """Cut the link: what is sent is lost, and no end is told."""
+        self._within("ip", "link", "set", self._inside, "down")
+
+    def mend(self) -> None:
+        """Mend the link."""
+        self._within("ip", "link", "set", self._inside, "up")
+
+    def slow(self, rate: str) -> None:
+        """Let only so much through, in both directions, such as `1mbit`."""
+        shape = ["root", "tbf", "rate", rate, "burst", "4kb", "latency", "500ms"]
+        _ip("qdisc", "add", "dev", self._outside, *shape, tool="tc")
+        self._within("tc", "qdisc", "add", "dev", self._inside, *shape)
+
+    def _within(self, *arguments: str) -> None:
+        _ip(*self.command(*arguments)[1:])
