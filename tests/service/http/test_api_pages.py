@@ -126,6 +126,9 @@ def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrom
 
     eventually(lambda: find(driver, ".redoc-wrap") and shown() == expected)
     assert hosts_asked(driver) == {urlsplit(service.url).netloc}
+    messages: list[dict[str, Any]] = driver.get_log("browser")
+    assert [m for m in messages if "Content Security Policy" in m["message"]] == []
+    assert not [image for image in find(driver, ".redoc-wrap img") if image.is_displayed()]
 
 
 def test_the_page_of_jobs_links_there_with_its_token(
