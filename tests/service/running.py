@@ -26,6 +26,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.program import listen, server
 from ipulse_service.settings import Settings
 
+from . import conformance
 from .agents import Attempt
 from .conditions import eventually
 
@@ -63,7 +64,13 @@ class Service:
         trusted: ssl.SSLContext | bool = True
         if self.settings.tls_certificate is not None:
             trusted = ssl.create_default_context(cafile=self.settings.tls_certificate)
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30.0, verify=trusted)
+        return httpx.Client(
+            base_url=self.url,
+            headers=headers,
+            timeout=30.0,
+            verify=trusted,
+            event_hooks={"response": [conformance.check]},
+        )
 
     def close(self) -> None:
         self._closing.close()
