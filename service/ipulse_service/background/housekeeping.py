@@ -1,4 +1,4 @@
-"""Periodic deletion of expired keys, absent agents, old jobs and unreferenced files."""
+"""Periodic deletion of expired keys, absent agents, old jobs, unreferenced files, free pages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ipulse_service.files.artifacts import Store
 from ipulse_service.jobs import agent_faults, agents, deletion, queue_order, store, submission
 from ipulse_service.settings import Settings
 
+PAUSE_SECONDS = 0.01  # between two transactions that return free pages to the disk
 BATCH = 50  # jobs that are selected at once; each is deleted in its own transaction
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,9 @@ class Housekeeper:
         removed = artifacts.collect(self._database, self._blobs)
         if removed:
             _log.info("orphans_removed", extra={"count": removed})
+        while self._database.free_pages():
+            if self._stopping.wait(PAUSE_SECONDS):  # others write meanwhile
+                return
 
     def _run(self) -> None:
         while not self._stopping.wait(self._settings.housekeeping_seconds):

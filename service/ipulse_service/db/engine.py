@@ -117,6 +117,18 @@ class Database:
         with _translate_errors(), self.backend.exclusively(name):
             yield
 
+    def free_pages(self) -> bool:
+        """Returns some unused space to the disk, in a short transaction.
+
+        Returns whether there is more. Raises Unavailable.
+        """
+        with self.write() as transaction:
+            has_more = self.backend.free_pages(transaction.connection)
+        if not has_more:
+            with _translate_errors():
+                self.backend.checkpoint()
+        return has_more
+
     def is_writable(self) -> bool:
         """Returns whether a row can be written: the disk may be full, the server read-only."""
         try:

@@ -98,6 +98,13 @@ class PostgreSQL:
         """Does nothing: the migration's transaction takes a lock."""
         return nullcontext()
 
+    def free_pages(self, _connection: Connection) -> bool:
+        """Does nothing: the server's autovacuum takes care of free pages."""
+        return False
+
+    def checkpoint(self) -> None:
+        """Does nothing: the server does so by itself."""
+
     def close(self) -> None:
         """Closes all connections."""
         self.writing.dispose()

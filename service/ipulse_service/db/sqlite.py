@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +19,14 @@ from ipulse_service.files.group_fsync import GroupFsync
 from ipulse_service.files.keyed_lock import KeyedLock
 
 CACHE_KIB = 512  # for each connection; the system caches the file as well
+LOG_BYTES = 16 * 2**20  # to which a longer log is cut after a checkpoint
+FREE_PAGES = 1_000  # are left for new rows
+PAGES_AT_ONCE = 250  # are moved in one transaction: about 1 MB, a few milliseconds
+REBUILT_BYTES = 2**30  # a larger file is not rebuilt while the service starts
 BUSY_SECONDS = 10.0  # how long a write waits for another writer before it gives up
+
+_INCREMENTAL = 2  # a value of auto_vacuum
+_log = logging.getLogger(__name__)
 
 
 class SQLite:
@@ -92,7 +101,35 @@ class SQLite:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._path.with_name(self._path.name + ".migrate").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            self._make_shrinkable()
             yield
+
+    def _make_shrinkable(self) -> None:
+        """Rebuilds a file of an earlier version once, so that `free_pages` can shrink it."""
+        with self.reading.connect().execution_options(begin="") as connection:
+            if connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() == _INCREMENTAL:
+                return
+            size = self._path.stat().st_size
+            if size > REBUILT_BYTES or shutil.disk_usage(self._path.parent).free < 2 * size:
+                _log.warning("database_cannot_shrink", extra={"path": str(self._path)})
+                return
+            connection.exec_driver_sql("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.exec_driver_sql("VACUUM")
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Moves what is committed from the log to the file, which then gets its new size."""
+        with self.reading.connect().execution_options(begin="") as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def free_pages(self, connection: Connection) -> bool:
+        """Returns some free pages to the disk; returns whether there are more."""
+        if connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() != _INCREMENTAL:
+            return False
+        free = int(connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()) - FREE_PAGES
+        for _ in range(min(free, PAGES_AT_ONCE)):  # the driver executes one step, which is a page
+            connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
+        return free > PAGES_AT_ONCE
 
     def close(self) -> None:
         """Closes all connections."""
@@ -102,10 +139,13 @@ class SQLite:
 def _prepare_connection(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin in `_begin`, not in the driver
     cursor = connection.cursor()
+    # Of a new file, before anything is written: its free pages can be returned to the disk.
+    cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")
     cursor.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
     cursor.execute("PRAGMA journal_mode = WAL")
     # `sync` syncs the log, for several commits at once; SQLite does it only at checkpoints.
     cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     cursor.close()
@@ -114,4 +154,6 @@ def _prepare_connection(connection: Any, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     # A writing transaction takes the write lock first: one that reads before could fail later
     # because another writer came between.
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+    begin = connection.get_execution_options().get("begin", "BEGIN")
+    if begin:
+        connection.exec_driver_sql(begin)
