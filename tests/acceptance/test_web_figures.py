@@ -147,7 +147,7 @@ def test_curves_have_a_series_for_each_scope(
     assert browser.complaints() == []
 
 
-def test_progress_says_what_happens_before_the_training(
+def test_progress_names_the_steps_before_the_training(
     browser: Browser, client: Client, agent: Agent
 ) -> None:
     job = client.submit(SPEC)

@@ -51,7 +51,7 @@ def test_all_are_infrastructure_and_retried_on_another_worker() -> None:
         assert POLICIES[reason] is Policy.RETRY_ON_ANOTHER
 
 
-def test_a_full_disk_says_how_much_is_free(tmp_path: Path) -> None:
+def test_a_full_disk_reports_the_free_space(tmp_path: Path) -> None:
     found = fault(errno.ENOSPC, str(tmp_path / "not" / "there"))
     assert found is not None
     assert "bytes" in found.message

@@ -71,7 +71,7 @@ def drawn(shown: JobProgress, width: int = 80) -> str:
     return str(console.file.getvalue())  # type: ignore[attr-defined]  # the StringIO above
 
 
-def test_a_line_of_metrics_says_the_split_and_the_scope_of_its_figures() -> None:
+def test_a_line_of_metrics_names_the_split_and_scope_of_its_figures() -> None:
     assert metric_line(METRIC) == (
         "epoch 3/30  training batch 69/700: accuracy 87.5 %  loss 0.5123  "
         "firing rate 3.0 4.0 5.0 %  1,500 dropped spikes"

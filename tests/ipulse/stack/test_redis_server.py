@@ -76,7 +76,7 @@ def test_messages_that_cannot_be_read_are_set_aside(short_directory: Path) -> No
         ("Valkey server v=99.1.2 sha=0:0 bits=64", "Valkey 99.1.2"),
     ],
 )
-def test_a_servers_version_and_age_are_told(tmp_path: Path, line: str, described: str) -> None:
+def test_a_servers_version_and_age_are_reported(tmp_path: Path, line: str, described: str) -> None:
     program = tmp_path / "redis-server"
     program.write_text(f"#!/bin/sh\necho '{line}'\n")
     program.chmod(0o700)

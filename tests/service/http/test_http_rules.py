@@ -243,7 +243,7 @@ def check_refused(answer: httpx.Response, pointer: str, odd: str) -> None:
 
 
 @pytest.mark.parametrize("odd", ["1700000000", "5.5", "2026-01-31", "2026-01-31T12:00:00", "now"])
-def test_a_time_in_a_query_is_written_as_the_document_says(service: InProcess, odd: str) -> None:
+def test_a_time_in_a_query_is_written_as_documented(service: InProcess, odd: str) -> None:
     for name in ("created_after", "created_before"):
         answer = service.user.get("/v1/jobs", params={name: odd})
         assert answer.status_code == 400

@@ -88,7 +88,7 @@ class TestACompleteAttempt:
             said.add(phase)
         assert {"prepare", "compile", "run", "report"} <= said
 
-    def test_metrics_say_their_scope(self, finished: DrivenRunner, finished_dir: Path) -> None:
+    def test_metrics_have_a_scope(self, finished: DrivenRunner, finished_dir: Path) -> None:
         """The series of a scope are those of metrics.jsonl, to the last digit."""
         lines = (finished_dir / "metrics.jsonl").read_text().splitlines()
         records = {(line["scope"], line["step"]): line for line in map(json.loads, lines)}

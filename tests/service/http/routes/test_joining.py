@@ -66,7 +66,7 @@ class TestJoinToken:
             thread.join()
         assert sorted(statuses) == [201] * uses + [401] * (machines - uses)
 
-    def test_an_expired_one_says_so(self, service: InProcess) -> None:
+    def test_an_expired_one_is_named(self, service: InProcess) -> None:
         made = join_token(service)
         key = tables.join_tokens.c.id == made["about"]["id"]
         change(service, tables.join_tokens, key, expires_at=lambda now: now)
@@ -201,7 +201,7 @@ class TestAgentToken:
         with client(service, former) as agent:  # the new one was used
             assert agent.post("/v1/worker/agents", json=registration).status_code == 401
 
-    def test_an_expired_one_says_so(self, service: InProcess) -> None:
+    def test_an_expired_one_is_named(self, service: InProcess) -> None:
         name, token = joined(service)
         change(service, tables.tokens, tables.tokens.c.agent == name, expires_at=lambda now: now)
         with client(service, token) as agent:

@@ -72,9 +72,7 @@ def test_a_job_wakes_an_agent_that_waits(alone: InProcess, poller: Poller) -> No
     assert answers[0].elapsed.total_seconds() < LONG
 
 
-def test_a_job_that_waits_already_is_told_at_once_and_then_no_more(
-    alone: InProcess, poller: Poller
-) -> None:
+def test_a_waiting_job_is_sent_at_once_and_only_once(alone: InProcess, poller: Poller) -> None:
     job_id = alone.submit()["id"]
     assert poller.ask(LONG).json()["job_id"] == job_id
     assert poller.ask().status_code == 304

@@ -147,7 +147,7 @@ class TestRecordings:
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
 
-    def test_a_recording_listed_twice_says_so(self, folder: Path) -> None:
+    def test_a_recording_listed_twice_is_named(self, folder: Path) -> None:
         (folder / "dvs_gesture" / "trials_to_train.txt").write_text(
             "user01_led.aedat\nuser02_led.aedat\nuser01_led.aedat\n"
         )
@@ -155,7 +155,7 @@ class TestRecordings:
         with pytest.raises(DataInvalid, match=words):
             loaded(folder)
 
-    def test_a_recording_in_both_lists_says_so(self, folder: Path) -> None:
+    def test_a_recording_in_both_lists_is_named(self, folder: Path) -> None:
         (folder / "dvs_gesture" / "trials_to_test.txt").write_text("user01_led.aedat\n")
         words = r"user01_led\.aedat is in trials_to_train\.txt and in trials_to_test\.txt"
         with pytest.raises(DataInvalid, match=words):
@@ -228,7 +228,7 @@ class TestCutSamples:
         counts = dataset.trains.counts[0]
         assert counts.tolist() == [1] * 600
 
-    def test_one_without_events_says_so(self, cut: Path) -> None:
+    def test_a_sample_without_events_is_named(self, cut: Path) -> None:
         np.save(str(_sample(cut)), np.zeros((0, 4)))
         with pytest.raises(DataInvalid, match="has no events"):
             loaded(cut)

@@ -71,7 +71,7 @@ def test_a_truncated_file_names_the_place(folder: Path) -> None:
         loaded(folder)
 
 
-def test_an_empty_file_says_so(folder: Path) -> None:
+def test_an_empty_file_is_named(folder: Path) -> None:
     path = folder / "n_mnist" / "Test" / "3" / "00000.bin"
     path.write_bytes(b"")
     with pytest.raises(DataInvalid, match=rf"{path} is empty \(0 bytes\)"):

@@ -176,7 +176,7 @@ class TestVariants:
 
 @pytest.mark.parametrize("reset", ["zero", "subtract"])
 @pytest.mark.usefixtures("threads_are_set")
-def test_another_reset_is_said_in_log_manifest_and_report(reset: str, tmp_path: Path) -> None:
+def test_another_reset_is_reported_in_log_manifest_and_report(reset: str, tmp_path: Path) -> None:
     network = {"layers": [{"neurons": 8, "capacity": 6}], "reset": reset}
     spec = {**SPEC, "network": network, "training": {"epochs": 1}}
     result = attempt(tmp_path / "work", spec)
