@@ -11,8 +11,9 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 
 # The protocol between service and agent. The number grows when one of them sends what the other
 # would refuse or not understand: a new event, another field of a claim, a new kind of spec.
-# 1 to 4: agents of 0.1; 5: uploads with HEAD and PATCH
-PROTOCOL = 5
+# 1 to 4: agents of 0.1; 5: uploads with HEAD and PATCH; 6: registrations with host, IPUs and data
+# sets, claims without a job
+PROTOCOL = 6
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
 AGENT_PREFIX = "ipulse-agent/"  # of an agent's User-Agent header; its version follows
@@ -20,6 +21,7 @@ AGENT_PREFIX = "ipulse-agent/"  # of an agent's User-Agent header; its version f
 EVENTS_PER_REQUEST = 10_000
 EVENTS_PER_COMMIT = 1_000  # in one transaction, so that a chatty job does not block other writers
 MANIFEST_BYTES = 2**16  # a larger manifest is uploaded by itself, before the attempt ends
+MAX_DATA_SETS = 2_000  # that a registration lists; an agent with more lists none
 
 
 def queue_of(device_kind: str) -> str:

@@ -52,6 +52,7 @@ class Reason(str, Enum):
 
     COMPLETED = "completed"
     CANCELLED_BY_USER = "cancelled_by_user"
+    PAUSED_BY_USER = "paused_by_user"  # the end of an attempt whose job was paused
     DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     DATA_INVALID = "data_invalid"  # a file of the data set has another format, or nothing to learn
@@ -120,14 +121,13 @@ INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
     reason for reason, policy in POLICIES.items() if policy is not Policy.FAIL
 )
 
+# The user asked to stop. A job that was paused is over only if it is cancelled, too.
+STOPPED: FrozenSet[Reason] = frozenset({Reason.CANCELLED_BY_USER, Reason.PAUSED_BY_USER})
+
 OUTCOMES: Mapping[Reason, JobState] = {
     Reason.COMPLETED: JobState.SUCCEEDED,
-    Reason.CANCELLED_BY_USER: JobState.CANCELLED,
-    **{
-        reason: JobState.FAILED
-        for reason in Reason
-        if reason not in (Reason.COMPLETED, Reason.CANCELLED_BY_USER)
-    },
+    **dict.fromkeys(STOPPED, JobState.CANCELLED),
+    **{reason: JobState.FAILED for reason in Reason if reason not in (Reason.COMPLETED, *STOPPED)},
 }
 
 _ORDER = tuple(STATE_OF_PHASE.values())

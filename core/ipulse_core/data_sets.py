@@ -1,0 +1,59 @@
+"""Which data sets a data directory contains, by the names of their files.
+
+docs/reference/data.md describes the files. Their content is checked by the runner that reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
+
+# For each kind of data set that consists of a folder: alternatives, each a list of names in it.
+LAYOUTS: Dict[str, Sequence[Tuple[str, ...]]] = {
+    "shd": (("shd_train.h5", "shd_test.h5"),),
+    "ssc": (("ssc_train.h5", "ssc_test.h5"), ("ssc_train.h5", "ssc_valid.h5")),
+    "n_mnist": (("Train", "Test"),),
+    "dvs_gesture": (
+        ("trials_to_train.txt", "trials_to_test.txt"),
+        ("ibmGestureTrain", "ibmGestureTest"),
+    ),
+}
+NPZ = "npz"  # the kind of data set that is one file, NAME.npz
+KINDS_IN_FILES: FrozenSet[str] = frozenset({NPZ, *LAYOUTS})
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # as specs name data sets
+
+
+def key_of(kind: str, name: str) -> str:
+    """Returns the key of a data set, which is unique in a data directory."""
+    return f"{kind}/{name}"
+
+
+def keys_in(directory: Path) -> List[str]:
+    """Returns the keys of the data sets in a directory, sorted.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    root = os.path.join(os.path.realpath(str(directory)), "")
+    with os.scandir(str(directory)) as entries:
+        names = [
+            entry.name
+            for entry in entries
+            # A runner does not follow links to other places.
+            if not entry.is_symlink() or os.path.realpath(entry.path).startswith(root)
+        ]
+    return sorted(key for name in names for key in _keys_of(directory, name))
+
+
+def _keys_of(directory: Path, name: str) -> Iterator[str]:
+    stem, dot, suffix = name.rpartition(".")
+    if dot and suffix == NPZ and _NAME.fullmatch(stem):
+        if (directory / name).is_file():
+            yield key_of(NPZ, stem)
+    elif _NAME.fullmatch(name):
+        for kind, layouts in LAYOUTS.items():
+            if any(all((directory / name / part).exists() for part in each) for each in layouts):
+                yield key_of(kind, name)
