@@ -60,9 +60,14 @@ jobs = Table(
     Column("due_at", BigInteger),  # in retry_wait: when it is queued again
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
+    Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
+    Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
-    Index("ix_jobs_queue", "state", "device", "priority", "queued_at", "pk"),
+    Index(  # the whole queue is read from it
+        "ix_jobs_queue",
+        *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set", "state_since"),
+    ),
     Index("ix_jobs_deadline_at", "deadline_at"),
     Index("ix_jobs_created_at", "created_at"),
     sqlite_autoincrement=True,
@@ -151,6 +156,10 @@ agents = Table(
     Column("instance_sha256", String(64)),  # of a secret of its machine
     Column("draining_at", BigInteger),  # null: it may claim jobs
     Column("drain_until", BigInteger),  # then it gives back a job that it still holds
+    Column("host", String(255), nullable=False, server_default=""),  # empty: not known
+    Column("ipus", Text, nullable=False, server_default="{}"),  # JSON: number by kind, where known
+    Column("data_sets", Text),  # a JSON array of KIND/NAME; null: not known
+    Column("since", BigInteger, nullable=False, server_default="0"),  # present without a gap
 )
 
 # Offsets of the database's clock, which may be set; see `steady_clock`.

@@ -31,6 +31,7 @@ from ipulse_service.http.routes import (
     artifacts,
     events,
     health,
+    job_batches,
     job_list,
     jobs,
     join_tokens,
@@ -44,6 +45,7 @@ from ipulse_service.http.routes import (
 )
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
+from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
 
@@ -74,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
         metrics=Metrics(database),
+        queue_view=QueueView(settings.rescan_seconds),
     )
 
     @asynccontextmanager
@@ -122,6 +125,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(web.router)
     for module in (
         submissions,
+        job_batches,
         job_list,
         jobs,
         events,

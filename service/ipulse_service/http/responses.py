@@ -11,7 +11,7 @@ from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.waiting import Waiting
+from ipulse_service.jobs.queue.waiting import Waiting
 
 # Retry-After: of a job that waits, and of one that runs.
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2

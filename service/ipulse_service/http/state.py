@@ -20,6 +20,7 @@ from ipulse_service.http.auth import Caller, Tokens
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.jobs.change_notifier import JobNotifier
+from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
 
@@ -40,6 +41,7 @@ class AppState:
     housekeeper: Housekeeper
     readiness: Readiness
     metrics: Metrics
+    queue_view: QueueView
 
 
 # Both are coroutines: FastAPI calls a plain function in another thread.

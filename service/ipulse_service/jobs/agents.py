@@ -1,56 +1,87 @@
-"""Registered agents and their device kinds."""
+"""Registered agents: their devices and data sets."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, select, update
 
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core import strict_json
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
+from ipulse_service.jobs.queue.needs import Needs
 
 PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
 KNOWN_MS = 7 * 86_400_000  # after this time it is deleted
 
-_KNOWN = select(agents).where(agents.c.seen_at > bindparam("since")).order_by(agents.c.name)
-
-
-class NoSuchDevice(InvalidInput):
-    """No registered agent has the kind of device that the job needs."""
-
-    code = "no_such_device"
+_SELECT = select(agents)
+_KNOWN = _SELECT.where(agents.c.seen_at > bindparam("since")).order_by(agents.c.name)
+_BY_NAME = _SELECT.where(agents.c.name == bindparam("of_name"))
 
 
 @dataclass(frozen=True)
 class KnownAgent:
-    """A registered agent; `seen_at` is in milliseconds since 1970."""
+    """A registered agent. Times are milliseconds since 1970."""
 
     name: str
     device_kinds: tuple[str, ...]
-    quarantined: tuple[str, ...]  # kinds that it does not use after an error of the device
-    seen_at: int
+    quarantined: tuple[str, ...] = ()  # kinds that it does not use after an error of the device
+    host: str = ""  # empty if it did not say
+    ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
+    data_sets: frozenset[str] | None = None  # KIND/NAME; None if it did not say
+    version: str = ""
+    seen_at: int = 0
+    since: int = 0  # present without a gap since then
+    is_draining: bool = False  # it takes no more jobs
+
+    @property
+    def usable_kinds(self) -> tuple[str, ...]:
+        """The kinds of devices that it uses now."""
+        if self.is_draining:
+            return ()
+        return tuple(kind for kind in self.device_kinds if kind not in self.quarantined)
+
+    def is_present(self, now: int) -> bool:
+        """Returns whether it registered lately."""
+        return self.seen_at > now - PRESENT_MS
+
+    def has_ipus(self, needs: Needs) -> bool:
+        """Returns whether it has enough IPUs; one that did not say how many may have enough."""
+        return needs.ipus <= self.ipus.get(needs.device, needs.ipus)
+
+    def has_data(self, needs: Needs) -> bool:
+        """Returns whether it has the data set; one that did not say may have it."""
+        return needs.data_set is None or self.data_sets is None or needs.data_set in self.data_sets
+
+    def can_run(self, needs: Needs) -> bool:
+        """Returns whether it has all that a job needs, whether or not it uses the device now."""
+        return needs.device in self.device_kinds and self.has_ipus(needs) and self.has_data(needs)
 
 
-def announce(
-    transaction: Transaction,
-    name: str,
-    device_kinds: tuple[str, ...],
-    quarantined: tuple[str, ...] = (),
-    version: str = "",
-) -> None:
-    """Registers an agent, or renews its registration."""
-    transaction.lock(f"agent/{name}")
+def announce(transaction: Transaction, agent: KnownAgent) -> None:
+    """Registers an agent, or renews its registration; its times are those of the transaction."""
+    transaction.lock(f"agent/{agent.name}")
+    now = transaction.now
+    former = find(transaction, agent.name)
+    stays = former is not None and former.is_present(now)
+    sets = agent.data_sets
     row = {
-        "device_kinds": json.dumps(device_kinds),
-        "quarantined": json.dumps(quarantined),
-        "version": version,
-        "seen_at": transaction.now,
+        "device_kinds": json.dumps(agent.device_kinds),
+        "quarantined": json.dumps(agent.quarantined),
+        "version": agent.version,
+        "host": agent.host,
+        "ipus": strict_json.dumps(agent.ipus),
+        "data_sets": None if sets is None else json.dumps(sorted(sets)),
+        "seen_at": now,
+        "since": former.since if former and stays else now,
     }
-    known_agent = update(agents).where(agents.c.name == name).values(row)
+    known_agent = update(agents).where(agents.c.name == agent.name).values(row)
     if transaction.connection.execute(known_agent).rowcount == 0:
-        transaction.connection.execute(insert(agents).values(name=name, **row))
+        transaction.connection.execute(insert(agents).values(name=agent.name, **row))
 
 
 def forget_silent(transaction: Transaction) -> None:
@@ -59,45 +90,33 @@ def forget_silent(transaction: Transaction) -> None:
     transaction.connection.execute(delete(agents).where(silent))
 
 
+def find(transaction: Transaction, name: str) -> KnownAgent | None:
+    """Returns the agent of a name, None if it has never registered."""
+    row = transaction.connection.execute(_BY_NAME, {"of_name": name}).one_or_none()
+    return None if row is None else _agent(row)
+
+
 def known(transaction: Transaction) -> list[KnownAgent]:
     """Returns the agents that registered in the last week."""
-    return [
-        KnownAgent(
-            row.name,
-            tuple(json.loads(row.device_kinds)),
-            tuple(json.loads(row.quarantined)),
-            row.seen_at,
-        )
-        for row in transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
-    ]
+    rows = transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
+    return [_agent(row) for row in rows]
 
 
-def count_present(transaction: Transaction, device: str) -> int:
-    """Counts the agents that use this kind of device now, whether busy or not."""
-    return sum(device not in agent.quarantined for agent in _present(transaction, device))
+def _agent(row: Row[Any]) -> KnownAgent:
+    return KnownAgent(
+        name=row.name,
+        device_kinds=tuple(json.loads(row.device_kinds)),
+        quarantined=tuple(json.loads(row.quarantined)),
+        host=row.host,
+        ipus=json.loads(row.ipus),
+        data_sets=None if row.data_sets is None else _names(row.data_sets),
+        version=row.version,
+        seen_at=row.seen_at,
+        since=row.since,
+        is_draining=row.draining_at is not None,
+    )
 
 
-def are_quarantined(transaction: Transaction, device: str) -> bool:
-    """Returns whether all present agents with this kind of device have it in quarantine."""
-    present = _present(transaction, device)
-    return bool(present) and all(device in agent.quarantined for agent in present)
-
-
-def _present(transaction: Transaction, device: str) -> list[KnownAgent]:
-    since = transaction.now - PRESENT_MS
-    return [
-        agent
-        for agent in known(transaction)
-        if device in agent.device_kinds and agent.seen_at > since
-    ]
-
-
-def check_satisfiable(transaction: Transaction, device: str) -> None:
-    """Raises NoSuchDevice if agents are registered and none of them has this kind of device.
-
-    While none has ever registered, a job may wait for the first.
-    """
-    kinds = {kind for agent in known(transaction) for kind in agent.device_kinds}
-    if kinds and device not in kinds:
-        detail = f"the agents of this service have {', '.join(sorted(kinds))}; got {device}"
-        raise NoSuchDevice([Problem("/device/kind", "no_such_device", detail)])
+@lru_cache(256)  # a list may be long, and is read for every submission
+def _names(text: str) -> frozenset[str]:
+    return frozenset(json.loads(text))

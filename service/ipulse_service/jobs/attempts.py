@@ -5,11 +5,11 @@ from __future__ import annotations
 from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
-from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPING, JobState, Reason
+from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPED, STOPPING, JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import leases, queue_order, store
+from ipulse_service.jobs import events, leases, queue_order, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
@@ -40,7 +40,7 @@ def finish(
     """
     job = store.get_by_pk(transaction, attempt.job_pk)
     if attempt.finished_at is not None:
-        if _stored_outcome(attempt) != outcome:
+        if not _is_repetition(attempt, outcome):
             raise StaleToken()
         return job
     if outcome.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
@@ -62,15 +62,15 @@ def conclude(
     attempt, `silent_ms`, counts as a part of the wait.
     """
     is_pausing = job.state is JobState.PAUSING
-    is_stopped = outcome.reason is Reason.CANCELLED_BY_USER
+    is_stopped = outcome.reason in STOPPED
+    ended = _why_it_was_stopped(job, outcome) if is_stopped else outcome
     leases.write(
         transaction,
         attempt,
         finished_at=transaction.now,
-        reason=outcome.reason.value,
-        # A runner does not know why it was stopped.
-        message="Paused." if is_pausing and is_stopped else outcome.message,
-        summary=strict_json.dumps(outcome.summary),
+        reason=ended.reason.value,
+        message=ended.message,
+        summary=strict_json.dumps(ended.summary),
     )
     summary = strict_json.dumps(outcome.summary) if outcome.summary else None
     if job.state is JobState.CANCELLING and outcome.reason is not Reason.COMPLETED:
@@ -104,13 +104,17 @@ def conclude(
 
 def cancel(transaction: Transaction, job: JobRow) -> JobRow:
     """Cancels a job: at once if no attempt holds it, otherwise by asking its agent to stop."""
-    if job.state.is_terminal or job.state is JobState.CANCELLING:
+    after = cancelled_state(job)
+    if after is None:
         return job
-    if job.state in _IDLE:
-        return store.move(
-            transaction, job, JobState.CANCELLED, Reason.CANCELLED_BY_USER, due_at=None
-        )
-    return store.move(transaction, job, JobState.CANCELLING, Reason.CANCELLED_BY_USER)
+    return store.move(transaction, job, after, Reason.CANCELLED_BY_USER, due_at=None)
+
+
+def cancelled_state(job: JobRow) -> JobState | None:
+    """Returns the state that a cancellation leads to, None if it changes nothing."""
+    if job.state.is_terminal or job.state is JobState.CANCELLING:
+        return None
+    return JobState.CANCELLED if job.state in _IDLE else JobState.CANCELLING
 
 
 def pause(transaction: Transaction, job: JobRow) -> JobRow:
@@ -139,6 +143,23 @@ def resume(transaction: Transaction, job: JobRow) -> JobRow:
     queued = store.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
     outbox.add(transaction, queued)
     return queued
+
+
+def change_priority(
+    transaction: Transaction, job: JobRow, priority: int, changed_by: str
+) -> JobRow:
+    """Changes the priority of a job that has not ended, and says so in its log.
+
+    Raises IllegalTransition for a job that has ended.
+    """
+    if job.state.is_terminal:
+        raise IllegalTransition(f"a job that is {job.state.value} has no priority any more")
+    if job.priority == priority:
+        return job
+    text = f"The priority was changed from {job.priority} to {priority} by {changed_by}."
+    lines = events.log_events([text], "info", "service")
+    last_seq = events.append(transaction, job.pk, job.last_seq, job.attempt or None, lines)
+    return store.update(transaction, job, job._replace(priority=priority, last_seq=last_seq))
 
 
 def expire(transaction: Transaction) -> list[JobRow]:
@@ -179,6 +200,19 @@ def requeue(transaction: Transaction) -> list[JobRow]:
     return queued
 
 
-def _stored_outcome(attempt: AttemptRow) -> AttemptOutcome:
+def _why_it_was_stopped(job: JobRow, outcome: AttemptOutcome) -> AttemptOutcome:
+    """Returns the outcome of an attempt that was asked to stop; its runner does not know why."""
+    if job.state is JobState.PAUSING:
+        return AttemptOutcome(Reason.PAUSED_BY_USER, "Paused.", outcome.summary)
+    if job.state is JobState.CANCELLING and job.reason is not None:  # by the user, or too late
+        return AttemptOutcome(job.reason, job.message or outcome.message, outcome.summary)
+    return AttemptOutcome(Reason.CANCELLED_BY_USER, outcome.message, outcome.summary)
+
+
+def _is_repetition(attempt: AttemptRow, outcome: AttemptOutcome) -> bool:
+    """Returns whether an attempt that ended may have ended by this report of its agent."""
     summary = strict_json.loads(attempt.summary or "{}")
-    return AttemptOutcome(Reason(attempt.reason), attempt.message, summary)
+    reason = Reason(attempt.reason)
+    if outcome.reason in STOPPED and reason in (*STOPPED, Reason.DEADLINE_EXCEEDED):
+        return bool(summary == outcome.summary)
+    return AttemptOutcome(reason, attempt.message, summary) == outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import delete, select
 
 from ipulse_core.errors import Conflict
@@ -21,12 +23,18 @@ def delete_job(transaction: Transaction, job: JobRow) -> set[str]:
 
     Other jobs may share these files. Raises NotOver for a job that has not ended.
     """
-    if not job.state.is_terminal:
+    return delete_jobs(transaction, [job])
+
+
+def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
+    """Deletes several jobs, see `delete_job`."""
+    if not all(job.state.is_terminal for job in ended):
         raise NotOver()
-    query = select(artifacts.c.sha256).where(artifacts.c.job_pk == job.pk)
+    pks = [job.pk for job in ended]
+    query = select(artifacts.c.sha256).where(artifacts.c.job_pk.in_(pks))
     digests = set(transaction.connection.execute(query).scalars())
     for table in (outbox, idempotency_keys, events, artifacts, attempts):
-        transaction.connection.execute(delete(table).where(table.c.job_pk == job.pk))
-    transaction.connection.execute(delete(jobs).where(jobs.c.pk == job.pk))
-    transaction.topics.add(job.id)
+        transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
+    transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))
+    transaction.topics.update(job.id for job in ended)
     return digests

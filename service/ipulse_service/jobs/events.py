@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, insert, select
 
@@ -88,10 +88,16 @@ def append(
     The caller writes it to the job's row in this transaction: the row makes concurrent writers
     use different numbers.
     """
-    if not new_events:
-        return last_seq
-    now = transaction.now
-    rows = [
+    rows = rows_of(transaction.now, job_pk, last_seq, attempt, new_events)
+    insert_rows(transaction, rows)
+    return last_seq + len(rows)
+
+
+def rows_of(
+    now: int, job_pk: int, last_seq: int, attempt: int | None, new_events: Sequence[NewEvent]
+) -> list[dict[str, Any]]:
+    """Returns the rows of events after `last_seq`, for `insert_rows`; see `append`."""
+    return [
         {
             "job_pk": job_pk,
             "seq": seq,
@@ -102,8 +108,12 @@ def append(
         }
         for seq, event in enumerate(new_events, last_seq + 1)
     ]
-    transaction.connection.execute(_INSERT, rows)
-    return last_seq + len(rows)
+
+
+def insert_rows(transaction: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+    """Stores rows, which may belong to several jobs."""
+    if rows:
+        transaction.connection.execute(_INSERT, rows)
 
 
 def log_events(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:

@@ -41,6 +41,8 @@ class JobRow(NamedTuple):
     due_at: int | None
     last_seq: int
     version: int
+    ipus: int  # that it attaches; 0: none
+    data_set: str | None  # KIND/NAME of files that its agent must have
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:

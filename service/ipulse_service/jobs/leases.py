@@ -1,4 +1,4 @@
-"""Claims, leases and fencing tokens; all times are those of the steady clock."""
+"""Attempts, leases and fencing tokens; all times are those of the steady clock."""
 
 from __future__ import annotations
 
@@ -7,26 +7,16 @@ import hmac
 import re
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
 
-from ipulse_core.errors import Conflict, NotFound, StaleToken
-from ipulse_core.states import JobState
-from ipulse_service.background import outbox
+from ipulse_core.errors import NotFound, StaleToken
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
-from ipulse_service.jobs import queue_order, store
 from ipulse_service.jobs.job import JobRow
 
 _ID = re.compile(r"att_[0-9a-f]{24}")
-
-
-class NotClaimable(Conflict):
-    """The job is held by another attempt, not due yet, or has ended."""
-
-    code = "not_claimable"
 
 
 class AttemptRow(NamedTuple):
@@ -75,56 +65,21 @@ _WRITE = update(attempts).where(
 )
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A new attempt, its job, and the fencing token, which only its agent receives."""
-
-    job: JobRow
-    attempt: AttemptRow
-    fence: str
-
-
-def claim(
-    transaction: Transaction,
-    job_id: str,
-    agent: str,
-    device_kinds: Collection[str],
-    lease_seconds: float,
-) -> Claim:
-    """Starts an attempt at a queued job: this one, or the first in the queue of its kind.
-
-    Raises NotFound or NotClaimable.
-    """
-    named = store.peek(transaction, job_id)
-    if named.state is not JobState.QUEUED:
-        raise NotClaimable(f"the job is {named.state.value}")
-    if named.device not in device_kinds:
-        raise NotClaimable(f"the job needs a device of the kind {named.device}")
-    job = queue_order.head(transaction, named.device) or store.lock_or_skip(transaction, named.pk)
-    if job is None or job.state is not JobState.QUEUED:
-        raise NotClaimable("another agent is claiming the job")
-    if job.pk != named.pk:
-        outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
+def start(
+    transaction: Transaction, job: JobRow, agent: str, lease_seconds: float
+) -> tuple[AttemptRow, str]:
+    """Adds the next attempt at a job. Returns it with its fencing token, which is not stored."""
     fence = secrets.token_urlsafe(32)
-    number = job.attempt + 1
     values = {
         "id": f"att_{secrets.token_hex(12)}",
         "job_pk": job.pk,
-        "number": number,
+        "number": job.attempt + 1,
         "agent": agent,
         "fence_sha256": _digest(fence),
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
     }
-    attempt = AttemptRow._make(transaction.connection.execute(_ADD, values).one())
-    job = store.move(
-        transaction,
-        job,
-        JobState.PREPARING,
-        attempt=number,
-        started_at=job.started_at or transaction.now,
-    )
-    return Claim(job, attempt, fence)
+    return AttemptRow._make(transaction.connection.execute(_ADD, values).one()), fence
 
 
 def agent_of(transaction: Transaction, attempt_id: str) -> str | None:
@@ -195,6 +150,12 @@ def of_jobs(transaction: Transaction, job_pks: Collection[int]) -> dict[int, lis
         attempt = AttemptRow._make(row)
         found[attempt.job_pk].append(attempt)
     return found
+
+
+def held(transaction: Transaction) -> list[AttemptRow]:
+    """Returns the attempts that hold a job."""
+    query = select(*COLUMNS).where(attempts.c.finished_at.is_(None))
+    return [AttemptRow._make(row) for row in transaction.connection.execute(query)]
 
 
 def expired(transaction: Transaction) -> list[AttemptRow]:

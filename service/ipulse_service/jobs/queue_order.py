@@ -2,54 +2,112 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, and_, bindparam, func, or_, select
+import heapq
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from sqlalchemy import Select, bindparam, func, select
 
 from ipulse_core.states import TERMINAL, JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.queue.needs import Needs
+
+TRIES = 8  # entries of one kind that a claim tries to lock, while others are locked
 
 _QUEUED = (jobs.c.state == JobState.QUEUED.value, jobs.c.device == bindparam("of_kind"))
+_FIRST = (
+    *_QUEUED,
+    # Two index look-ups; sorting by both columns would read the whole queue.
+    jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
+)
+_ENTRY = tuple(
+    jobs.c[name]
+    for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set", "state_since")
+)
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
+_PEEK = select(*_ENTRY).where(*_FIRST).order_by(jobs.c.queued_at, jobs.c.pk).limit(1)
 _HEAD = (
     select(*COLUMNS)
-    .where(
-        *_QUEUED,
-        # Two index look-ups; sorting by both columns would read the whole queue.
-        jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
-    )
+    .where(*_FIRST)
     .order_by(jobs.c.queued_at, jobs.c.pk)
     .limit(1)
     .with_for_update(skip_locked=True, key_share=True)
 )
+_THIS = (
+    select(*COLUMNS)
+    .where(jobs.c.pk == bindparam("this_pk"), jobs.c.state == JobState.QUEUED.value)
+    .with_for_update(skip_locked=True, key_share=True)
+)
+_ALL_OF_KIND = select(*_ENTRY).where(*_QUEUED)
+_ALL = select(*_ENTRY).where(jobs.c.state == JobState.QUEUED.value)
 
 
-def head(transaction: Transaction, device: str) -> JobRow | None:
-    """Returns the first queued job for this kind of device, locked.
+class QueueEntry(NamedTuple):
+    """A queued job: what its place depends on, and what it needs."""
 
-    A higher priority comes first, then the earlier position in the queue. A job whose attempt was
-    lost keeps its position. A job that another transaction has locked is skipped.
+    priority: int
+    queued_at: int
+    pk: int
+    device: str
+    ipus: int
+    data_set: str | None
+    state_since: int
+
+    @property
+    def needs(self) -> Needs:
+        """What the job needs of an agent."""
+        return Needs(self.device, self.ipus, self.data_set)
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its place in the one order of all queued jobs; a smaller one comes first."""
+        return (-self.priority, self.queued_at, self.pk)
+
+
+def entries(transaction: Transaction) -> list[QueueEntry]:
+    """Returns the whole queue in order: by priority, then by the time of the submission.
+
+    A job whose attempt was lost keeps its place.
     """
-    row = transaction.connection.execute(_HEAD, {"of_kind": device}).one_or_none()
+    rows = transaction.connection.execute(_ALL)
+    return sorted(map(QueueEntry._make, rows), key=lambda entry: entry.place)
+
+
+def head(
+    transaction: Transaction, kinds: Collection[str], fits: Callable[[Needs], bool]
+) -> JobRow | None:
+    """Returns the first queued job of these kinds of devices that fits an agent, locked.
+
+    A job that another transaction has locked is skipped, and so is one that does not fit.
+    """
+    waiting = [(kind, entry) for kind in kinds if (entry := _first(transaction, kind))]
+    unfit = [kind for kind, entry in waiting if not fits(entry.needs)]
+    found: list[QueueEntry] = [entry for kind, entry in waiting if kind not in unfit]
+    for kind in unfit:  # rare, so that it may read the queue of the kind
+        rows = transaction.connection.execute(_ALL_OF_KIND, {"of_kind": kind})
+        fitting = (entry for entry in map(QueueEntry._make, rows) if fits(entry.needs))
+        found += heapq.nsmallest(TRIES, fitting, key=lambda entry: entry.place)
+    for entry in sorted(found, key=lambda entry: entry.place):
+        row = _lock(transaction, entry, entry.device in unfit)
+        if row is not None and fits(Needs.of_job(row)):
+            return row
+    return None
+
+
+def _first(transaction: Transaction, kind: str) -> QueueEntry | None:
+    row = transaction.connection.execute(_PEEK, {"of_kind": kind}).one_or_none()
+    return None if row is None else QueueEntry._make(row)
+
+
+def _lock(transaction: Transaction, entry: QueueEntry, this_one: bool) -> JobRow | None:
+    """Locks this entry, or the first of its kind that is not locked."""
+    query, parameters = (
+        (_THIS, {"this_pk": entry.pk}) if this_one else (_HEAD, {"of_kind": entry.device})
+    )
+    row = transaction.connection.execute(query, parameters).one_or_none()
     return None if row is None else JobRow.of(row)
-
-
-def count_ahead(transaction: Transaction, job: JobRow) -> int:
-    """Counts the queued jobs for the same kind of device that come before this one."""
-    goes_first = or_(
-        jobs.c.priority > job.priority,
-        and_(
-            jobs.c.priority == job.priority,
-            or_(
-                jobs.c.queued_at < job.queued_at,
-                and_(jobs.c.queued_at == job.queued_at, jobs.c.pk < job.pk),
-            ),
-        ),
-    )
-    query = select(func.count()).where(
-        jobs.c.state == JobState.QUEUED.value, jobs.c.device == job.device, goes_first
-    )
-    return int(transaction.connection.execute(query).scalar_one())
 
 
 def due(transaction: Transaction) -> list[JobRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ from sqlalchemy import update as update_statement
 
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.events import Level
 from ipulse_core.states import ACTIVE, JobState, Reason, check_transition
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
@@ -39,15 +42,19 @@ PHASE_OF_STATE = {
     JobState.RETRY_WAIT: "retry_wait",
 }
 
+# Levels of the log lines about what made a job enter these states.
+_LEVELS: dict[JobState, Level] = {JobState.FAILED: "error", JobState.RETRY_WAIT: "warning"}
+
 _ID = re.compile(r"job_[0-9a-f]{24}")
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(jobs).returning(*COLUMNS)
-_CHANGE = (
-    update_statement(jobs)
-    .where(jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version"))
-    .returning(*COLUMNS)
+_CHANGE_ALL = update_statement(jobs).where(
+    jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version")
 )
+_CHANGE = _CHANGE_ALL.returning(*COLUMNS)
+# What a transition changes, in addition to state and reason.
+_MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "due_at")
 _BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
 _BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))
 # A job's row is the lock of its attempts, events and artifacts. The lock leaves the key free for
@@ -74,11 +81,12 @@ def add(
 ) -> JobRow:
     """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
+    needs = Needs.of_spec(spec)
     values = {
         "id": f"job_{secrets.token_hex(12)}",
         "name": spec.name,
         "state": JobState.QUEUED.value,
-        "device": spec.device.kind,
+        **needs._asdict(),
         "spec": text,
         "spec_sha256": sha256,
         "metadata": strict_json.dumps(spec.metadata),
@@ -150,8 +158,40 @@ def move(
     """
     moved, new_event = transition(transaction, job._replace(**columns), after, reason, message)
     attempt = moved.attempt or None
-    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, [new_event])
+    new_events = [*_log_of_error(after, reason, message), new_event]
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, new_events)
     return update(transaction, job, moved._replace(last_seq=last_seq))
+
+
+def move_all(
+    transaction: Transaction,
+    moves: Sequence[tuple[JobRow, JobState]],
+    reason: Reason,
+) -> None:
+    """Changes the states of locked jobs as `move` does, in two statements for all of them."""
+    rows: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
+    for job, after in moves:
+        moved, new_event = transition(transaction, job._replace(due_at=None), after, reason)
+        rows += events.rows_of(
+            transaction.now, job.pk, job.last_seq, job.attempt or None, [new_event]
+        )
+        changes.append(
+            {
+                **{name: getattr(moved, name) for name in _MOVED},
+                "state": after.value,
+                "reason": reason.value,
+                "last_seq": job.last_seq + 1,
+                "version": job.version + 1,
+                "updated_at": transaction.now,
+                "was_pk": job.pk,
+                "was_version": job.version,
+            }
+        )
+        transaction.topics.add(job.id)
+    if changes:
+        events.insert_rows(transaction, rows)
+        transaction.connection.execute(_CHANGE_ALL, changes)
 
 
 def transition(
@@ -219,6 +259,15 @@ def update(transaction: Transaction, was: JobRow, job: JobRow) -> JobRow:
         raise Conflict("the job changed at the same moment; try again")
     transaction.topics.add(was.id)
     return JobRow.of(row)
+
+
+def _log_of_error(after: JobState, reason: Reason | None, message: str) -> list[events.NewEvent]:
+    """Returns the log events of a failure or a lost attempt, so that the log alone explains it."""
+    level = _LEVELS.get(after)
+    if level is None or reason is None:
+        return []
+    lines = (f"{reason.value}: {message}" if message else reason.value).splitlines()
+    return events.log_events(lines, level, "service")
 
 
 def _state_event(state: JobState, reason: Reason | None, message: str) -> events.NewEvent:

@@ -14,8 +14,10 @@ from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import agents, store
+from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 WAIT_SECONDS = 1.0  # for another request with the same key
@@ -78,7 +80,7 @@ def submit(
     """Stores a job once. The same key from the same caller returns the same job for a day.
 
     Raises KeyInUse while another request with that key is under way, KeyReused if the key was
-    used with another spec or other options, and NoSuchDevice if no agent can run the job.
+    used with another spec or other options, and what `admission.check` raises.
     """
     if key is None:
         return _submit(database, resolved, caller, None, options)
@@ -105,7 +107,7 @@ def _submit(
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
-        agents.check_satisfiable(transaction, resolved.spec.device.kind)
+        admission.check(transaction, Needs.of_spec(resolved.spec))
         job = store.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
         outbox.add(transaction, job)
         if key is not None:

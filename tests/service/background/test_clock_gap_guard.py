@@ -16,6 +16,7 @@ from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import attempts, leases, queue_order, store, submission
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
@@ -46,37 +47,37 @@ class Clocked:
     def look(self) -> None:
         self.reaper.reap()
 
-    def claim(self) -> leases.Claim:
+    def claim(self) -> claims.Claim:
         job = submission.submit(
             self.database, submission.resolve(parse_spec(SPEC)), "user", None
         ).job
         with self.database.write() as transaction:
-            return leases.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
+            return claims.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
 
-    def expire(self, claim: leases.Claim) -> None:
+    def expire(self, claim: claims.Claim) -> None:
         this = update(tables.attempts).where(tables.attempts.c.id == claim.attempt.id)
         with self.database.write() as transaction:
             transaction.connection.execute(this.values(lease_expires_at=0))
 
-    def cancel(self, claim: leases.Claim) -> None:
+    def cancel(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
             attempts.cancel(transaction, store.get(transaction, claim.job.id))
 
-    def lose(self, claim: leases.Claim) -> None:
+    def lose(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
             held = leases.hold(transaction, claim.attempt.id, claim.fence)
             attempts.finish(transaction, held, AttemptOutcome(Reason.RUNNER_LOST), self.settings)
 
-    def state_of(self, claim: leases.Claim) -> JobState:
+    def state_of(self, claim: claims.Claim) -> JobState:
         with self.database.read() as transaction:
             return store.get(transaction, claim.job.id).state
 
-    def heartbeat(self, claim: leases.Claim) -> None:
+    def heartbeat(self, claim: claims.Claim) -> None:
         with self.database.write() as transaction:
             held = leases.hold(transaction, claim.attempt.id, claim.fence)
             leases.renew(transaction, held, self.lease_seconds)
 
-    def is_held(self, claim: leases.Claim) -> bool:
+    def is_held(self, claim: claims.Claim) -> bool:
         with self.database.read() as transaction:
             return (
                 leases.check_fence(transaction, claim.attempt.id, claim.fence).finished_at is None

@@ -111,8 +111,8 @@ def test_keys_go_when_they_have_expired(service: InProcess) -> None:
 
 def test_agents_that_were_silent_for_a_week_are_forgotten(service: InProcess) -> None:
     with service.database.write() as transaction:
-        agents.announce(transaction, "silent", ("cpu",))
-        agents.announce(transaction, "there", ("cpu",))
+        agents.announce(transaction, agents.KnownAgent("silent", ("cpu",)))
+        agents.announce(transaction, agents.KnownAgent("there", ("cpu",)))
         rows = tables.agents
         silent = update(rows).where(rows.c.name == "silent")
         transaction.connection.execute(silent.values(seen_at=0))

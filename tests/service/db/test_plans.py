@@ -10,8 +10,9 @@ from sqlalchemy import event
 from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, listing, queue_order, store, waiting
+from ipulse_service.jobs import leases, listing, queue_order, store
 from ipulse_service.jobs.filters import JobFilter
+from ipulse_service.jobs.queue.waiting import QueueView
 from tests.service.running import InProcess
 
 _WHOLE_TABLE = re.compile(r"^SCAN (jobs|attempts|events|artifacts|outbox)$", re.M)
@@ -48,8 +49,8 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             store.get(transaction, job_id)
             leases.of_job(transaction, job.pk)
             leases.of_jobs(transaction, [job.pk, queued.pk])
-            waiting.of_job(transaction, queued)
-            queue_order.head(transaction, "cpu")
+            QueueView(5.0).waiting(transaction, queued)
+            queue_order.head(transaction, ["cpu"], lambda needs: True)
             outbox.queued(transaction, transaction.now)
             for look in (queue_order.due, queue_order.overdue, leases.expired, leases.next_expiry):
                 look(transaction)

@@ -14,8 +14,11 @@ from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db import calendar, migrations, tokens
 from ipulse_service.db.engine import Database, rfc3339
-from ipulse_service.jobs import agents, attempts, leases, queue_order, store, submission, waiting
+from ipulse_service.jobs import agents, attempts, queue_order, store, submission
+from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -196,7 +199,7 @@ class TestWhatDependsOnTime:
         job = world.submit(**{limit: 60})
         if limit == "run_seconds":
             with world.database.write() as transaction:
-                leases.claim(transaction, job.id, "agent", ["cpu"], 15.0)
+                claims.claim(transaction, job.id, "agent", ["cpu"], 15.0)
         set_clock()
         for milliseconds, ended in ((59_999, False), (1, True)):
             world.pass_ms(milliseconds)
@@ -211,10 +214,11 @@ class TestWhatDependsOnTime:
         world.pass_ms(10)
         second = world.submit()
         with world.database.write() as transaction:
-            head = queue_order.head(transaction, "cpu")
+            head = queue_order.head(transaction, ["cpu"], lambda needs: True)
             assert head is not None
             assert head.id == first.id
-            assert queue_order.count_ahead(transaction, store.get(transaction, second.id)) == 1
+            queued = queue_order.entries(transaction)
+            assert [entry.pk for entry in queued] == [first.pk, second.pk]
 
     def test_wake_ups(self, world: World, set_clock: Callable[[], None]) -> None:
         world.submit()
@@ -237,21 +241,21 @@ class TestWhatDependsOnTime:
             assert not queue_order.ended_before(transaction, day_ago, 10)
             assert queue_order.ended_before(transaction, day_ago + 1, 10)
 
-    def test_presence_and_estimates(self, world: World, set_clock: Callable[[], None]) -> None:
-        running, queued = world.submit(), world.submit()
+    def test_presence(self, world: World, set_clock: Callable[[], None]) -> None:
+        queued = world.submit()
+        view = QueueView(rescan_seconds=1e6)
         with world.database.write() as transaction:
-            agents.announce(transaction, "agent", ("cpu",))
-            leases.claim(transaction, running.id, "agent", ["cpu"], 15.0)
+            agents.announce(transaction, KnownAgent("agent", ("cpu",)))
         set_clock()
         world.pass_ms(89_999)
         with world.database.write() as transaction:
             job = store.get(transaction, queued.id)
-            found = waiting.of_job(transaction, job)
+            found = view.waiting(transaction, job)
             assert found is not None
-            assert found.reason == "device_busy"
+            assert found.reason == "wake_up"
         world.pass_ms(1)
         with world.database.write() as transaction:
-            found = waiting.of_job(transaction, job)
+            found = view.waiting(transaction, job)
             assert found is not None
             assert found.reason == "no_agent"
 

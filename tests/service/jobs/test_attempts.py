@@ -53,6 +53,7 @@ from ipulse_service.jobs import (
     worker_reports as reports,
 )
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
@@ -121,8 +122,8 @@ class Life(RuleBasedStateMachine):
         first = self.first_in_line()
         try:
             with self.database.write() as transaction:
-                claim = leases.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
-        except leases.NotClaimable:
+                claim = claims.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
+        except claims.NotClaimable:
             assert was is not JobState.QUEUED
         else:
             assert was is JobState.QUEUED

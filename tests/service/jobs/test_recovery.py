@@ -11,7 +11,8 @@ from ipulse.spec import parse_spec
 from ipulse_service.background import reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import attempts, leases, store, submission
+from ipulse_service.jobs import attempts, store, submission
+from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
@@ -29,7 +30,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
     job_id = submission.submit(database, submission.resolve(parse_spec(SPEC)), "user", None).job.id
     lease_ms = round(settings.lease_seconds * 1000)
     with database.write() as transaction:  # all in one, and so at one moment
-        claimed = leases.claim(transaction, job_id, "agent", ["cpu"], settings.lease_seconds)
+        claimed = claims.claim(transaction, job_id, "agent", ["cpu"], settings.lease_seconds)
         job_id = claimed.job.id  # on a server's database another may have been before it
         heard_at = transaction.now - lease_ms - 1
         ran_out = update(tables.attempts).where(tables.attempts.c.id == claimed.attempt.id)

@@ -13,6 +13,7 @@ from ipulse.stack.redis_server import RedisServer
 from ipulse_service.background import outbox
 from ipulse_service.db import tables
 from ipulse_service.jobs import attempts, leases, queue_order
+from ipulse_service.jobs.queue import claims
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.postgresql_server import PostgreSQLServer
@@ -67,9 +68,9 @@ def test_two_claims_that_name_each_others_job_do_not_wait(
     for _ in range(2):
         one.submit()
     with one.database.write() as holding, other.database.write() as claiming:
-        first = queue_order.head(holding, "cpu")
+        first = queue_order.head(holding, ["cpu"], lambda needs: True)
         assert first is not None
-        second = leases.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
+        second = claims.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
         assert second.id != first.id
         outbox.add(holding, second)
 

@@ -18,6 +18,7 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.jobs import attempts, leases, store, submission
+from ipulse_service.jobs.queue import claims
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.records import Records
@@ -57,7 +58,7 @@ class Scene:
     def end(self, reason: Reason) -> None:
         """Claims the job and ends the attempt."""
         with self.database.write() as transaction:
-            claim = leases.claim(transaction, self.id, "agent", ["cpu"], 15.0)
+            claim = claims.claim(transaction, self.id, "agent", ["cpu"], 15.0)
         if reason is Reason.COMPLETED:
             self.leave(claim.attempt, "weights", weights_after(self.id, STEPS))
             self.leave(claim.attempt, "manifest", "{}")

@@ -29,17 +29,11 @@ _FIELD = r"^(/[^=/\"\\\x00-\x1f]+)+=[^\x00-\x1f]*$"
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 
-class JobQuery(BaseModel):
-    """Query parameters of the list of jobs."""
+class SelectionQuery(BaseModel):
+    """Query parameters that select jobs."""
 
     model_config = ConfigDict(extra="forbid")
 
-    page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
-        default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
-    )
-    page_token: str = Field(
-        default="", max_length=256, description="The `next_page_token` of the previous page."
-    )
     state: list[JobState] = Field(
         default=[], max_length=len(JobState), description="Jobs in one of these states."
     )
@@ -76,6 +70,17 @@ class JobQuery(BaseModel):
             created_after=_milliseconds(self.created_after),
             created_before=_milliseconds(self.created_before),
         )
+
+
+class JobQuery(SelectionQuery):
+    """Query parameters of the list of jobs."""
+
+    page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
+        default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
+    )
+    page_token: str = Field(
+        default="", max_length=256, description="The `next_page_token` of the previous page."
+    )
 
 
 @router.get("/jobs", summary="List jobs", response_description="One page of jobs.")

@@ -13,21 +13,30 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.http import etags, problems
 from ipulse_service.http import log_context as log
-from ipulse_service.http.dependencies import IfMatch, IfNoneMatch, JobId, State, WaitSeconds
+from ipulse_service.http.dependencies import (
+    CurrentCaller,
+    IfMatch,
+    IfNoneMatch,
+    JobId,
+    State,
+    WaitSeconds,
+)
+from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.responses import job_detail
+from ipulse_service.http.schemas.job_requests import JobChange
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, deletion, leases, store, waiting
+from ipulse_service.jobs import attempts, deletion, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.waiting import Waiting
+from ipulse_service.jobs.queue.waiting import Waiting
 
 _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The job still has the ETag of If-None-Match."}
 }
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
 
-router = APIRouter(prefix="/v1", tags=["jobs"])
+router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
 
 
 class _View(NamedTuple):
@@ -107,6 +116,28 @@ def resume_job(
     return _change(state, job_id, if_match, attempts.resume, response)
 
 
+@router.patch(
+    "/jobs/{job_id}",
+    summary="Change a job's priority",
+    response_description="The job.",
+    responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
+)
+def change_job(
+    job_id: JobId,
+    request: JobChange,
+    state: State,
+    caller: CurrentCaller,
+    response: Response,
+    if_match: IfMatch = None,
+) -> JobDetail:
+    """Changes the priority of a job that has not ended; its log says who changed it."""
+
+    def change(transaction: Transaction, job: JobRow) -> JobRow:
+        return attempts.change_priority(transaction, job, request.priority, caller.name)
+
+    return _change(state, job_id, if_match, change, response)
+
+
 @router.delete(
     "/jobs/{job_id}",
     status_code=204,
@@ -170,4 +201,4 @@ def _read(state: AppState, job_id: str, known: str | None = None) -> _View:
         if etags.matches(known, job.tag):
             return _View(job, (), None)  # the response has no body
         tried = leases.of_job(transaction, job.pk)
-        return _View(job, tried, waiting.of_job(transaction, job))
+        return _View(job, tried, state.queue_view.waiting(transaction, job))

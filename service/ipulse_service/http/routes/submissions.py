@@ -15,8 +15,14 @@ from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
 from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
-from ipulse_service.jobs import agents, leases, submission
-from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.jobs import leases, submission
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.scheduling_options import (
+    HIGHEST_PRIORITY,
+    LOWEST_PRIORITY,
+    SchedulingOptions,
+)
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
@@ -34,7 +40,7 @@ class SubmitQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    priority: Annotated[int, Field(ge=-100, le=100), DIGITS] = Field(
+    priority: Annotated[int, Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY), DIGITS] = Field(
         default=0, description="Jobs with a greater priority start first."
     )
     queue_seconds: _Seconds | None = Field(
@@ -97,5 +103,5 @@ def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
     resolved = submission.resolve(spec)
     with state.database.read() as transaction:
-        agents.check_satisfiable(transaction, spec.device.kind)
+        admission.check(transaction, Needs.of_spec(spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)

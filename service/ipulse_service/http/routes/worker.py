@@ -49,6 +49,7 @@ from ipulse_service.http.schemas.worker_requests import (
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import agent_faults, agents, attempts, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
+from ipulse_service.jobs.queue import claims
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
 GIVE_WAY_SECONDS = 0.02
@@ -78,17 +79,20 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
 def register_agent(
     request: AgentRegistration, state: State, caller: CurrentCaller, user_agent: UserAgent = ""
 ) -> Response:
-    """Registers an agent and its kinds of devices; agents repeat this to stay registered."""
+    """Registers an agent and what it has; agents repeat this to stay registered."""
     caller.check_agent(request.agent)
     version = user_agent.removeprefix(messages.AGENT_PREFIX)
+    agent = agents.KnownAgent(
+        name=request.agent,
+        device_kinds=tuple(request.device_kinds),
+        quarantined=tuple(request.quarantined),
+        version=version if version != user_agent else "",
+        host=request.host,
+        ipus=request.ipus,
+        data_sets=None if request.data_sets is None else frozenset(request.data_sets),
+    )
     with state.database.write() as transaction:
-        agents.announce(
-            transaction,
-            request.agent,
-            request.device_kinds,
-            request.quarantined,
-            version if version != user_agent else "",
-        )
+        agents.announce(transaction, agent)
         fault = request.trouble.fault() if request.trouble else None
         agent_faults.record(transaction, request.agent, fault)
         is_draining = drains.of_agent(transaction, request.agent) is not None
@@ -112,18 +116,20 @@ def register_agent(
 def claim_job(request: ClaimRequest, state: State, caller: CurrentCaller) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
-    The attempt may belong to another job of the same kind that comes first in the queue.
+    The attempt may belong to another job that comes first in the queue of all jobs that this agent
+    can run. Without `job_id` it belongs to the first of them.
     """
-    log.bind(job=request.job_id)
+    if request.job_id is not None:
+        log.bind(job=request.job_id)
     caller.check_agent(request.agent)
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
         drains.check_may_claim(transaction, request.agent)
-        claim = leases.claim(
+        claim = claims.claim(
             transaction, request.job_id, request.agent, request.device_kinds, lease_seconds
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
-    log.bind(attempt=claim.attempt.id)
+    log.bind(job=claim.job.id, attempt=claim.attempt.id)
     return ClaimedAttempt(
         job_id=claim.job.id,
         attempt_id=claim.attempt.id,

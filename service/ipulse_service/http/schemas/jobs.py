@@ -13,7 +13,7 @@ from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.waiting import Waiting, Why
+from ipulse_service.jobs.queue.waiting import Waiting, Why
 
 _SUMMARY: dict[str, Any] = {
     "object": "job",
@@ -116,13 +116,26 @@ class JobSummary(BaseModel):
 
 
 class WaitingInfo(BaseModel):
-    """Why a queued job waits, at the moment of the response; not covered by its ETag."""
+    """Why a job waits, at the moment of the response; not covered by its ETag.
 
-    reason: Why
-    position: int | None = Field(description="In the queue of its kind of device, from 1.")
-    holder: str | None = Field(description="The job that has held such a device longest.")
+    While thousands of jobs wait, it may be some seconds old.
+    """
+
+    reason: Why = Field(
+        description="wake_up: an agent is free and was told; device_busy: all agents that can run "
+        "it are busy; behind: one is free, but other jobs come first; no_agent: none is present; "
+        "no_match: those present lack something, see `detail`; quarantine: their device failed; "
+        "agent_draining: they take no more jobs."
+    )
+    detail: str = Field(description="For people; empty where the reason says it all.")
+    position: int | None = Field(
+        description="Among all queued jobs that compete for the same agents, from 1."
+    )
+    of: int | None = Field(description="Number of these jobs.")
+    holder: str | None = Field(description="The job that holds the agent that is waited for.")
+    holder_device: str | None = Field(description="The kind of device that the holder uses.")
     estimated_start: Timestamp | None = Field(
-        description="Estimated from the run time of the latest jobs."
+        description="Expected start; null without a basis, and never in the past."
     )
 
     @classmethod
@@ -130,8 +143,11 @@ class WaitingInfo(BaseModel):
         """Returns the model of what a job waits for."""
         return cls(
             reason=waiting.reason,
+            detail=waiting.detail,
             position=waiting.position,
+            of=waiting.of,
             holder=waiting.holder,
+            holder_device=waiting.holder_device,
             estimated_start=rfc3339(waiting.estimated_start),
         )
 
@@ -163,6 +179,28 @@ class JobList(BaseModel):
 
     jobs: list[JobSummary]
     next_page_token: str = Field(description="Empty on the last page.")
+
+
+class BatchSummary(BaseModel):
+    """What a request that changes many jobs did."""
+
+    model_config = example(
+        dry_run=False,
+        matched=3,
+        by_state={"queued": 2, "succeeded": 1},
+        changed=2,
+        unchanged=1,
+        remaining=0,
+        as_of="2026-01-31T12:00:00.000Z",
+    )
+
+    dry_run: bool = Field(description="True if nothing was changed.")
+    matched: int = Field(description="Jobs that passed the filters before the change.")
+    by_state: dict[JobState, int] = Field(description="These jobs by their state.")
+    changed: int
+    unchanged: int = Field(description="Jobs whose state does not allow the change.")
+    remaining: int = Field(description="Jobs that were not reached; repeat the request for them.")
+    as_of: Timestamp | None = Field(description="All of these jobs were created before.")
 
 
 class ValidatedSpec(BaseModel):

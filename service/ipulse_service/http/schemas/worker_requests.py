@@ -15,7 +15,12 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
 from ipulse_core.manifest import SHA256
-from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST, MANIFEST_BYTES
+from ipulse_core.messages import (
+    EVENTS_PER_COMMIT,
+    EVENTS_PER_REQUEST,
+    MANIFEST_BYTES,
+    MAX_DATA_SETS,
+)
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
 from ipulse_service.files.artifacts import NewArtifact
@@ -25,8 +30,13 @@ from ipulse_service.jobs.worker_reports import Reportable
 
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
 
+MAX_IPUS = 1_000_000
+
+# A limit beside a field's default would be overruled by that of `Text` or `Integer`.
 DeviceKind = Annotated[Text, Field(max_length=32)]
+DataSet = Annotated[Text, Field(max_length=160)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
+_DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
 _TROUBLE = {
     "reason": "worker_disk_full",
@@ -40,7 +50,9 @@ class ClaimRequest(StrictModel):
 
     model_config = example(job_id=JOB_ID, agent="worker-1-4711", device_kinds=["cpu"])
 
-    job_id: Text = Field(max_length=64, description="The job.")
+    job_id: Annotated[Text, Field(max_length=64)] | None = Field(
+        default=None, description="A job that is queued; null: the first that the agent can run."
+    )
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
 
@@ -63,10 +75,16 @@ class AgentTrouble(StrictModel):
 
 
 class AgentRegistration(StrictModel):
-    """An agent and its kinds of devices."""
+    """An agent, its devices and its data sets."""
 
     model_config = example(
-        agent="worker-1-4711", device_kinds=["cpu", "ipu"], quarantined=["ipu"], trouble=_TROUBLE
+        agent="worker-1-4711",
+        device_kinds=["cpu", "ipu"],
+        quarantined=["ipu"],
+        trouble=_TROUBLE,
+        host="worker-1",
+        ipus={"ipu": 4},
+        data_sets=["npz/mine", "shd/shd"],
     )
 
     agent: AgentName
@@ -77,6 +95,16 @@ class AgentRegistration(StrictModel):
     )
     trouble: AgentTrouble | None = Field(
         default=None, description="Why the agent can run no job at present; null if it can."
+    )
+    host: Annotated[Text, Field(max_length=255)] = Field(
+        default="", description="Name of the agent's machine."
+    )
+    ipus: dict[DeviceKind, Annotated[Integer, Field(ge=0, le=MAX_IPUS)]] = Field(
+        default={}, max_length=16, description="Number of IPUs by kind, where it is known."
+    )
+    data_sets: _DataSets | None = Field(
+        default=None,
+        description="Data sets in the agent's data directory, as KIND/NAME; null: not known.",
     )
 
 
@@ -111,7 +139,9 @@ class EventBatch(StrictModel):
         ],
     )
 
-    first: Integer = Field(ge=1, description="Attempt-local number of the first event, from 1.")
+    first: Annotated[Integer, Field(ge=1)] = Field(
+        description="Attempt-local number of the first event, from 1."
+    )
     events: Annotated[
         Events,
         Field(max_length=EVENTS_PER_REQUEST),
@@ -124,8 +154,8 @@ class ManifestFile(StrictModel):
 
     name: str = Field(pattern=FILE_NAME, description="Name of the file.")
     sha256: str = Field(pattern=SHA256, description="SHA-256 of its content.")
-    base64: Text = Field(
-        max_length=-(-MANIFEST_BYTES // 3) * 4, description="Its content in base64."
+    base64: Annotated[Text, Field(max_length=-(-MANIFEST_BYTES // 3) * 4)] = Field(
+        description="Its content in base64."
     )
     media_type: str = Field(
         default="application/json",

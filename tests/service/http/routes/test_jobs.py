@@ -50,7 +50,7 @@ class TestGet:
 
     @pytest.mark.parametrize(
         ("method", "path"),
-        [("DELETE", "/v1/jobs"), ("PATCH", "/v1/jobs/x"), ("GET", "/v1/jobs/x/cancel")],
+        [("DELETE", "/v1/jobs"), ("PUT", "/v1/jobs/x"), ("GET", "/v1/jobs/x/cancel")],
     )
     def test_a_wrong_method_is_refused_with_the_right_ones(
         self, service: InProcess, method: str, path: str

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ipulse_core.messages import MANIFEST_BYTES
-from tests.service.agents import PHASES, phase
+from tests.service.agents import PHASES, line, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
 
@@ -66,7 +66,7 @@ class TestLastEvents:
         for _ in range(2):  # a response may get lost; no event is stored twice
             assert attempt.post("finish", body).status_code == 200
         kinds = [event["kind"] for event in service.events(job_id)["events"]]
-        assert kinds == ["state", "state", "log", "state"]
+        assert kinds == ["state", "state", "log", "log", "state"], "and the reason of the failure"
 
     def test_neither_is_kept_where_one_is_refused(self, service: InProcess) -> None:
         job_id = service.submit()["id"]
@@ -106,6 +106,11 @@ class TestManifestWithTheEnd:
         assert kept["media_type"] == "application/json"
         assert service.user.get(f"{path}/{kept['id']}/content").content == content
 
+    def test_it_may_be_as_large_as_the_protocol_says(self, service: InProcess) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        answer = attempt.post("finish", self.end(b" " * MANIFEST_BYTES))
+        assert answer.json()["state"] == "succeeded", answer.text
+
     @pytest.mark.parametrize(
         "fields",
         [
@@ -135,3 +140,36 @@ class TestManifestWithTheEnd:
         digest = hashlib.sha256(content).hexdigest()
         assert list(service.settings.home.rglob(digest)) == []
         assert service.job(attempt.claim["job_id"])["state"] == "preparing"
+
+
+class TestLogOfTheEnd:
+    """The log alone says why a job failed."""
+
+    @staticmethod
+    def log(service: InProcess, job_id: str) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = service.events(job_id, kind="log")["events"]
+        return events
+
+    def test_a_failure_is_the_last_line(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        attempt.report(phase("prepare"), line("reading"))
+        attempt.finish("data_unavailable", "There is no file x.npz.")
+        text = service.user.get(f"/v1/jobs/{job_id}/log").text.splitlines()
+        assert text == ["reading", "data_unavailable: There is no file x.npz."]
+        last = self.log(service, job_id)[-1]
+        assert (last["level"], last["stream"], last["attempt"]) == ("error", "service", 1)
+
+    def test_a_lost_attempt_is_a_warning(self, service: InProcess) -> None:
+        job_id = service.submit()["id"]
+        service.attempt(job_id).finish("runner_lost", "It was killed.")
+        [lost] = self.log(service, job_id)
+        assert (lost["level"], lost["message"]) == ("warning", "runner_lost: It was killed.")
+
+    def test_a_result_or_a_cancellation_is_no_error(self, service: InProcess) -> None:
+        completed, cancelled = (service.submit()["id"] for _ in range(2))
+        service.attempt(completed).complete()
+        attempt = service.attempt(cancelled)
+        service.user.post(f"/v1/jobs/{cancelled}/cancel")
+        attempt.finish("cancelled_by_user")
+        assert self.log(service, completed) == self.log(service, cancelled) == []

@@ -1,0 +1,108 @@
+"""Routes that change all jobs that pass a filter."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from ipulse_core.errors import Problem
+from ipulse_service.db.engine import rfc3339
+from ipulse_service.files import artifacts
+from ipulse_service.http.dependencies import State
+from ipulse_service.http.problems import InvalidParameter
+from ipulse_service.http.routes.job_list import SelectionQuery
+from ipulse_service.http.schemas.jobs import BatchSummary
+from ipulse_service.http.state import AppState
+from ipulse_service.jobs import batches
+from ipulse_service.jobs.batches import Batch, Change
+from ipulse_service.jobs.filters import JobFilter
+
+BUDGET_SECONDS = 8.0  # of one request; then it returns, and the next one continues
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+
+class BatchQuery(SelectionQuery):
+    """Query parameters that select the jobs to change."""
+
+    dry_run: bool = Field(default=False, description="Only count the jobs.")
+    all: bool = Field(default=False, description="Change every job if there is no filter.")
+
+    def checked_filter(self) -> JobFilter:
+        """Returns the filter. Raises InvalidParameter for none, unless all jobs are meant."""
+        wanted = self.filter()
+        if wanted == JobFilter() and not (self.all or self.dry_run):
+            detail = "this would change every job: name a filter, or send all=true"
+            raise InvalidParameter([Problem("/query/all", "missing_filter", detail)])
+        return wanted
+
+
+@router.post(
+    "/jobs:cancel",
+    summary="Cancel jobs",
+    response_description="How many jobs were cancelled.",
+)
+async def cancel_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+    """Cancels all jobs that pass the filters; those that have ended do not change.
+
+    A request works for a few seconds. If jobs remain, repeat it. Of `dry_run`, `as_of` can be sent
+    as `created_before`, so that no job is changed that was not counted.
+    """
+    return await _change_all(query, state, batches.cancel)
+
+
+@router.post(
+    "/jobs:delete",
+    summary="Delete jobs",
+    response_description="How many jobs were deleted.",
+)
+async def delete_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+    """Deletes all jobs that pass the filters and have ended, with their events and files.
+
+    A request works for a few seconds. If jobs remain, repeat it. Of `dry_run`, `as_of` can be sent
+    as `created_before`, so that no job is changed that was not counted.
+    """
+    return await _change_all(query, state, batches.delete)
+
+
+async def _change_all(query: BatchQuery, state: AppState, change: Change) -> BatchSummary:
+    wanted = query.checked_filter()
+    counts = await run_in_threadpool(_count, state, wanted)
+    total = sum(counts.by_state.values())
+    result = BatchSummary(
+        dry_run=query.dry_run,
+        matched=total,
+        by_state=counts.by_state,
+        changed=0,
+        unchanged=0,
+        remaining=total,
+        as_of=rfc3339(counts.as_of),
+    )
+    if query.dry_run:
+        return result
+    end = time.monotonic() + BUDGET_SECONDS
+    after: int | None = 0
+    while after is not None and time.monotonic() < end:
+        batch = await run_in_threadpool(_write, state, change, wanted, after, counts.last)
+        for sha256 in batch.digests:
+            await state.file_threads.run(artifacts.forget, state.database, state.blobs, sha256)
+        result.changed += batch.changed
+        result.unchanged += batch.unchanged
+        after = batch.last
+    done = result.changed + result.unchanged
+    result.remaining = 0 if after is None else max(1, total - done)
+    return result
+
+
+def _count(state: AppState, wanted: JobFilter) -> batches.Counts:
+    with state.database.read() as transaction:
+        return batches.count(transaction, wanted)
+
+
+def _write(state: AppState, change: Change, wanted: JobFilter, after: int, last: int) -> Batch:
+    with state.database.write() as transaction:
+        return change(transaction, wanted, after, last)

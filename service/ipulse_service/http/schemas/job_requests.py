@@ -1,0 +1,19 @@
+"""Requests that change jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ipulse.models import Field, Integer, StrictModel
+from ipulse_service.http.schemas.base import example
+from ipulse_service.jobs.scheduling_options import HIGHEST_PRIORITY, LOWEST_PRIORITY
+
+
+class JobChange(StrictModel):
+    """A change of a job that has not ended."""
+
+    model_config = example(priority=10)
+
+    priority: Annotated[Integer, Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY)] = Field(
+        description="Jobs with a greater priority start first."
+    )

@@ -1,0 +1,92 @@
+"""Whether any known agent can run a job; if none can, what there is instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import agents
+from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs.queue.needs import Needs
+
+NAMES = 20  # data sets that a message lists
+
+
+class NoSuchDevice(InvalidInput):
+    """No registered agent has the kind of device that the job needs."""
+
+    code = "no_such_device"
+
+
+class NoMatchingAgent(InvalidInput):
+    """No registered agent has all that the job needs."""
+
+    code = "no_matching_agent"
+
+
+def check(transaction: Transaction, needs: Needs) -> None:
+    """Raises NoSuchDevice or NoMatchingAgent if agents are known and none can run the job.
+
+    While none has ever registered, a job may wait for the first. Absent agents count for a week,
+    because they may come back, but not on a host where others are present: those have taken over.
+    While all agents with the device are absent, only its kind is checked, because they may come
+    back with more.
+    """
+    now = transaction.now
+    known = _without_replaced(agents.known(transaction), now)
+    if not known or any(agent.can_run(needs) for agent in known):
+        return
+    with_device = [agent for agent in known if needs.device in agent.device_kinds]
+    if not with_device or any(agent.is_present(now) for agent in with_device):
+        raise misfit(known, needs)
+
+
+def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
+    """Returns the error that says what is missing and what these agents have."""
+    with_device = [agent for agent in known if needs.device in agent.device_kinds]
+    if not with_device:
+        kinds = sorted({kind for agent in known for kind in agent.device_kinds})
+        detail = f"the agents of this service have {', '.join(kinds)}; got {needs.device}"
+        return NoSuchDevice([Problem("/device/kind", "no_such_device", detail)])
+    problems = []
+    if not any(agent.has_ipus(needs) for agent in with_device):
+        problems.append(_too_few_ipus(with_device, needs))
+    if not any(agent.has_data(needs) for agent in with_device):
+        problems.append(_no_such_data(with_device, needs))
+    if not problems:
+        detail = (
+            f"no agent has both {needs.ipus} IPUs and the data set {needs.data_set}: "
+            "lower device.ipus, or put the data set into the data directory of a larger worker"
+        )
+        problems.append(Problem("/device/ipus", "no_such_combination", detail))
+    return NoMatchingAgent(problems)
+
+
+def _too_few_ipus(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
+    most = max(agent.ipus[needs.device] for agent in with_device)
+    more = " (ipulse up --emulated-ipus)" if needs.device == "emulator" else ""
+    detail = (
+        f"no agent has more than {most} IPUs of the kind {needs.device}; got {needs.ipus}: "
+        f"lower device.ipus, or start a worker with more{more}"
+    )
+    return Problem("/device/ipus", "too_few_devices", detail)
+
+
+def _no_such_data(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
+    kind, _, name = (needs.data_set or "").partition("/")
+    found = sorted({each for agent in with_device for each in agent.data_sets or ()})
+    listed = ", ".join(found[:NAMES]) or "none"
+    more = f" and {len(found) - NAMES} others" if len(found) > NAMES else ""
+    detail = (
+        f"no agent with the device {needs.device} has a data set {name} of the kind {kind}; "
+        f"they have: {listed}{more}. Put it into a worker's data directory (ipulse up --data DIR); "
+        "the service knows of it within half a minute"
+    )
+    return Problem("/data/name", "no_such_data_set", detail)
+
+
+def _without_replaced(known: Collection[KnownAgent], now: int) -> list[KnownAgent]:
+    registered = [agent for agent in known if agent.device_kinds]  # others have only joined
+    in_use = {agent.host for agent in registered if agent.host and agent.is_present(now)}
+    return [agent for agent in registered if agent.is_present(now) or agent.host not in in_use]

@@ -1,0 +1,91 @@
+"""Claims: an agent gets the first queued job that it can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from ipulse_core.errors import Conflict
+from ipulse_core.states import JobState
+from ipulse_service.background import outbox
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import agents, leases, queue_order, store
+from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.queue.needs import Needs
+
+
+class NotClaimable(Conflict):
+    """The job is held by another attempt, not due yet, or has ended."""
+
+    code = "not_claimable"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A new attempt, its job, and the fencing token, which only its agent receives."""
+
+    job: JobRow
+    attempt: AttemptRow
+    fence: str
+
+
+def claim(
+    transaction: Transaction,
+    job_id: str | None,
+    agent: str,
+    device_kinds: Collection[str],
+    lease_seconds: float,
+) -> Claim:
+    """Starts an attempt at the first queued job that the agent can run.
+
+    `job_id` is the job that a wake-up named; it must be queued, but another one may come first.
+    Raises NotFound or NotClaimable.
+    """
+    known = agents.find(transaction, agent) or KnownAgent(agent, ())
+    can_run = replace(known, device_kinds=tuple(device_kinds)).can_run
+    named = None if job_id is None else store.peek(transaction, job_id)
+    if named and named.state is not JobState.QUEUED:
+        raise NotClaimable(f"the job is {named.state.value}")
+    if named and named.device not in device_kinds:
+        raise NotClaimable(f"the job needs a device of the kind {named.device}")
+    job = queue_order.head(transaction, device_kinds, can_run)
+    if job is None and named:
+        job = _named(transaction, named, can_run)
+    if job is None:
+        raise NotClaimable("no job is queued that this agent can run")
+    if named and job.pk != named.pk:
+        outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
+    attempt, fence = leases.start(transaction, job, agent, lease_seconds)
+    job = store.move(
+        transaction,
+        job,
+        JobState.PREPARING,
+        attempt=attempt.number,
+        started_at=job.started_at or transaction.now,
+    )
+    return Claim(job, attempt, fence)
+
+
+def _named(
+    transaction: Transaction, named: JobRow, can_run: Callable[[Needs], bool]
+) -> JobRow | None:
+    """Returns the job that a wake-up names, locked, or None if this agent cannot run it.
+
+    Then the wake-up is sent again if another agent is free to run the job. Otherwise the publisher
+    repeats it later, so that agents do not pass it around.
+    """
+    needs = Needs.of_job(named)
+    if can_run(needs):
+        job = store.lock_or_skip(transaction, named.pk)
+        if job is None or job.state is not JobState.QUEUED:
+            raise NotClaimable("another agent is claiming the job")
+        return job
+    busy = {attempt.agent for attempt in leases.held(transaction)}
+    for other in agents.known(transaction):
+        is_free = other.is_present(transaction.now) and other.name not in busy
+        if is_free and needs.device in other.usable_kinds and other.can_run(needs):
+            outbox.add_unless_gone(transaction, named)
+            break
+    return None

@@ -1,0 +1,37 @@
+"""What a job needs of an agent: a kind of device, a number of IPUs, and a data set."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ipulse.spec import ExperimentSpec
+from ipulse.spec.recordings import NpzData, Recording
+from ipulse_core.data_sets import key_of
+from ipulse_service.jobs.job import JobRow
+
+_ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
+
+
+class Needs(NamedTuple):
+    """The needs of a job that not every agent meets."""
+
+    device: str  # kind
+    ipus: int = 0  # that it attaches; 0: none
+    data_set: str | None = None  # KIND/NAME of files in the agent's data directory
+
+    @classmethod
+    def of_spec(cls, spec: ExperimentSpec) -> Needs:
+        """Returns the needs of a spec."""
+        device, data = spec.device, spec.data
+        ipus = 0
+        if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
+            ipus = device.ipus
+        data_set = None
+        if isinstance(data, (NpzData, Recording)):
+            data_set = key_of(data.kind, data.name)
+        return cls(device.kind, ipus, data_set)
+
+    @classmethod
+    def of_job(cls, job: JobRow) -> Needs:
+        """Returns the needs that were stored when the job was submitted."""
+        return cls(job.device, job.ipus, job.data_set)

@@ -1,0 +1,148 @@
+"""Plays the claims of the agents forward: which job starts when, and where.
+
+It applies the same order and the same test as a claim does. Nothing here reads the database.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue_order import QueueEntry
+
+
+class Holder(NamedTuple):
+    """A job that an agent runs. Times are milliseconds since 1970."""
+
+    job_id: str
+    device: str
+    since: int
+    ends_at: int | None  # expected; None without a basis
+
+
+@dataclass(frozen=True)
+class Server:
+    """An agent that takes jobs, and the one that it runs now."""
+
+    agent: KnownAgent
+    holder: Holder | None = None
+
+    def takes(self, needs: Needs) -> bool:
+        """Returns whether it takes such a job once it is free."""
+        return needs.device in self.agent.usable_kinds and self.agent.can_run(needs)
+
+
+class Place(NamedTuple):
+    """A job's place among all jobs that compete with it, and what follows from it."""
+
+    position: int | None  # from 1
+    of: int | None  # jobs that compete, with this one
+    servers: tuple[Server, ...]  # that take it; empty if there are none
+    server: Server | None  # on which it is expected to start, if that is known
+    start: int | None  # expected, in milliseconds since 1970; never in the past
+
+
+@dataclass
+class _Pool:
+    """The queued jobs that the same servers take, in order."""
+
+    servers: frozenset[int]
+    entries: deque[tuple[int, QueueEntry]] = field(default_factory=deque)  # with the order
+    count: int = 0
+    ahead: int = 0
+    rivals: list[_Pool] = field(default_factory=list)  # pools with a server in common, this too
+
+
+def simulate(
+    now: int,
+    servers: Sequence[Server],
+    queue: Sequence[QueueEntry],
+    usual_ms: Callable[[Needs], int | None],
+) -> dict[int, Place]:
+    """Returns the place of each queued job by its key.
+
+    Args:
+        now: The time in milliseconds since 1970.
+        servers: The agents that are present.
+        queue: The queued jobs in order.
+        usual_ms: Returns the usual duration of a job, None without a basis.
+    """
+    of_entry = _pools(servers, queue)
+    pools = list({id(pool): pool for pool in of_entry}.values())
+    starts = _starts(now, servers, pools, usual_ms)
+    totals = {id(pool): sum(rival.count for rival in pool.rivals) for pool in pools}
+    taking = {id(pool): tuple(servers[number] for number in sorted(pool.servers)) for pool in pools}
+    places = {}
+    for entry, pool in zip(queue, of_entry, strict=True):
+        start, server = starts.get(entry.pk, (None, None))
+        places[entry.pk] = Place(
+            position=1 + sum(rival.ahead for rival in pool.rivals),
+            of=totals[id(pool)],
+            servers=taking[id(pool)],
+            server=server,
+            start=start,
+        )
+        pool.ahead += 1
+    return places
+
+
+def _pools(servers: Sequence[Server], queue: Sequence[QueueEntry]) -> list[_Pool]:
+    """Returns the pool of each queued job."""
+    by_needs: dict[Needs, _Pool] = {}
+    by_servers: dict[frozenset[int] | str, _Pool] = {}
+    of_entry = []
+    for order, entry in enumerate(queue):
+        needs = entry.needs
+        pool = by_needs.get(needs)
+        if pool is None:
+            taking = frozenset(n for n, server in enumerate(servers) if server.takes(needs))
+            # Jobs that no agent takes compete with those that wait for the same device.
+            key = taking or entry.device
+            pool = by_needs[needs] = by_servers.setdefault(key, _Pool(taking))
+        pool.entries.append((order, entry))
+        pool.count += 1
+        of_entry.append(pool)
+    for pool in by_servers.values():
+        pool.rivals = [
+            other for other in by_servers.values() if other is pool or other.servers & pool.servers
+        ]
+    return of_entry
+
+
+def _starts(
+    now: int,
+    servers: Sequence[Server],
+    pools: Sequence[_Pool],
+    usual_ms: Callable[[Needs], int | None],
+) -> dict[int, tuple[int, Server]]:
+    """Returns the expected start of jobs by their key, and the server that starts them.
+
+    These jobs are taken out of the pools.
+    """
+    of_server = [
+        [pool.entries for pool in pools if number in pool.servers] for number in range(len(servers))
+    ]
+    free = []
+    for number, server in enumerate(servers):
+        at = now if server.holder is None else server.holder.ends_at
+        if at is not None:
+            # Of several that are free, those that take fewer jobs begin.
+            free.append((max(at, now), len(of_server[number]), number))
+    heapq.heapify(free)
+    starts = {}
+    while free:
+        at, rank, number = heapq.heappop(free)
+        queues = [entries for entries in of_server[number] if entries]
+        if not queues:
+            continue
+        _, entry = min(queues, key=lambda entries: entries[0][0]).popleft()
+        starts[entry.pk] = (at, servers[number])
+        usual = usual_ms(entry.needs)
+        if usual is not None:
+            heapq.heappush(free, (at + usual, rank, number))
+    return starts

@@ -1,0 +1,154 @@
+"""Why a job waits, its position in the queue, and when it may start."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ipulse_core.states import JobState
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import agents, queue_order
+from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.durations import UsualDurations
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue.servers import present_servers
+from ipulse_service.jobs.queue.simulation import Place, simulate
+
+# A look at a long queue is shared for so many times the time that it took.
+SHARED_FACTOR = 20
+SHARED_SECONDS = 5.0
+LONG = 500  # jobs; a look at a shorter queue is not shared
+NAMES = 5  # agents that a detail names
+
+Why = Literal[
+    "no_agent",
+    "no_match",
+    "device_busy",
+    "behind",
+    "wake_up",
+    "retry",
+    "paused",
+    "quarantine",
+    "agent_draining",
+]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The reason for a job's wait. `estimated_start` is in milliseconds since 1970."""
+
+    reason: Why
+    detail: str = ""  # a sentence, where the reason alone does not say what to do
+    position: int | None = None  # among all queued jobs that compete for the same agents, from 1
+    of: int | None = None  # number of these jobs
+    holder: str | None = None  # id of the job that holds the agent
+    holder_device: str | None = None  # kind of the device that it uses
+    estimated_start: int | None = None  # never in the past; None without a basis
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The queue and the agents at one moment."""
+
+    places: dict[int, Place]
+    last: dict[Needs, Place]  # of the last job with these needs
+    known: list[KnownAgent]
+    now: int
+    valid_until: float  # on the monotonic clock
+
+    def place_of(self, job: JobRow) -> Place | None:
+        """Returns the job's place, None if another look is needed."""
+        if self.valid_until <= time.monotonic():
+            return None
+        place = self.places.get(job.pk)
+        if place is None and (like := self.last.get(Needs.of_job(job))):
+            # It was queued since then. All of them would make for too many looks.
+            return like._replace(position=None, of=None, server=None, start=None)
+        return place
+
+
+class QueueView:
+    """The wait of each job, from one simulation of the whole queue for all readers."""
+
+    def __init__(self, rescan_seconds: float) -> None:
+        # An idle agent that has not claimed a job by then does not hear of it.
+        self._patience_ms = round(rescan_seconds * 1000) + 1000
+        self._lock = threading.Lock()
+        self._look: _Look | None = None
+
+    def waiting(self, transaction: Transaction, job: JobRow) -> Waiting | None:
+        """Returns why a job waits, None if it does not."""
+        if job.state is JobState.PAUSED:
+            return Waiting("paused")
+        if job.state is JobState.RETRY_WAIT:
+            due = None if job.due_at is None else max(job.due_at, transaction.now)
+            return Waiting("retry", estimated_start=due)
+        if job.state is not JobState.QUEUED:
+            return None
+        with self._lock:
+            look = self._look
+            place = look.place_of(job) if look else None
+            if look is None or place is None:
+                look = self._look = self._take_look(transaction)
+                place = look.places[job.pk]
+        waiting = _explain(look, Needs.of_job(job), place)
+        if waiting.estimated_start is None:
+            return waiting
+        return replace(waiting, estimated_start=max(waiting.estimated_start, transaction.now))
+
+    def _take_look(self, transaction: Transaction) -> _Look:
+        begin = time.monotonic()
+        queue = queue_order.entries(transaction)
+        known = agents.known(transaction)
+        usual = UsualDurations(transaction)
+        present = present_servers(transaction, known, queue, usual, self._patience_ms)
+        places = simulate(transaction.now, present, queue, usual.of)
+        end = time.monotonic()
+        if len(queue) >= LONG:
+            end += min(SHARED_FACTOR * (end - begin), SHARED_SECONDS)
+        last = {entry.needs: places[entry.pk] for entry in queue}
+        return _Look(places, last, known, transaction.now, end)
+
+
+def _explain(look: _Look, needs: Needs, place: Place) -> Waiting:
+    place_in_queue = Waiting("device_busy", position=place.position, of=place.of)
+    if not place.servers:
+        reason, detail = _why_nobody_takes(look, needs)
+        return replace(place_in_queue, reason=reason, detail=detail)
+    starting = place.server is not None and place.server.holder is None
+    if starting and place.start is not None and place.start <= look.now:
+        return replace(place_in_queue, reason="wake_up", estimated_start=place.start)
+    holders = [server.holder for server in place.servers if server.holder]
+    holder = min(holders, key=lambda holder: holder.since, default=None)
+    if place.server is not None:
+        holder = place.server.holder
+    return replace(
+        place_in_queue,
+        reason="device_busy" if len(holders) == len(place.servers) else "behind",
+        holder=holder and holder.job_id,
+        holder_device=holder and holder.device,
+        estimated_start=place.start,
+    )
+
+
+def _why_nobody_takes(look: _Look, needs: Needs) -> tuple[Why, str]:
+    with_device = [
+        agent
+        for agent in look.known
+        if agent.is_present(look.now) and needs.device in agent.device_kinds
+    ]
+    if not with_device:
+        return "no_agent", ""
+    fitting = [agent for agent in with_device if agent.can_run(needs)]
+    if not fitting:
+        problems = admission.misfit(with_device, needs).problems
+        return "no_match", "; ".join(problem.detail for problem in problems)
+    usable = [agent.name for agent in fitting if needs.device in agent.usable_kinds]
+    if not usable:
+        return "agent_draining" if all(agent.is_draining for agent in fitting) else "quarantine", ""
+    names = ", ".join(usable[:NAMES])
+    return "no_agent", f"registered, but without an answer to the wake-ups: {names}"

@@ -1,0 +1,138 @@
+"""Many jobs are cancelled and deleted at once; on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+from ipulse_service.db import tables
+from ipulse_service.http.routes import job_batches
+from ipulse_service.jobs import batches
+from tests.service.http.routes.test_queue import claim, queue
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import SPEC, InProcess
+
+MANY = 2 * batches.SIZE + 10
+
+
+def change(service: InProcess, verb: str, **query: Any) -> dict[str, Any]:
+    response = service.user.post(f"/v1/jobs:{verb}", params=query)
+    assert response.status_code == 200, response.text
+    result: dict[str, Any] = response.json()
+    return result
+
+
+def crowd(service: InProcess, count: int = MANY) -> str:
+    """Queue many copies of a job; returns the id of the first."""
+    first = queue(service)
+    jobs, events = tables.jobs, tables.events
+    with service.database.write() as transaction:
+        row = transaction.connection.execute(select(jobs)).one()._asdict()
+        of_job = transaction.connection.execute(select(events)).one()._asdict()
+        begin = row.pop("pk")
+        copies = [{**row, "id": f"job_{n:024x}"} for n in range(1, count)]
+        transaction.connection.execute(insert(jobs), copies)
+        pks = transaction.connection.execute(select(jobs.c.pk).where(jobs.c.pk != begin)).scalars()
+        transaction.connection.execute(insert(events), [{**of_job, "job_pk": pk} for pk in pks])
+    return first
+
+
+def test_all_queued_jobs_are_cancelled_and_deleted(alone: InProcess) -> None:
+    first = crowd(alone)
+    counted = change(alone, "cancel", state="queued", dry_run=True)
+    assert counted["by_state"] == {"queued": MANY}
+    assert (counted["changed"], counted["remaining"]) == (0, MANY)
+    later = queue(alone)
+    done = change(alone, "cancel", state="queued", created_before=counted["as_of"])
+    assert (done["changed"], done["unchanged"], done["remaining"]) == (MANY, 0, 0)
+    job = alone.job(first)
+    assert (job["state"], job["reason"]) == ("cancelled", "cancelled_by_user")
+    assert job["finished_at"]
+    assert job["phase_seconds"]["queue"] >= 0
+    states = [event["state"] for event in alone.events(first)["events"]]
+    assert states == ["queued", "cancelled"]
+    assert alone.job(later)["state"] == "queued"
+    done = change(alone, "delete", all=True)
+    assert (done["changed"], done["unchanged"]) == (MANY, 1)
+    assert [job["id"] for job in alone.user.get("/v1/jobs").json()["jobs"]] == [later]
+
+
+def test_each_job_ends_as_if_it_had_been_named(alone: InProcess) -> None:
+    running, paused, named, over = [queue(alone) for _ in range(4)]
+    attempt = claim(alone, "a", "cpu")
+    assert attempt.claim["job_id"] == running
+    alone.user.post(f"/v1/jobs/{paused}/pause")
+    for job_id in (named, over):
+        alone.user.post(f"/v1/jobs/{job_id}/cancel")
+    before = alone.job(over)
+    done = change(alone, "cancel", all=True)
+    assert done["by_state"] == {"cancelled": 2, "paused": 1, "preparing": 1}
+    assert (done["changed"], done["unchanged"]) == (2, 2)
+    assert alone.job(over) == before
+    assert alone.job(paused)["state"] == "cancelled"
+    assert attempt.heartbeat().json()["cancel"] is True
+    assert attempt.finish("cancelled_by_user").json()["state"] == "cancelled"
+    tags = {alone.user.get(f"/v1/jobs/{job}").headers["etag"] for job in (paused, over)}
+    assert len(tags) == 2
+
+
+def test_the_filters_are_those_of_the_list(alone: InProcess) -> None:
+    audio = queue(alone, {**SPEC, "metadata": {"team": "audio"}})
+    long = queue(alone, {**SPEC, "training": {"epochs": 31}})
+    other = queue(alone)
+    assert change(alone, "cancel", label="team=audio")["changed"] == 1
+    assert change(alone, "cancel", field="/training/epochs=31", device="cpu")["changed"] == 1
+    assert change(alone, "cancel", device="ipu")["matched"] == 0
+    assert [alone.job(job)["state"] for job in (audio, long)] == ["cancelled"] * 2
+    assert alone.job(other)["state"] == "queued"
+
+
+def test_the_files_of_deleted_jobs_are_deleted(alone: InProcess) -> None:
+    for content in (b"one", b"shared", b"shared"):
+        queue(alone)
+        attempt = claim(alone, "a", "cpu")
+        attempt.put("weights", "weights", content)
+        attempt.finish("diverged", "It diverged.")
+    kept = queue(alone)
+    attempt = claim(alone, "a", "cpu")
+    attempt.put("weights", "weights", b"shared")
+    attempt.complete()
+    assert change(alone, "delete", state="failed")["changed"] == 3
+    [artifact, *_] = alone.user.get(f"/v1/jobs/{kept}/artifacts").json()["artifacts"]
+    path = f"/v1/jobs/{kept}/artifacts/{artifact['id']}/content"
+    assert alone.user.get(path).content == b"shared"
+    files = [path for path in alone.settings.artifacts_dir.rglob("*") if path.is_file()]
+    assert sorted(path.stat().st_size for path in files if path.stat().st_size < 20) == [2, 6]
+
+
+def test_a_request_that_takes_too_long_is_continued_by_the_next(
+    alone: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd(alone)
+    monkeypatch.setattr(job_batches, "BUDGET_SECONDS", 0.0)
+    none = change(alone, "cancel", all=True)
+    assert (none["changed"], none["remaining"]) == (0, MANY)
+    monkeypatch.undo()
+    assert change(alone, "cancel", all=True)["changed"] == MANY
+
+
+@pytest.mark.parametrize("verb", ["cancel", "delete"])
+def test_without_a_filter_nothing_happens_unless_all_are_meant(alone: InProcess, verb: str) -> None:
+    job = queue(alone)
+    problem = check_problem(alone.user.post(f"/v1/jobs:{verb}"), 400)
+    assert problem["errors"][0]["pointer"] == "/query/all"
+    for wrong in ({"state": "over"}, {"all": "maybe"}, {"page_size": 3}, {"label": "x"}):
+        check_problem(alone.user.post(f"/v1/jobs:{verb}", params=wrong), 400)
+    assert alone.job(job)["state"] == "queued"
+
+
+def test_readers_and_workers_may_not(alone: InProcess) -> None:
+    body = {"name": "guest", "role": "reader", "seconds": 600}
+    reader = alone.user.post("/v1/tokens", json=body).json()["token"]
+    for verb in ("cancel", "delete"):
+        headers = {"authorization": f"Bearer {reader}"}
+        url = f"/v1/jobs:{verb}?all=true"
+        check_problem(alone.user.post(url, headers=headers), 403)
+        check_problem(alone.worker.post(url), 403)

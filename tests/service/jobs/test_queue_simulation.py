@@ -1,0 +1,270 @@
+"""What is said about the queue is what happens: thousands of jobs on a clock of their own."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from ipulse.spec import parse_spec
+from ipulse_core.states import JobState
+from ipulse_service.db import migrations, tables
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.jobs import agents, attempts, queue_order, store, submission
+from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.queue import waiting as waiting_module
+from ipulse_service.jobs.queue.claims import NotClaimable
+from ipulse_service.jobs.queue.durations import FEWEST
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue.simulation import Place, simulate
+from ipulse_service.jobs.queue.waiting import QueueView, Waiting
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from tests.service.running import SPEC
+
+KINDS = ("cpu", "emulator", "ipu")
+USUAL_MS = {"cpu": 60_000, "emulator": 240_000, "ipu": 45_000}
+LEASE_SECONDS = 1e6
+BEGIN = 1_800_000_000_000  # ms since 1970
+ALIKE = 3  # the last of the fleets that are tried
+SEED = random.SystemRandom().randrange(2**32)
+
+
+@dataclass
+class World:
+    """A database and a clock, which only the test moves."""
+
+    database: Database
+    now: int = BEGIN
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        with self.database.write() as transaction:
+            transaction.now = self.now
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        with self.database.read() as transaction:
+            transaction.now = self.now
+            yield transaction
+
+    def announce(self, agent: KnownAgent) -> None:
+        with self.write() as transaction:
+            agents.announce(transaction, agent)
+
+    def submit(self, needs: Needs, priority: int = 0) -> int:
+        """Add a job; returns its key."""
+        resolved = submission.resolve(parse_spec(SPEC))
+        options = SchedulingOptions(priority)
+        with self.write() as transaction:
+            job = store.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
+            this = update(tables.jobs).where(tables.jobs.c.pk == job.pk)
+            transaction.connection.execute(this.values(needs._asdict()))
+        return job.pk
+
+    def claim(self, agent: KnownAgent) -> claims.Claim | None:
+        with self.write() as transaction:
+            try:
+                return claims.claim(
+                    transaction, None, agent.name, agent.usable_kinds, LEASE_SECONDS
+                )
+            except NotClaimable:
+                return None
+
+    def end(self, claim: claims.Claim) -> None:
+        """End a job with success, without files."""
+        with self.write() as transaction:
+            done = update(tables.attempts).where(tables.attempts.c.pk == claim.attempt.pk)
+            transaction.connection.execute(done.values(finished_at=self.now))
+            job = store.get_by_pk(transaction, claim.job.pk)
+            for state in (JobState.RUNNING, JobState.REPORTING, JobState.SUCCEEDED):
+                job = store.move(transaction, job, state)
+
+    def waits(self, view: QueueView) -> dict[int, Waiting]:
+        """What is said about each queued job."""
+        with self.read() as transaction:
+            found = [
+                (entry.pk, view.waiting(transaction, store.get_by_pk(transaction, entry.pk)))
+                for entry in queue_order.entries(transaction)
+            ]
+        return {pk: waiting for pk, waiting in found if waiting is not None}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    database = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    migrations.upgrade(database)
+    yield World(database)
+    database.close()
+
+
+def prepare_history(world: World) -> None:
+    """Let jobs of each kind and size have taken exactly the usual time."""
+    for kind in KINDS:
+        for ipus in (0, 1, 4) if kind != "cpu" else (0,):
+            for _ in range(FEWEST):
+                pk = world.submit(Needs(kind, ipus))
+                took = f'{{"run": {USUAL_MS[kind]}}}'
+                with world.write() as transaction:
+                    this = update(tables.jobs).where(tables.jobs.c.pk == pk)
+                    transaction.connection.execute(this.values(state="succeeded", phase_ms=took))
+
+
+def fleet(dice: random.Random) -> list[KnownAgent]:
+    """Agents with several kinds each, of which some lack IPUs or data."""
+    return [
+        KnownAgent(
+            f"agent-{number}",
+            tuple(sorted(dice.sample(KINDS, dice.randint(1, 3)))),
+            ipus={"emulator": dice.choice((1, 4)), "ipu": dice.choice((1, 4))},
+            data_sets=frozenset(dice.sample(("shd/shd", "npz/mine"), dice.randint(0, 2))),
+        )
+        for number in range(dice.randint(1, 5))
+    ]
+
+
+def needs(dice: random.Random) -> Needs:
+    kind = dice.choice(KINDS)
+    ipus = 0 if kind == "cpu" else dice.choice((0, 1, 1, 4))
+    return Needs(kind, ipus, dice.choice((None, None, None, "shd/shd", "npz/mine")))
+
+
+def seeded(number: int) -> random.Random:
+    """Random numbers whose seed is shown if a test fails."""
+    sys.stdout.write(f"seed {SEED + number}\n")
+    return random.Random(SEED + number)
+
+
+@pytest.mark.parametrize("fleet_number", range(ALIKE + 1))
+def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: int) -> None:
+    dice = seeded(fleet_number)
+    prepare_history(world)
+    free = fleet(dice)
+    if fleet_number == ALIKE:  # then it does not matter which agent takes a job
+        free = [KnownAgent(f"agent-{number}", KINDS) for number in range(3)]
+    pks = []
+    for _ in range(250):
+        pks.append(world.submit(needs(dice), dice.choice((-1, 0, 0, 0, 5))))
+        world.now += dice.randint(0, 2)  # some at the same millisecond
+    for agent in free:
+        world.announce(agent)
+    view = QueueView(rescan_seconds=1e6)
+    said = world.waits(view)
+    assert set(said) == set(pks)
+    begin = world.now
+    running: list[tuple[int, KnownAgent, claims.Claim]] = []
+    started: dict[int, int] = {}
+    while True:
+        # Of several that are free, those that take fewer jobs begin, as is said.
+        for agent in list(free):
+            with world.read() as transaction:
+                queued = queue_order.entries(transaction)
+            claim = world.claim(agent)
+            could = [entry.pk for entry in queued if agent.can_run(entry.needs)]
+            if claim is None:
+                assert not could
+                continue
+            assert claim.job.pk == could[0], "the first that fits"
+            started[claim.job.pk] = world.now
+            free.remove(agent)
+            running.append((world.now + USUAL_MS[claim.job.device], agent, claim))
+        if not running:
+            break
+        next_end = min(end for end, _, _ in running)
+        world.now = next_end
+        for item in [item for item in running if item[0] == next_end]:
+            running.remove(item)
+            world.end(item[2])
+            world.announce(item[1])
+            free.append(item[1])
+    for pk, waiting in said.items():
+        if waiting.reason in ("no_agent", "no_match"):
+            assert pk not in started
+            assert waiting.estimated_start is None
+            continue
+        assert waiting.estimated_start is not None
+        assert waiting.estimated_start >= begin
+        assert (waiting.reason == "wake_up") == (waiting.estimated_start == begin)
+        assert pk in started
+    if fleet_number == ALIKE:
+        assert {pk: said[pk].estimated_start for pk in started} == started
+    assert len(started) + sum(w.estimated_start is None for w in said.values()) == len(pks)
+
+
+def test_with_one_agent_each_start_is_known_exactly(world: World) -> None:
+    dice = seeded(0)
+    prepare_history(world)
+    agent = KnownAgent("a", KINDS, ipus={"emulator": 4, "ipu": 4})
+    world.announce(agent)
+    for _ in range(100):
+        world.submit(needs(dice), dice.choice((0, 0, 3)))
+        world.now += 1
+    view = QueueView(rescan_seconds=1e6)
+    said = world.waits(view)
+    by_position = sorted(said, key=lambda pk: said[pk].position or 0)
+    assert [said[pk].position for pk in by_position] == list(range(1, 101))
+    for pk in by_position:
+        world.announce(agent)
+        claim = world.claim(agent)
+        assert claim is not None
+        assert (claim.job.pk, world.now) == (pk, said[pk].estimated_start)
+        if by_position[-1] != pk:
+            later = world.waits(view)
+            assert {waiting.holder for waiting in later.values()} == {claim.job.id}
+            assert all(
+                waiting.estimated_start == said[other].estimated_start
+                for other, waiting in later.items()
+            )
+        world.now += USUAL_MS[claim.job.device]
+        world.end(claim)
+
+
+def test_a_look_at_a_long_queue_is_shared(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare_history(world)
+    world.announce(KnownAgent("a", ("cpu", "emulator")))
+    world.announce(KnownAgent("b", ("cpu",)))
+    pk = world.submit(Needs("cpu"))
+    with world.write() as transaction:
+        jobs = tables.jobs
+        row = transaction.connection.execute(select(jobs).where(jobs.c.pk == pk)).one()._asdict()
+        del row["pk"]
+        rows = [
+            {**row, "id": f"job_{n:024x}", "device": KINDS[n % 2], "queued_at": world.now + n}
+            for n in range(10_000)
+        ]
+        transaction.connection.execute(insert(jobs), rows)
+    looks = []
+
+    def noted(*arguments: Any) -> dict[int, Place]:
+        looks.append(arguments)
+        return simulate(*arguments)
+
+    monkeypatch.setattr(waiting_module, "simulate", noted)
+    said = world.waits(QueueView(rescan_seconds=1e6))
+    assert len(said) == 10_001
+    assert all(waiting.estimated_start for waiting in said.values())
+    assert {waiting.of for waiting in said.values()} == {10_001}
+    assert 1 <= len(looks) < 500
+
+
+def test_what_users_change_changes_what_is_said(world: World) -> None:
+    agent = KnownAgent("a", ("cpu",))
+    world.announce(agent)
+    world.submit(Needs("cpu"))
+    assert world.claim(agent)
+    pks = [world.submit(Needs("cpu")) for _ in range(3)]
+    view = QueueView(rescan_seconds=1e6)
+    with world.write() as transaction:
+        last = store.get_by_pk(transaction, pks[2])
+        attempts.change_priority(transaction, last, 1, "a test")
+        attempts.cancel(transaction, store.get_by_pk(transaction, pks[0]))
+    said = world.waits(view)
+    assert {pk: waiting.position for pk, waiting in said.items()} == {pks[2]: 1, pks[1]: 2}
