@@ -76,6 +76,7 @@ class FakeHandler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {service.token}":
             raise Refusal(401, "not_authenticated")
         if path == "/v1/worker/agents":
+            service.registrations.append(strict_json.loads(content))
             return b"{}"
         if path == "/v1/worker/wakeups":
             return self._hint()

@@ -18,6 +18,7 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
+from ipulse_worker.agent.registration.inventory import Inventory
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.service_types import (
     AgentOrders,
@@ -32,6 +33,7 @@ from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 FENCE = "IPUlse-Fence"
+_NOTHING_KNOWN = Inventory()
 _DOWNLOAD_BYTES = 2**20  # of one chunk
 HEARTBEAT_SECONDS = 4.0  # timeout of a heartbeat
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
@@ -75,14 +77,18 @@ class ServiceAPI:
         agent: str,
         device_kinds: Sequence[str],
         quarantined: Sequence[str] = (),
+        inventory: Inventory = _NOTHING_KNOWN,
         *,
         trouble: WorkerFault | None = None,
     ) -> AgentOrders:
-        """Register this agent with its device kinds, those in quarantine and its trouble."""
+        """Register this agent with its devices, those in quarantine, what it has, its trouble."""
         body = {
             "agent": agent,
             "device_kinds": list(device_kinds),
             "quarantined": list(quarantined),
+            "host": inventory.host,
+            "ipus": dict(inventory.ipus),
+            "data_sets": None if inventory.data_sets is None else list(inventory.data_sets),
             **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"

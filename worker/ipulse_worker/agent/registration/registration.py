@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
+from ipulse_worker.agent.registration.inventory import InventoryReader
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -37,6 +38,8 @@ class Registration:
         self._settings = settings
         self._quarantine = quarantine
         self._on_orders = on_orders
+        self._inventory = InventoryReader(settings)
+        self._registered_data = 0
         self._wake = threading.Event()
         self._has_ended = False
         self._registered_trouble: WorkerFault | None = None
@@ -81,13 +84,17 @@ class Registration:
                 return
             if self._quarantine.trouble != self._registered_trouble:
                 return
+            if self._inventory.state_of_data() != self._registered_data:
+                return
 
     def _register(self) -> None:
         self._registered_trouble = trouble = self._quarantine.trouble
+        self._registered_data = self._inventory.state_of_data()
         orders = self._api.register(
             self._settings.name,
             self._settings.device_kinds,
             self._quarantine.quarantined,
+            self._inventory.read(),
             trouble=trouble,
         )
         self._on_orders(orders)

@@ -12,7 +12,9 @@ from ipulse_core.states import Reason
 from ipulse_core.worker_faults import WorkerFault
 
 # Reasons that only an agent or the service can know, so that a runner may not report them.
-_NOT_FROM_A_RUNNER = frozenset({Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED})
+_NOT_FROM_A_RUNNER = frozenset(
+    {Reason.PAUSED_BY_USER, Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED}
+)
 
 # It does not say that the job was too large: another process may have used the memory.
 OUT_OF_MEMORY_HINT = (

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
 from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
-IPUS = 4  # default: the number in an IPU-M2000
 MOST_IPUS = 64
 CHECK_SECONDS = 0.5  # between two checks for a cancellation
 # The event of a file's closing arrives shortly before its lock is free.
@@ -108,10 +108,10 @@ class Pool:
         Raises:
             DeviceUnavailable: the number of IPUs is not from 1 to 64.
         """
-        named = environment.get("IPULSE_EMULATED_IPUS") or str(IPUS)
+        named = environment.get(EMULATED_IPUS_VARIABLE) or str(EMULATED_IPUS)
         if not named.isdigit() or not 1 <= int(named) <= MOST_IPUS:
             raise DeviceUnavailable(
-                f"IPULSE_EMULATED_IPUS must be a number from 1 to {MOST_IPUS}; got {named!r}"
+                f"{EMULATED_IPUS_VARIABLE} must be a number from 1 to {MOST_IPUS}; got {named!r}"
             )
         return cls(devices_directory(environment, cache), int(named))
 

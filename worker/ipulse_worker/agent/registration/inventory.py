@@ -1,0 +1,106 @@
+"""What this machine has that jobs may need: IPUs, and data sets in the data directory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ipulse_core import data_sets
+from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
+from ipulse_core.messages import MAX_DATA_SETS
+from ipulse_worker.agent.settings import AgentSettings
+
+COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
+COUNT_SECONDS = 20.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What an agent has; jobs that need more are refused or run elsewhere."""
+
+    host: str = ""
+    ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
+    data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
+
+
+class InventoryReader:
+    """Reads the inventory; the IPUs are counted once, the data sets each time."""
+
+    def __init__(
+        self, settings: AgentSettings, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._ipus: dict[str, int] | None = None
+        self._is_unreadable = False
+
+    def read(self) -> Inventory:
+        """Returns the present inventory."""
+        if self._ipus is None:
+            self._ipus = self._count_ipus()
+        return Inventory(socket.gethostname(), self._ipus, self._find_data_sets())
+
+    def state_of_data(self) -> int:
+        """Returns a number that changes when an entry of the data directory comes or goes."""
+        directory = self._settings.data_dir
+        if directory is None:
+            return 0
+        try:
+            return directory.stat().st_mtime_ns
+        except OSError:
+            return -1
+
+    def _count_ipus(self) -> dict[str, int]:
+        counts = {
+            "emulator": _number(self._environment.get(EMULATED_IPUS_VARIABLE) or EMULATED_IPUS),
+            "ipu": _count_real() if "ipu" in self._settings.device_kinds else None,
+        }
+        return {
+            kind: count
+            for kind, count in counts.items()
+            if kind in self._settings.device_kinds and count is not None
+        }
+
+    def _find_data_sets(self) -> tuple[str, ...] | None:
+        directory = self._settings.data_dir
+        if directory is None:
+            return ()
+        try:
+            found = data_sets.keys_in(directory)
+        except OSError as error:
+            if not self._is_unreadable:  # logged once
+                _log.warning("data_unreadable", extra={"path": str(directory), "why": str(error)})
+            self._is_unreadable = True
+            return None
+        self._is_unreadable = False
+        return tuple(found) if len(found) <= MAX_DATA_SETS else None
+
+
+def _count_real() -> int | None:
+    """Returns the number of IPUs of this machine, None if the SDK does not say."""
+    try:
+        finished = subprocess.run(  # noqa: S603 - a constant
+            COUNT_COMMAND,
+            capture_output=True,
+            text=True,
+            timeout=COUNT_SECONDS,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        _log.warning("ipus_not_counted", extra={"why": str(error)})
+        return None
+    return _number(finished.stdout.strip())
+
+
+def _number(text: str | int) -> int | None:
+    try:
+        return max(0, int(text))
+    except ValueError:
+        return None
