@@ -23,7 +23,8 @@ from ipulse.cli.commands.crosscheck import compare, crosscheck
 from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
-from ipulse.cli.commands.jobs import cancel, delete, list_jobs, pause, resume, status
+from ipulse.cli.commands.ending_jobs import cancel, delete
+from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.results import artifacts, download, profile
 from ipulse.cli.commands.selftest import selftest
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "cancel": cancel,
     "pause": pause,
     "resume": resume,
+    "priority": priority,
     "delete": delete,
     "crosscheck": crosscheck,
     "emulate": emulate,
@@ -125,7 +127,11 @@ def make_app() -> typer.Typer:
 
     for name, command in COMMANDS.items():
         kind = ProgramCommand if command is emulate else None
-        app.command(name, cls=kind, epilog=epilog_of(name))(guarded(command))
+        # A negative number is no option.
+        context = {"ignore_unknown_options": True} if command is priority else None
+        app.command(name, cls=kind, epilog=epilog_of(name), context_settings=context)(
+            guarded(command)
+        )
     app.command("compare", hidden=True, context_settings=_ANY_ARGUMENTS)(guarded(compare))
     for group in GROUPS:
         app.add_typer(_group(group), name=group)

@@ -24,7 +24,18 @@ except ImportError as error:
     ) from error
 
 from .asynchronous import AsyncClient
+from .batches import BatchResult, JobSelection
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .synchronous import Client
 
-__all__ = ["Artifact", "AsyncClient", "Client", "Job", "JobEvent", "Token", "ValidSpec"]
+__all__ = [
+    "Artifact",
+    "AsyncClient",
+    "BatchResult",
+    "Client",
+    "Job",
+    "JobEvent",
+    "JobSelection",
+    "Token",
+    "ValidSpec",
+]

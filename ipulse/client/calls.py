@@ -20,6 +20,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
 from ipulse_core.states import JobState
 
+from .batches import BatchResult, JobSelection
 from .problems import error_in
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, Token, ValidSpec
 
@@ -121,6 +122,22 @@ def resume(job_id: str) -> APICall[Job]:
 def delete(job_id: str) -> APICall[None]:
     """Return the call that deletes a job."""
     return APICall("DELETE", _job_path(job_id), lambda response: None)
+
+
+def change_priority(job_id: str, priority: int) -> APICall[Job]:
+    """Return the call that changes the priority of a job."""
+    content = strict_json.dumps({"priority": priority}).encode()
+    return APICall("PATCH", _job_path(job_id), _job, headers=_JSON, content=content)
+
+
+def change_all(verb: str, selection: JobSelection, dry_run: bool) -> APICall[BatchResult]:
+    """Return the call that changes all jobs of a selection, or counts them."""
+    params = {**selection.parameters(), **({"dry_run": "true"} if dry_run else {})}
+
+    def read(response: httpx.Response) -> BatchResult:
+        return BatchResult.from_json(_object(response))
+
+    return APICall("POST", f"/v1/jobs:{verb}", read, params=params)
 
 
 def events(job_id: str, after: int, kinds: Sequence[str]) -> APICall[EventPage]:

@@ -15,6 +15,7 @@ import httpx
 
 from . import agent_calls, calls
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
+from .batches import BatchResult, JobSelection
 from .calls import APICall, Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
@@ -109,6 +110,26 @@ class ClientBase:
     async def delete(self, job_id: str) -> None:
         """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
         await self._send(calls.delete(job_id))
+
+    async def change_priority(self, job_id: str, priority: int) -> Job:
+        """Change the priority of a job that has not ended. Raises Conflict, NotFound."""
+        return await self._send(calls.change_priority(job_id, priority))
+
+    async def cancel_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Cancel all jobs of a selection; with `dry_run` only count them."""
+        return await self._change_all("cancel", selection, dry_run)
+
+    async def delete_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Delete all jobs of a selection that have ended; with `dry_run` only count them."""
+        return await self._change_all("delete", selection, dry_run)
+
+    async def _change_all(self, verb: str, selection: JobSelection, dry_run: bool) -> BatchResult:
+        total: BatchResult | None = None  # of as many requests as are needed
+        while True:
+            result = await self._send(calls.change_all(verb, selection, dry_run))
+            total = result if total is None else total.followed_by(result)
+            if dry_run or not result.remaining:
+                return total
 
     async def events(
         self, job_id: str, after: int = 0, kinds: Sequence[str] = ()

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
+from .batches import BatchResult, JobSelection
 from .calls import Spec
 from .client_base import ClientBase
 from .connection import options_for
@@ -122,6 +123,18 @@ class Client:
     def delete(self, job_id: str) -> None:
         """Delete a job that has ended, with its files. Raises Conflict, NotFound."""
         finished(self._calls.delete(job_id))
+
+    def change_priority(self, job_id: str, priority: int) -> Job:
+        """Change the priority of a job that has not ended. Raises Conflict, NotFound."""
+        return finished(self._calls.change_priority(job_id, priority))
+
+    def cancel_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Cancel all jobs of a selection; with `dry_run` only count them."""
+        return finished(self._calls.cancel_all(selection, dry_run))
+
+    def delete_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Delete all jobs of a selection that have ended; with `dry_run` only count them."""
+        return finished(self._calls.delete_all(selection, dry_run))
 
     def events(self, job_id: str, after: int = 0, kinds: Sequence[str] = ()) -> Iterator[JobEvent]:
         """Yield the events so far, after number `after`; `kinds` selects some kinds."""

@@ -1,4 +1,4 @@
-"""list, status, cancel, pause, resume and delete."""
+"""list, status, pause, resume and priority."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from ipulse.client import Job
 from ipulse.client.resources import time_of
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
+
+LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
 
 _STATES = ", ".join(state.value for state in JobState)
 
@@ -70,37 +72,42 @@ def status(
 
 
 @addressed
-def cancel(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Cancel a job. A job that has ended does not change."""
-    with at.connect() as client:
-        return _print_job(client.cancel(job_id), as_json)
-
-
-@addressed
 def pause(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     """Pause a job; a running job writes a checkpoint first."""
     with at.connect() as client:
-        return _print_job(client.pause(job_id), as_json)
+        return print_job(client.pause(job_id), as_json)
 
 
 @addressed
 def resume(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     """Resume a paused job from its last checkpoint."""
     with at.connect() as client:
-        return _print_job(client.resume(job_id), as_json)
+        return print_job(client.resume(job_id), as_json)
 
 
 @addressed
-def delete(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Delete a job that has ended, with its events and files."""
+def priority(
+    at: Address,
+    job_id: JobId,
+    number: Annotated[
+        int,
+        typer.Argument(
+            metavar="N",
+            min=LOWEST_PRIORITY,
+            max=HIGHEST_PRIORITY,
+            help="The new priority; jobs with a greater one start first.",
+            show_default=False,
+        ),
+    ],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Change the priority of a job that has not ended."""
     with at.connect() as client:
-        client.delete(job_id)
-    if as_json:
-        emit({"deleted": job_id})
-    return Exit.OK
+        return print_job(client.change_priority(job_id, number), as_json)
 
 
-def _print_job(job: Job, as_json: bool) -> Exit:
+def print_job(job: Job, as_json: bool) -> Exit:
+    """Print a job as JSON, or its state in a sentence; return OK."""
     if as_json:
         emit(job.json)
     else:
@@ -112,6 +119,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "id", job.id
     yield "name", job.name
     yield "device", str(job.json["device"])
+    yield "priority", str(job.json["priority"] or "")
     yield "created", _shown(job.created_at)
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)
@@ -159,10 +167,14 @@ def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
     if waiting is None:
         return
     parts = [str(waiting["reason"]).replace("_", " ")]
+    if waiting.get("detail"):
+        parts.append(str(waiting["detail"]))
     if waiting["position"] is not None:
-        parts.append(f"number {waiting['position']} in the queue")
+        of = f" of {waiting['of']}" if waiting.get("of") else ""
+        parts.append(f"number {waiting['position']}{of} in the queue")
     if waiting["holder"] is not None:
-        parts.append(f"behind {waiting['holder']}")
+        device = waiting.get("holder_device")
+        parts.append(f"behind {waiting['holder']}" + (f" on {device}" if device else ""))
     if waiting["estimated_start"] is not None:
         parts.append(f"expected to start at {_shown(time_of(waiting['estimated_start']))}")
     yield "waits for", ", ".join(parts)

@@ -1,0 +1,187 @@
+"""cancel and delete: one job, or all jobs that pass filters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.commands.jobs import print_job
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, say, show
+from ipulse.client import BatchResult, Client, JobSelection
+from ipulse.client.resources import time_of
+from ipulse_core.errors import InvalidInput, Problem
+
+OneJob = Annotated[
+    str | None,
+    typer.Argument(metavar="[ID]", help="Id of one job.", show_default=False),
+]
+States = Annotated[
+    list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", metavar="KIND", help="All jobs for this kind of device."),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="NAME=VALUE", help="All jobs with this metadata."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="POINTER=VALUE", help="All jobs with this value in the spec."),
+]
+CreatedAfter = Annotated[
+    str | None, typer.Option(metavar="TIME", help="All jobs submitted at this time or later.")
+]
+CreatedBefore = Annotated[
+    str | None, typer.Option(metavar="TIME", help="All jobs submitted before this time.")
+]
+Every = Annotated[bool, typer.Option("--all", help="All jobs, if there is no filter.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+@addressed
+def cancel(
+    at: Address,
+    job_id: OneJob = None,
+    state: States = None,
+    device: Devices = None,
+    label: Labels = None,
+    field: Fields = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    every: Every = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Cancel a job, or all jobs that pass the filters. Jobs that have ended do not change."""
+    times = {"created_after": created_after, "created_before": created_before}
+    selection = _selection(state, device, label, field, times, every)
+    _check(job_id, selection, dry_run)
+    with at.connect() as client:
+        if job_id is not None:
+            return print_job(client.cancel(job_id), as_json)
+        return _change("cancel", client.cancel_all, selection, dry_run, yes, as_json)
+
+
+@addressed
+def delete(
+    at: Address,
+    job_id: OneJob = None,
+    state: States = None,
+    device: Devices = None,
+    label: Labels = None,
+    field: Fields = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    every: Every = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Delete a job that has ended, or all such jobs that pass the filters, with their files."""
+    times = {"created_after": created_after, "created_before": created_before}
+    selection = _selection(state, device, label, field, times, every)
+    _check(job_id, selection, dry_run)
+    with at.connect() as client:
+        if job_id is not None:
+            return _delete_one(client, job_id, as_json)
+        return _change("delete", client.delete_all, selection, dry_run, yes, as_json)
+
+
+def _delete_one(client: Client, job_id: str, as_json: bool) -> Exit:
+    job = client.get(job_id)
+    files = client.artifacts(job_id)
+    client.delete(job_id)
+    size = sum(file.size for file in files)
+    if as_json:
+        emit({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
+    else:
+        name = f" {job.name}" if job.name else ""
+        show(f"deleted {job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes")
+    return Exit.OK
+
+
+def _change(
+    verb: str,
+    change: Callable[[JobSelection, bool], BatchResult],
+    selection: JobSelection,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> Exit:
+    if dry_run or not yes:
+        counted = change(selection, True)
+        found = ", ".join(f"{count:,} {state}" for state, count in counted.by_state.items())
+        if dry_run:
+            if as_json:
+                emit(counted.json)
+            else:
+                show(f"{counted.matched:,} jobs" + (f": {found}" if found else ""))
+            return Exit.OK
+        if not counted.matched:
+            say("No job passes the filters.")
+        elif not sys.stdin.isatty():
+            detail = f"{counted.matched:,} jobs would change, and nobody can be asked: add --yes"
+            raise InvalidInput([Problem("/yes", "not_confirmed", detail)], "not confirmed")
+        elif not typer.confirm(f"{verb} {counted.matched:,} jobs ({found})?", err=True):
+            say("Nothing was changed.")
+            return Exit.INTERRUPTED
+        if selection.created_before is None:  # only what was counted
+            selection = replace(selection, created_before=counted.as_of)
+    result = change(selection, False)
+    if as_json:
+        emit(result.json)
+    else:
+        done = {"cancel": "cancelled", "delete": "deleted"}[verb]
+        show(f"{result.changed:,} jobs {done}, {result.unchanged:,} left as they are")
+    return Exit.OK
+
+
+def _selection(
+    state: list[str] | None,
+    device: list[str] | None,
+    label: list[str] | None,
+    field: list[str] | None,
+    times: dict[str, str | None],
+    every: bool,
+) -> JobSelection:
+    return JobSelection(
+        states=tuple(state or ()),
+        devices=tuple(device or ()),
+        labels=tuple(label or ()),
+        fields=tuple(field or ()),
+        every=every,
+        **{name: _time(name, text) for name, text in times.items()},
+    )
+
+
+def _check(job_id: str | None, selection: JobSelection, dry_run: bool) -> None:
+    """Raises InvalidInput unless there is either an id or a selection."""
+    has_selection = selection != JobSelection()
+    if job_id is not None and (has_selection or dry_run):
+        detail = "give either an id, or filters"
+        raise InvalidInput([Problem("/ID", "id_and_filters", detail)], detail)
+    if job_id is None and not has_selection and not dry_run:
+        detail = "give the id of a job, a filter such as --state queued, or --all"
+        raise InvalidInput([Problem("/ID", "missing", detail)], detail)
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    """Read a time; without a time zone it is local."""
+    if text is None:
+        return None
+    try:
+        return time_of(text)
+    except ValueError:
+        detail = f"must be a time such as 2026-01-31 or 2026-01-31T12:00:00Z; got {text[:60]!r}"
+        raise InvalidInput([Problem(f"/{name}", "wrong_form", detail)], "no such time") from None

@@ -1,0 +1,83 @@
+"""Changes of many jobs at once: which jobs, and what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ipulse_core.errors import InvalidInput, Problem
+
+from .resources import time_of
+
+
+@dataclass(frozen=True)
+class JobSelection:
+    """Filters of jobs: a job is selected if it passes all of them.
+
+    Without a filter no job is selected, unless `every` is true.
+    """
+
+    states: Sequence[str] = ()
+    devices: Sequence[str] = ()
+    labels: Sequence[str] = ()  # NAME=VALUE of the spec's metadata
+    fields: Sequence[str] = ()  # POINTER=VALUE of the spec
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    every: bool = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the query parameters. Raises InvalidInput for a time without a time zone."""
+        lists = {
+            "state": self.states,
+            "device": self.devices,
+            "label": self.labels,
+            "field": self.fields,
+        }
+        times = {"created_after": self.created_after, "created_before": self.created_before}
+        return {
+            **{name: list(values) for name, values in lists.items() if values},
+            **{name: _text(name, time) for name, time in times.items() if time is not None},
+            **({"all": "true"} if self.every else {}),
+        }
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What a change of many jobs did, or with `dry_run` would look at."""
+
+    matched: int  # jobs that passed the filters
+    by_state: dict[str, int] = field(hash=False)  # these jobs by their state before the change
+    changed: int
+    unchanged: int  # jobs whose state does not allow the change
+    remaining: int  # jobs that are still to be changed
+    as_of: datetime  # all of these jobs were created before
+    json: dict[str, Any] = field(repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> BatchResult:
+        """Read the result from a response."""
+        return cls(
+            matched=value["matched"],
+            by_state=value["by_state"],
+            changed=value["changed"],
+            unchanged=value["unchanged"],
+            remaining=value["remaining"],
+            as_of=time_of(value["as_of"]),
+            json=value,
+        )
+
+    def followed_by(self, later: BatchResult) -> BatchResult:
+        """Return the result of this request and of a later one for the remaining jobs."""
+        changed = self.changed + later.changed
+        unchanged = max(0, self.matched - changed - later.remaining)
+        counts = {"changed": changed, "unchanged": unchanged, "remaining": later.remaining}
+        return BatchResult.from_json({**self.json, **counts})
+
+
+def _text(name: str, time: datetime) -> str:
+    if time.tzinfo is None:
+        detail = f"the time needs a time zone; got {time.isoformat()}"
+        raise InvalidInput([Problem(f"/{name}", "no_time_zone", detail)], "the time is ambiguous")
+    return time.isoformat()
