@@ -58,8 +58,8 @@ export function progress(job) {
 /** The reason why a job waits, in a sentence. */
 export function waiting(on) {
   if (!on) return "";
-  const place = on.position ? `, number ${on.position} in the queue` : "";
-  const holder = on.holder ? `, behind ${on.holder}` : "";
+  const place = on.position ? `, number ${on.position} of ${on.of} in the queue` : "";
+  const holder = on.holder ? `, behind ${on.holder} on ${on.holder_device}` : "";
   const begin = on.estimated_start ? `, expected to start at ${new Date(on.estimated_start).toLocaleTimeString()}` : "";
-  return `Waiting: ${plain(on.reason)}${place}${holder}${begin}`;
+  return `Waiting: ${plain(on.reason)}${place}${holder}${begin}${on.detail ? `. ${on.detail}` : ""}`;
 }

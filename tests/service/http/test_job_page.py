@@ -1,0 +1,100 @@
+"""A job's page in a real browser: how its phases ended and what it waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from tests.service.agents import phase
+from tests.service.conditions import eventually
+from tests.service.http.test_api_pages import driver
+from tests.service.running import InProcess
+
+__all__ = ["driver"]  # a fixture
+pytestmark = pytest.mark.browser
+
+COLOURS = """
+    const colour = (item) => getComputedStyle(item).borderTopColor;
+    return Object.fromEntries([...document.querySelectorAll(".phases li")].map(
+      (item) => [item.querySelector("b").textContent, colour(item)]));
+"""
+# A colour of the page's palette as the browser computes it.
+PALETTE = """
+    const probe = document.createElement("i");
+    probe.style.color = `var(--${arguments[0]})`;
+    document.body.append(probe);
+    const colour = getComputedStyle(probe).color;
+    probe.remove();
+    return colour;
+"""
+
+
+@pytest.fixture(scope="module")
+def database_settings() -> dict[str, Any]:
+    """One database is enough."""
+    return {}
+
+
+def open_job(driver: webdriver.Chrome, service: InProcess, job_id: str) -> None:
+    driver.get(service.url)
+    token = service.settings.token_file.read_text().strip()
+    driver.execute_script("sessionStorage.setItem('ipulse-token', arguments[0])", token)
+    driver.get(f"{service.url}/#/jobs/{job_id}")
+    driver.refresh()
+    eventually(lambda: driver.find_elements(By.CSS_SELECTOR, ".phases li"))
+
+
+def colours(driver: webdriver.Chrome, *names: str) -> dict[str, bool | str]:
+    """The colours of the phases, named where they are of the palette."""
+    palette = {driver.execute_script(PALETTE, name): name for name in names}
+    shown: dict[str, str] = driver.execute_script(COLOURS)
+    return {phase: palette.get(colour, colour) for phase, colour in shown.items()}
+
+
+def test_the_phase_that_failed_is_not_green(driver: webdriver.Chrome, service: InProcess) -> None:
+    job_id = service.submit()["id"]
+    first = service.attempt(job_id)
+    first.report(phase("prepare"), phase("compile"), phase("acquire"), phase("run"))
+    first.finish("worker_stopped")
+    eventually(lambda: service.job(job_id)["state"] == "queued")
+    second = service.attempt(job_id)
+    second.report(phase("prepare"), phase("compile"))
+    second.finish("kernel_unavailable", "There is no compiler.")
+    open_job(driver, service, job_id)
+    expected = {
+        "prepare": "c3",
+        "compile": "bad",
+        "acquire": "hair",
+        "run": "hair",
+        "report": "hair",
+    }
+    eventually(lambda: colours(driver, "c3", "bad", "hair") == expected)
+    failed = driver.find_element(By.CSS_SELECTOR, ".phases li.failed")
+    assert "failed" in failed.text, "colour alone says nothing to some"
+
+
+def test_all_phases_of_a_success_are_green(driver: webdriver.Chrome, service: InProcess) -> None:
+    job_id = service.submit()["id"]
+    service.attempt(job_id).complete()
+    open_job(driver, service, job_id)
+    eventually(lambda: set(colours(driver, "c3").values()) == {"c3"})
+
+
+def test_a_pause_is_not_called_a_cancellation(driver: webdriver.Chrome, service: InProcess) -> None:
+    job_id = service.submit()["id"]
+    for number in (1, 2):
+        attempt = service.attempt(job_id)
+        attempt.report(phase("prepare"))
+        service.user.post(f"/v1/jobs/{job_id}/pause")
+        attempt.finish("cancelled_by_user")
+        if number == 1:
+            service.user.post(f"/v1/jobs/{job_id}/resume")
+    open_job(driver, service, job_id)
+    page = eventually(lambda: (text := driver.find_element(By.TAG_NAME, "main").text) and text)
+    eventually(lambda: "Attempts" in driver.find_element(By.TAG_NAME, "main").text)
+    page = driver.find_element(By.TAG_NAME, "main").text
+    assert page.count("paused by user") == 2
+    assert "cancelled by user" not in page
