@@ -102,7 +102,7 @@ class TestLogs:
         assert running.stdout.readline() == "late\n"
         attempt.finish("runner_error", "because")
         out, err = running.communicate(timeout=60)
-        assert (running.returncode, out, err) == (0, "", "")
+        assert (running.returncode, out, err) == (0, "runner_error: because\n", "")
 
     def test_a_reader_that_leaves_is_no_error(
         self, service: LiveService, client: Client, agent: Agent
