@@ -127,7 +127,7 @@ def delete(job_id: str) -> APICall[None]:
 def change_priority(job_id: str, priority: int) -> APICall[Job]:
     """Return the call that changes the priority of a job."""
     content = strict_json.dumps({"priority": priority}).encode()
-    return APICall("PATCH", _job_path(job_id), _job, headers=_JSON, content=content)
+    return APICall("PATCH", _job_path(job_id), _job, headers=JSON_CONTENT, content=content)
 
 
 def change_all(verb: str, selection: JobSelection, dry_run: bool) -> APICall[BatchResult]:
@@ -135,7 +135,7 @@ def change_all(verb: str, selection: JobSelection, dry_run: bool) -> APICall[Bat
     params = {**selection.parameters(), **({"dry_run": "true"} if dry_run else {})}
 
     def read(response: httpx.Response) -> BatchResult:
-        return BatchResult.from_json(_object(response))
+        return BatchResult.from_json(object_in(response))
 
     return APICall("POST", f"/v1/jobs:{verb}", read, params=params)
 
