@@ -7,15 +7,15 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0010"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 
 _ENDED = ("succeeded", "failed", "cancelled")
 _FILES = ("npz", "shd", "ssc", "n_mnist", "dvs_gesture")
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0010."""
+    """Upgrades to revision 0011."""
     op.add_column("jobs", sa.Column("ipus", sa.Integer, nullable=False, server_default="0"))
     op.add_column("jobs", sa.Column("data_set", sa.String(160)))
     op.add_column("agents", sa.Column("host", sa.String(255), nullable=False, server_default=""))
