@@ -11,6 +11,15 @@ MAX_KEY = 64  # characters of a key in a map
 # take for commands.
 CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 CONTROL_CHARACTERS = re.compile(f"[{CONTROL}\ud800-\udfff]")  # lone surrogates fit in no file
+# Characters that reorder the text around them (Unicode's Bidi_Control), or end a line for some
+# readers: a line of a log could pretend to be another.
+DECEPTIVE = r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+DECEPTIVE_CHARACTERS = re.compile(f"[{DECEPTIVE}]")
 PRINTABLE = f"^[^{CONTROL}]*$"
 # Text without control characters that neither begins nor ends with white space.
 TRIMMED = rf"^[^\s{CONTROL}]([^\n{CONTROL}]*[^\s{CONTROL}])?$"
+
+
+def escape_deceptive(text: str) -> str:
+    """Returns the text with each deceptive character as an escape, as in JSON."""
+    return DECEPTIVE_CHARACTERS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

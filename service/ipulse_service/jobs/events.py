@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, bindparam, insert, select
 
 from ipulse_core.errors import Conflict
+from ipulse_core.events import MAX_LINE
+from ipulse_core.limits import escape_deceptive
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import events
 
@@ -117,9 +119,15 @@ def insert_rows(transaction: Transaction, rows: Sequence[dict[str, Any]]) -> Non
 
 
 def log_events(lines: Iterable[str], level: str, stream: str) -> list[NewEvent]:
-    """Returns an event for each line of a log."""
+    """Returns an event for each line of a log, without characters that deceive its readers."""
     head, tail = f'{{"level":"{level}","message":', f',"stream":"{stream}"}}'
-    return [NewEvent("log", f"{head}{encode_basestring_ascii(line)}{tail}") for line in lines]
+    return [NewEvent("log", f"{head}{_quoted(line)}{tail}") for line in lines]
+
+
+def _quoted(line: str) -> str:
+    if not line.isascii():
+        line = escape_deceptive(line)[:MAX_LINE]
+    return encode_basestring_ascii(line)
 
 
 def page(

@@ -10,6 +10,7 @@ from ipulse.log_lines import LogLines, length, without_first
 from ipulse_core import events as protocol
 from ipulse_core import strict_json
 from ipulse_core.events import Event
+from ipulse_core.limits import escape_deceptive
 from ipulse_core.states import STATE_OF_PHASE, STOPPING, Phase
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import events, leases, store
@@ -65,6 +66,8 @@ def _body(event: Event) -> str:
     """Returns the canonical JSON of an event without its kind."""
     body = event.to_json()
     del body["kind"]
+    if "message" in body:
+        body["message"] = escape_deceptive(body["message"])
     return strict_json.dumps(body)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,13 @@ def test_tabs_stay_and_other_control_characters_do_not() -> None:
 
 def test_a_broken_colour_does_not_swallow_the_text() -> None:
     assert captured(b"\x1b[1;31mred\x1b[0m \x1bnot a code\n") == ["red \ufffdnot a code"]
+
+
+@pytest.mark.parametrize("character", [*"\u2028\u2029\u202a\u202e\u2066\u2069\u200e\u200f\u061c"])
+def test_what_would_deceive_a_reader_is_escaped(character: str) -> None:
+    shown = f"\\u{ord(character):04x}"
+    assert captured(f"a{character}b\n".encode()) == [f"a{shown}b"]
+    assert captured("שלום\n".encode()) == ["שלום"]
 
 
 class TestQuota:

@@ -14,6 +14,7 @@ from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, few
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
+from ipulse_core.limits import escape_deceptive
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     EVENTS_PER_COMMIT,
@@ -207,7 +208,8 @@ def attempt_end(request: FinishRequest) -> AttemptEnd:
 
 def _outcome(request: FinishRequest) -> AttemptOutcome:
     try:
-        return AttemptOutcome(Reason(request.reason), request.message, dict(request.summary))
+        message = escape_deceptive(request.message)
+        return AttemptOutcome(Reason(request.reason), message, dict(request.summary))
     except ValueError as error:
         detail = f"must be one of {', '.join(Reason)}"
         raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error

@@ -68,6 +68,19 @@ class TestLastEvents:
         kinds = [event["kind"] for event in service.events(job_id)["events"]]
         assert kinds == ["state", "state", "log", "log", "state"], "and the reason of the failure"
 
+    def test_what_would_deceive_a_reader_is_escaped(self, service: InProcess) -> None:
+        """Agents of earlier versions send it as it is."""
+        job_id = service.submit()["id"]
+        attempt = service.attempt(job_id)
+        deceptive, shown = "a\u202eb\u2028c", "a\\u202eb\\u2028c"
+        log = {"kind": "log", "message": deceptive, "level": "info", "stream": "stdout"}
+        events = [log, {"kind": "lines", "messages": [deceptive], "stream": "stderr"}]
+        body = {"reason": "diverged", "message": deceptive, "summary": {}, "first": 1}
+        for _ in range(2):
+            assert attempt.post("finish", {**body, "events": events}).status_code == 200
+        assert service.job(job_id)["message"] == shown
+        assert service.user.get(f"/v1/jobs/{job_id}/log").text.splitlines()[:2] == [shown] * 2
+
     def test_neither_is_kept_where_one_is_refused(self, service: InProcess) -> None:
         job_id = service.submit()["id"]
         attempt = service.attempt(job_id)

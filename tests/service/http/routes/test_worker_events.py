@@ -56,7 +56,7 @@ class TestEvents:
             range(events[0]["seq"], events[0]["seq"] + 5)
         )
 
-    @pytest.mark.parametrize("special", ["", "a\tb", "caf\u00e9", "\u2028\U0001f600", r"C:\new"])
+    @pytest.mark.parametrize("special", ["", "a\tb", "caf\u00e9", "\u3000\U0001f600", r"C:\new"])
     def test_packed_and_single_lines_are_returned_alike(
         self, service: InProcess, special: str
     ) -> None:
