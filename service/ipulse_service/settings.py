@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ipulse_core import messages
+from ipulse.broker_url import broker_problem
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
 
@@ -147,9 +147,9 @@ class Settings(BaseModel):
     @field_validator("broker_url", mode="after")
     @classmethod
     def _check_scheme(cls, value: str) -> str:
-        if value.partition("://")[0] not in messages.BROKER_SCHEMES:
-            schemes = ", ".join(f"{scheme}://" for scheme in messages.BROKER_SCHEMES)
-            raise ValueError(f"broker_url must begin with one of {schemes}")
+        problem = broker_problem(value)
+        if problem:
+            raise ValueError(f"broker_url {problem}")
         return value
 
     @field_validator("allowed_hosts", mode="before")

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ipulse.broker_url import broker_problem
 from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
-from ipulse_core import messages
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 SERVICE_SCHEMES = ("http", "https")
@@ -84,7 +84,7 @@ class AgentSettings:
         token_file = None
         if joined is None:
             values["service_url"] = reader.url("IPULSE_SERVICE_URL", SERVICE_SCHEMES).rstrip("/")
-            values["broker_url"] = reader.url("IPULSE_BROKER_URL", messages.BROKER_SCHEMES)
+            values["broker_url"] = reader.broker("IPULSE_BROKER_URL")
             values["ca"] = reader.file("IPULSE_CA")
             values["pinned"] = reader.file("IPULSE_PINNED")
             token_file = reader.text("IPULSE_WORKER_TOKEN_FILE")
@@ -115,6 +115,13 @@ class _Reader:
         if value and value.partition("://")[0] not in schemes:
             # The message does not contain the value, which may contain a password.
             self._wrong(name, f"must begin with one of {', '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    def broker(self, name: str) -> str:
+        value = self.text(name)
+        problem = broker_problem(value) if value else None
+        if problem:
+            self._wrong(name, problem)
         return value
 
     def program(self, name: str, default: str) -> str:
