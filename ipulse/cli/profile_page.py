@@ -7,6 +7,7 @@ from typing import Any
 
 from ipulse_core.errors import RemoteError
 
+from .figures import percent
 from .terminal import size_text
 
 SCHEMA = "ipulse.profile/1"
@@ -36,8 +37,9 @@ def profile_lines(profile: dict[str, Any]) -> Iterator[str]:
         dropped = layer["overflow"]["training"]
         yield (
             f"  {layer['layer']}  {layer['neurons']:6,} neurons  "
-            f"firing rate {layer['firing_rate']:.4f}  "
-            f"active-gradient fraction {layer['gradient_share']:.4f}  {dropped:,.0f} dropped spikes"
+            f"firing rate {percent(layer['firing_rate'])}  "
+            f"active-gradient fraction {percent(layer['gradient_share'])}  "
+            f"{dropped:,.0f} dropped spikes"
         )
     yield ""
     yield "memory"
@@ -52,9 +54,9 @@ def _section(title: str, parts: list[dict[str, Any]], seconds_of: Any) -> Iterat
     for part in parts:
         seconds = round(seconds_of(part), 3) + 0.0  # avoids -0.000
         share = seconds / whole if whole else 0.0
-        yield f"  {part['name']:<18} {seconds:10.3f} s {share:6.1%}  {part.get('what', '')}"
+        yield f"  {part['name']:<18} {seconds:10.3f} s {percent(share):>7}  {part.get('what', '')}"
         for inner in part.get("parts", []):
             of_whole = inner["seconds"] / whole if whole else 0.0
             name = f"  {inner['name']}"
-            yield f"  {name:<18} {inner['seconds']:10.3f} s {of_whole:6.1%}  {inner['what']}"
+            yield f"  {name:<18} {inner['seconds']:10.3f} s {percent(of_whole):>7}  {inner['what']}"
     yield f"  {'total':<18} {whole:10.3f} s"

@@ -47,6 +47,8 @@ class JobProgress:
         self.metric: dict[str, Any] | None = None  # the job's progress
         self.part: dict[str, Any] = {}  # the last progress event of the phase
         self._part_time = job.created_at
+        self.waiting = ""  # what the job waits for while it is queued
+        self.reason_to_wait = ""  # the same without the expected start
         self.remarks: list[str] = []  # reasons of states; warnings and errors of the attempt
         self._last_lines: dict[str, datetime] = {}  # by kind of event
         self._activity: tuple[str, str] | None = None  # phase and message of the last line
@@ -83,6 +85,7 @@ class JobProgress:
         fields = event.fields
         if event.kind == "state":
             self.state, self.part, self._since = str(fields["state"]), {}, event.time
+            self.waiting = self.reason_to_wait = ""
             self._last_lines.pop("progress", None)
             self._activity = None
             if self.state in _END_STATES:
@@ -115,6 +118,8 @@ class JobProgress:
         if self.state not in _END_STATES:  # it grows while a long step runs
             head.append(f"  {duration(max(0.0, (self._now() - self._since).total_seconds()))}")
         parts: list[RenderableType] = [head]
+        if self.waiting:
+            parts.append(Text(clean(f"waits for {self.waiting}"), style="dim"))
         if self.part:
             parts.append(_bar_row(self.part["fraction"], 1.0, self._part_text()))
             parts.append(Text(clean(self.part["message"]), style="dim"))

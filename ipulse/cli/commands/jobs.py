@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any
 
@@ -15,8 +14,8 @@ from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts, show_table
+from ipulse.cli.waiting import time_text, waiting_text
 from ipulse.client import Job
-from ipulse.client.resources import time_of
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
@@ -120,10 +119,10 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "name", job.name
     yield "device", str(job.json["device"])
     yield "priority", str(job.json["priority"] or "")
-    yield "created", _shown(job.created_at)
+    yield "created", time_text(job.created_at)
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)
-    yield from _waiting_facts(job.json.get("waiting_on"))
+    yield "waits for", waiting_text(job.json.get("waiting_on"))
     seconds = phase_seconds(job)
     if seconds:
         yield "phases", ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
@@ -161,24 +160,3 @@ def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
 
 def _scoped(name: str, value: float, scope: str) -> str:
     return figure(name, value) + (f"  ({scope})" if scope else "")
-
-
-def _waiting_facts(waiting: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
-    if waiting is None:
-        return
-    parts = [str(waiting["reason"]).replace("_", " ")]
-    if waiting.get("detail"):
-        parts.append(str(waiting["detail"]))
-    if waiting["position"] is not None:
-        of = f" of {waiting['of']}" if waiting.get("of") else ""
-        parts.append(f"number {waiting['position']}{of} in the queue")
-    if waiting["holder"] is not None:
-        device = waiting.get("holder_device")
-        parts.append(f"behind {waiting['holder']}" + (f" on {device}" if device else ""))
-    if waiting["estimated_start"] is not None:
-        parts.append(f"expected to start at {_shown(time_of(waiting['estimated_start']))}")
-    yield "waits for", ", ".join(parts)
-
-
-def _shown(time: datetime) -> str:
-    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")

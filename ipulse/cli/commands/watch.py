@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,8 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import JobProgress, outcome, style_of
-from ipulse.cli.terminal import console, emit, say, show, write
+from ipulse.cli.terminal import clean, console, emit, say, show, write
+from ipulse.cli.waiting import waiting_text, watched_queue
 from ipulse.client import Client, Job, JobEvent
 
 FRAMES_PER_SECOND = 8
@@ -84,7 +85,17 @@ def follow(client: Client, job: Job, as_json: bool) -> Exit:
 def show_progress(client: Client, job: Job, output: Console) -> Job:
     """Show a job's progress on a console; return the job after its end."""
     progress = JobProgress(job)
-    with _display(progress, output) as update:
+
+    def on_wait(waiting: Mapping[str, Any] | None) -> None:
+        reason = waiting_text(waiting, with_start=False)
+        if not output.is_terminal and reason and reason != progress.reason_to_wait:
+            write(output, f"waits for {clean(waiting_text(waiting))}")
+        progress.reason_to_wait, progress.waiting = reason, waiting_text(waiting)
+
+    with (
+        _display(progress, output) as update,
+        watched_queue(client, job.id, lambda: progress.state, on_wait),
+    ):
         for event in client.watch(job.id):
             update(event)
     return client.get(job.id)

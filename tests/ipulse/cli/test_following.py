@@ -57,6 +57,20 @@ class TestWatch:
         assert (running.returncode, err) == (0, "")
         assert "succeeded: test accuracy 97.5 %" in out
 
+    def test_a_queued_job_says_what_it_waits_for(
+        self, service: LiveService, client: Client, agent: Agent
+    ) -> None:
+        first, second = client.submit(SPEC), client.submit(SPEC)
+        running = started("watch", second.id, IPULSE_HOME=str(service.home))
+        assert running.stdout is not None
+        waits = next(line for line in running.stdout if line.startswith("waits for"))
+        assert "in the queue" in waits
+        agent.claim(first.id).run(FILES, [])
+        agent.claim(second.id).run(FILES, [])
+        out, err = running.communicate(timeout=60)
+        assert (running.returncode, err) == (0, "")
+        assert out.splitlines()[-1].startswith("succeeded")
+
     def test_ctrl_c_detaches_and_the_job_keeps_running(
         self, service: LiveService, client: Client, agent: Agent
     ) -> None:

@@ -1,0 +1,72 @@
+"""Why a queued job waits: in words, and while it is watched."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from ipulse.client import Client
+from ipulse.client.resources import time_of
+from ipulse_core.errors import IPUlseError
+from ipulse_core.states import JobState
+
+FIRST_SECONDS = 1.0  # most jobs do not wait at all
+EVERY_SECONDS = 5.0
+STATES = frozenset({JobState.QUEUED.value, JobState.RETRY_WAIT.value})
+
+
+def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> str:
+    """Return why a job waits, its place in the queue and when it is expected to start."""
+    if waiting is None:
+        return ""
+    parts = [str(waiting["reason"]).replace("_", " ")]
+    if waiting.get("detail"):
+        parts.append(str(waiting["detail"]))
+    if waiting["position"] is not None:
+        of = f" of {waiting['of']}" if waiting.get("of") else ""
+        parts.append(f"number {waiting['position']}{of} in the queue")
+    if waiting["holder"] is not None:
+        device = waiting.get("holder_device")
+        parts.append(f"behind {waiting['holder']}" + (f" on {device}" if device else ""))
+    if waiting["estimated_start"] is not None and with_start:
+        parts.append(f"expected to start at {time_text(time_of(waiting['estimated_start']))}")
+    return ", ".join(parts)
+
+
+def time_text(time: datetime) -> str:
+    """Format a time in this machine's zone."""
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+@contextmanager
+def watched_queue(
+    client: Client,
+    job_id: str,
+    state: Callable[[], str],
+    on_wait: Callable[[Mapping[str, Any] | None], None],
+) -> Iterator[None]:
+    """Call `on_wait` every few seconds with what the job waits for, while it is queued."""
+    ended = threading.Event()
+
+    def poll() -> None:
+        pause = FIRST_SECONDS
+        while not ended.wait(pause):
+            pause = EVERY_SECONDS
+            if state() not in STATES:
+                continue
+            try:
+                waiting = client.get(job_id).json.get("waiting_on")
+            except IPUlseError:  # the stream of events reports a lost connection
+                continue
+            if state() in STATES:
+                on_wait(waiting)
+
+    thread = threading.Thread(target=poll, name="queue-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()  # a request that is under way may still take a while
