@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -146,6 +147,20 @@ class Stack:
         `say` receives a sentence for each of them. Only the main thread can call this.
         """
         supervise(self._supervised_parts(), say)
+
+    @contextmanager
+    def more_agent(self, name: str, variables: Mapping[str, str]) -> Iterator[AgentProcess]:
+        """Run one more agent, with these variables in addition, while the context is open."""
+        agent = AgentProcess(name, self._home)
+        try:
+            with starting_agents(
+                [agent], lambda ready_fd: {**self._agent_environment(ready_fd), **variables}
+            ):
+                pass
+            yield agent
+        finally:
+            agent.terminate()
+            agent.end_within(AGENT_STOP_SECONDS)
 
     def restart_agent(self, number: int = 1) -> None:
         """Restart the agent of this number, whether or not it still runs."""

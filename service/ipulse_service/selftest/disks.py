@@ -39,8 +39,8 @@ class Disks:
         """Returns whether a small disk is mounted at a path."""
         return path in self._mounted
 
-    def fill(self, path: Path) -> None:
-        """Uses every free byte."""
+    def fill(self, path: Path, left: int = 0) -> None:
+        """Uses every free byte but `left`."""
         descriptor = os.open(self._mounted[path], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         block = bytes(MIBIBYTE)
         try:
@@ -51,6 +51,7 @@ class Disks:
                     if error.errno != errno.ENOSPC:
                         raise
                     block = block[: len(block) // 2]
+            os.ftruncate(descriptor, max(0, os.fstat(descriptor).st_size - left))
         finally:
             os.close(descriptor)
 

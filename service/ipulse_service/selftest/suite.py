@@ -24,11 +24,12 @@ from ipulse_service.selftest.faults.messages import duplicate, foreign, reorder
 from ipulse_service.selftest.faults.misbehaving_runner import misbehaving_runner
 from ipulse_service.selftest.faults.slow_broker import slow_broker
 from ipulse_service.selftest.faults.split_brain import split_brain
+from ipulse_service.selftest.faults.worker_disk import fill_worker_disk
 from ipulse_service.selftest.footprint import Footprint, Sample
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
 from ipulse_service.selftest.postgresql import Servers
-from ipulse_service.selftest.testbed import MEBIBYTES, Testbed
+from ipulse_service.selftest.testbed import MEBIBYTES, SMALL_WORK, Testbed
 
 SCRIPTED = "ipulse_service.selftest.scripted_runner"
 KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
@@ -248,7 +249,11 @@ def _in_turn(
         else:
             skipped.append("database: needs --postgresql")
     if "disks" in plan.groups:
+        if testbed.disks.has(testbed.home / SMALL_WORK):
+            yield "full disk: one agent", fill_worker_disk(testbed, random)
         for folder in MEBIBYTES:
+            if folder == SMALL_WORK:
+                continue
             if testbed.disks.has(testbed.home / folder if folder else testbed.home):
                 yield f"full disk: {folder or 'home'}", fill_disk(testbed, random, folder)
             else:

@@ -30,7 +30,9 @@ SKEWED = Path(__file__).with_name("clock_skew")
 LOG_TAIL_BYTES = 2**18
 HOUSEKEEPING_SECONDS = 3.0
 START_TRIES = 5  # for a process that was killed
-MEBIBYTES = {"": 96, "artifacts": 32, "work": 32}  # of the home's disks, by folder
+SMALL_WORK = "small-work"  # the work directory of one more agent
+# Of the home's disks, by folder.
+MEBIBYTES = {"": 96, "artifacts": 32, "work": 32, SMALL_WORK: 16}
 
 
 class Testbed:

@@ -1,0 +1,77 @@
+"""An agent whose own disk fills up while it runs jobs, beside agents with room."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import TypeVar
+
+from ipulse.client import Client
+from ipulse_core.states import INFRASTRUCTURE, Reason
+from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
+from ipulse_service.selftest.testbed import SMALL_WORK, Testbed, milliseconds
+from ipulse_service.settings import Settings
+
+LEFT_BYTES = 8192  # less than any job writes
+WAIT_SECONDS = 180.0
+_FULL = Reason.WORKER_DISK_FULL.value
+T = TypeVar("T")
+_LOST = {reason.value for reason in INFRASTRUCTURE}
+
+
+def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
+    """Fills the disk of one more agent, waits until it gives back a job, and frees the disk.
+
+    Raises PromiseBroken if it does not, if the service does not know why the agent takes no jobs,
+    if it does not work again, or if a job lost as many attempts as a stack allows by default.
+    """
+    path = testbed.home / SMALL_WORK
+    variables = {"IPULSE_WORK_DIR": str(path), "IPULSE_LEAST_FREE_BYTES": "1"}
+    client = Client(testbed.stack.url, token_file=testbed.stack.token_path)
+    with client, testbed.stack.more_agent(SMALL_WORK, variables) as agent:
+        at = milliseconds()
+        testbed.disks.fill(path, LEFT_BYTES)
+        try:
+            given_back = _within(lambda: _given_back(testbed), "no job was given back")
+            faults = _within(lambda: _faults(client), "the service does not list the agent")
+        finally:
+            testbed.disks.free(path)
+        _within(lambda: not _faults(client), "the agent did not recover")
+        pid = agent.process.pid if agent.process else 0
+        ends = f"-{pid}"
+        _within(
+            lambda: any(held.agent.endswith(ends) for held in testbed.records.held()),
+            "the agent takes no job",
+        )
+    yield FaultOutcome("full disk of one agent", at, tuple(given_back), is_aimed=True)
+    if str(path) not in faults[0]:
+        raise PromiseBroken(f"the fault of the agent does not name {path}: {faults[0]}")
+    jobs = {tried.job for tried in testbed.records.tried() if tried.id in given_back}
+    losses = Counter(
+        tried.job
+        for tried in testbed.records.tried()
+        if tried.job in jobs and tried.reason in _LOST and tried.started_at >= at
+    )
+    most = Settings.model_fields["max_attempts"].default
+    for job, lost in losses.items():
+        if lost >= most:
+            raise PromiseBroken(f"{job} lost {lost} attempts; by default it would have failed")
+
+
+def _given_back(testbed: Testbed) -> list[str]:
+    return [tried.id for tried in testbed.records.tried() if tried.reason == _FULL]
+
+
+def _faults(client: Client) -> list[str]:
+    return [agent.fault for agent in client.agents() if agent.fault]
+
+
+def _within(look: Callable[[], T], broken: str) -> T:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise PromiseBroken(f"{broken} within {WAIT_SECONDS:g} s after a disk was filled")
+        time.sleep(0.2)
+    return found
