@@ -35,7 +35,7 @@ def test_a_missing_file_is_named_with_its_folder_and_source(directory: DataDirec
 def test_a_missing_directory_has_a_hint() -> None:
     with pytest.raises(DataUnavailable) as caught:
         DataDirectory.from_environment({}).file("set", "file.h5", hint=HINT)
-    for words in ("IPULSE_DATA", "ipulse up --data DIR", "set/file.h5", HINT):
+    for words in ("IPULSE_DATA", "--data DIR", "`ipulse up`", "set/file.h5", HINT):
         assert words in caught.value.message
 
 
