@@ -12,6 +12,7 @@ NIR cannot express, such as a capacity or a reset by subtraction, as `left_out`.
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple, Union
 
@@ -78,12 +79,15 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
             delay = np.full(layer.neurons, spec.network.delay * step_s)
             graph.append(f"delay_{number}", nir.Delay(delay=delay))
     _append_readout(graph, spec, arrays, step_s)
-    nir.write(str(path), graph.finished())
+    # HDF5 crashes when a disk becomes full, so it writes to memory.
+    memory = BytesIO()
+    nir.write(memory, graph.finished())
     # NIR 1.0 writes no metadata. Later releases write it to this group.
-    with h5py.File(str(path), "a") as file:
+    with h5py.File(memory, "a") as file:
         group = file["node"].require_group("metadata")
         for key, value in _metadata(spec, step_s, dropped_spikes).items():
             group.create_dataset(key, data=value)
+    path.write_bytes(memory.getvalue())
 
 
 def tau_s(decay: Any, step_s: float) -> np.ndarray:
