@@ -63,13 +63,13 @@ def test_every_caption_contains_emulated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "unit", "top"), [(900 * 1024, "KiB", "1000"), (10**7, "MiB", "10")]
+    ("live", "unit", "top"), [(900 * 1024, "KiB", "1,000"), (10**7, "MiB", "10")]
 )
 def test_memory_over_the_steps_has_a_suitable_unit(live: int, unit: str, top: str) -> None:
     profile = document()
     for step in profile["compilation"]["livenessProgramSteps"]:
         step["notAlwaysLiveMemory"]["bytes"] = live
-    text = Page(section(profile)).text["text"]
+    text = Page(section(profile)).text["span"]
     assert unit in text
     assert top in text
 
@@ -83,6 +83,6 @@ def test_names_of_a_program_are_escaped() -> None:
 def test_a_large_machine_gives_a_small_section_with_a_map_per_ipu() -> None:
     text = section(document(tiles=1472, ipus=2))
     assert len(text) < 60_000
-    assert {"IPU 0", "IPU 1"} <= set(Page(text).text["text"])
+    assert {"IPU 0", "IPU 1"} <= set(Page(text).text["span"])
     assert "tile 1,471" in text
     assert "The first 4 of 8 IPUs are drawn." in section(document(tiles=4, ipus=8))

@@ -4,9 +4,10 @@ import json
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import pytest
 
@@ -97,7 +98,7 @@ class TestReportHTML:
             "Network",
             "Reproduction",
         ]
-        labels = "".join(page.text["text"])
+        labels = "".join(page.text["span"])
         for axis in (
             "accuracy (%)",
             "cross-entropy (nats)",
@@ -144,3 +145,57 @@ class TestReportHTML:
         assert picture[:8] == b"\x89PNG\r\n\x1a\n"
         # A blank page of this size compresses to a tenth of this.
         assert len(picture) > 100_000
+
+    @pytest.mark.browser
+    @pytest.mark.parametrize("width", [360, 1280])
+    def test_charts_fit_a_screen(self, finished_dir: Path, html: str, width: int) -> None:
+        """On a phone, too: nothing of a chart is cut off, and its texts can be read."""
+        with report_in_a_browser(finished_dir / "report.html", width) as driver:
+            assert driver.execute_script("return document.documentElement.scrollWidth") == width
+            outside, small, charts = driver.execute_script(MEASURE)
+        assert charts >= 10
+        assert outside == []
+        assert small == []
+
+
+# Elements of charts that leave their figure; texts of less than 10 pixels; the number of charts.
+MEASURE = """
+const outside = [], small = [];
+for (const figure of document.querySelectorAll("figure")) {
+  const frame = figure.getBoundingClientRect();
+  for (const e of figure.querySelectorAll("svg, svg text, .chart, .chart *")) {
+    const box = e.getBoundingClientRect();
+    const part = e.closest(".part")?.getBoundingClientRect();
+    if (part && box.top >= part.bottom - 1) continue; // it does not fit its bar and is not shown
+    if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1))
+      outside.push(e.outerHTML.slice(0, 100));
+    const drawn = e.ownerSVGElement ? e.getScreenCTM() : { a: 1, b: 0 };
+    const scale = Math.hypot(drawn.a, drawn.b);
+    const size = scale * parseFloat(getComputedStyle(e).fontSize);
+    if (e.children.length === 0 && e.textContent.trim() && e.tagName !== "title" && size < 10)
+      small.push(`${e.textContent}: ${size}`);
+  }
+}
+return [outside, small, document.querySelectorAll(".chart, svg.matrix").length];
+"""
+
+
+@contextmanager
+def report_in_a_browser(report: Path, width: int) -> Iterator[Any]:
+    """Yield a browser that shows the report on a screen of so many pixels."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, program = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not program:
+        pytest.skip("no browser here: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    try:
+        screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        driver.get(report.as_uri())
+        yield driver
+    finally:
+        driver.quit()

@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 import numpy as np
 
 from ipulse_core.derived_values import spiking_layers
+from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import ReportTable
@@ -75,4 +76,6 @@ def _weights(results: Results, at: int) -> int:
 def _constant(value: Any) -> str:
     """Format one number, or the range of one number per neuron."""
     least, most = np.min(value), np.max(value)
-    return f"{least:g}" if least == most else f"{least:g} to {most:g}"
+    if least == most:
+        return plain_number(float(least))
+    return f"{plain_number(float(least))} to {plain_number(float(most))}"

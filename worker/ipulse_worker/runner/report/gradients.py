@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
+from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import count
@@ -64,11 +65,11 @@ def _table(results: Results, names: Sequence[str]) -> ReportTable:
             heads.append("capacity")
     rows = []
     for record in _selected(records):
-        row = [str(record["epoch"]), f"{record['learning_rate']:.3g}"]
+        row = [str(record["epoch"]), plain_number(record["learning_rate"], 3)]
         for name in names:
             row.append(count(record[f"overflow/{name}"]))
             if f"second_threshold/{name}" in record:
-                row.append(f"{record[f'second_threshold/{name}']:.3g}")
+                row.append(plain_number(record[f"second_threshold/{name}"], 3))
             if f"capacity/{name}" in record:
                 row.append(count(record[f"capacity/{name}"]))
         rows.append(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.results.nir_export import RESET, left_out
 from ipulse_worker.runner.results.results import Results
@@ -37,7 +38,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "shape": " → ".join(f"{neurons:,}" for neurons in results.sizes),
         "data": DATA_NAMES[spec.data.kind],
         "steps": spec.data.steps,
-        "step_ms": f"{spec.data.step_ms:g}",
+        "step_ms": plain_number(spec.data.step_ms),
         "started_at": results.started_at[:16].replace("T", " "),
         "accuracy": metrics.accuracy,
         "correct": int(metrics.sums[2]),

@@ -5,6 +5,8 @@ from typing import List
 import pytest
 
 from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
+from ipulse_worker.runner.report.plots.svg import plot
+from tests.worker.runner.report.test_page import Page
 
 
 class TestTicks:
@@ -37,17 +39,19 @@ class TestTicks:
 
 
 class TestAxes:
-    def test_end_labels_never_overlap_or_fall_below(self) -> None:
-        axes = Axes(200, 100, (0, 1), (0, 1), top=10, bottom=10)
-        axes.end_labels([(0.5, "a", "s1"), (0.52, "b", "s2"), (0.0, "c", "s3"), (0.01, "d", "s4")])
-        heights = [float(mark.split('y="')[1].split('"')[0]) for mark in axes.marks]
-        gaps = [below - above for above, below in zip(heights, heights[1:])]
-        assert min(gaps) >= 14.9
-        assert max(heights) <= 93
-        assert [mark.split(">")[1][0] for mark in axes.marks] == ["b", "a", "d", "c"]
+    def test_texts_are_beside_the_image_and_not_in_it(self) -> None:
+        axes = Axes(100, (0, 1e6), (0, 1))
+        axes.y_axis("height")
+        axes.x_axis("distance")
+        axes.line([0, 1e6], [0, 1], "s1")
+        page = Page("".join(axes.parts()))
+        assert "text" not in page.tags
+        assert {"height", "distance", "0.4", "1,000,000"} <= set(page.text["span"])
+        assert page.open == []
 
     def test_escapes_what_it_is_given(self) -> None:
-        axes = Axes(100, 100, (0, 1), (0, 1))
-        axes.text(0, 0, "<&>")
-        assert "<&>" not in axes.svg("<&>")
-        assert axes.svg("<&>").count("&lt;&amp;&gt;") == 2
+        axes = Axes(100, (0, 1), (0, 1))
+        axes.label("<&>")
+        image = plot(axes.parts(), "<&>")
+        assert "<&>" not in image
+        assert image.count("&lt;&amp;&gt;") == 2

@@ -24,7 +24,7 @@ def raster(**changes: Any) -> SampleTrace:
 class TestRasterPlot:
     def test_draws_every_spike_of_a_small_layer(self) -> None:
         svg = raster_plot(raster(), (64, 8, 10), step_ms=1.0)
-        marks = [path.split('"')[0].count("M") for path in svg.split(' d="')[1:]]
+        marks = [path.split("/>")[0].count("M") for path in svg.split('<path class="spikes')[1:]]
         assert marks == [2, 1]
         assert "2 spikes" in svg
         assert "1 spike<" in svg
@@ -45,6 +45,6 @@ class TestRasterPlot:
         )
         assert f"{MAX_NEURONS} of 2,000" in svg
         assert "60,000 spikes" in svg
-        drawn = svg.split(' d="')[2].split('"')[0].count("M")
+        drawn = svg.split('<path class="spikes')[2].split("/>")[0].count("M")
         assert drawn <= MAX_SPIKES
         assert f"{drawn:,} drawn" in svg

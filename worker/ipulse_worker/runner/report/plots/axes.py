@@ -1,115 +1,89 @@
-"""A pair of axes as SVG text: scales, ticks and labels."""
+"""A pair of axes: SVG marks that stretch to any width, and texts in HTML beside them."""
 
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import List, Optional, Sequence, Tuple
 
-from markupsafe import Markup
+from ipulse_core.numbers import plain_number
+from ipulse_worker.runner.report.plots.svg import span, stretched_svg
 
-from ipulse_worker.runner.report.plots.svg import svg
-
-LABEL_GAP = 15.0  # pixels between two labels at the right edge
+WIDTH = 1000.0  # of the coordinate system, whatever the width in pixels
 
 
 class Axes:
-    """Maps data to coordinates inside margins and collects SVG elements."""
+    """Maps data to coordinates and collects marks and texts."""
 
     def __init__(
-        self,
-        width: float,
-        height: float,
-        x_range: Tuple[float, float],
-        y_range: Tuple[float, float],
-        left: float = 48.0,
-        right: float = 16.0,
-        top: float = 14.0,
-        bottom: float = 40.0,
+        self, height: float, x_range: Tuple[float, float], y_range: Tuple[float, float]
     ) -> None:
-        self.width, self.height = width, height
+        """`height` is in pixels."""
+        self.height = height
         self.x_range, self.y_range = x_range, y_range
-        self.left, self.top = left, top
-        self.right_edge, self.bottom_edge = width - right, height - bottom
         self.marks: List[str] = []
+        self.texts: List[str] = []
+        self.labels: List[str] = []
+        self._below: List[str] = []
+        self._has_gutter = False
 
     def x(self, value: float) -> float:
         """Return the horizontal coordinate of a value."""
         low, high = self.x_range
-        return self.left + (value - low) / (high - low) * (self.right_edge - self.left)
+        return (value - low) / (high - low) * WIDTH
 
     def y(self, value: float) -> float:
         """Return the vertical coordinate of a value."""
         low, high = self.y_range
-        return self.bottom_edge - (value - low) / (high - low) * (self.bottom_edge - self.top)
+        return self.height - (value - low) / (high - low) * self.height
 
     def add(self, markup: str) -> None:
-        """Add an SVG element."""
+        """Add an SVG element without text."""
         self.marks.append(markup)
 
-    def text(
-        self, x: float, y: float, text: str, kind: str = "tick", anchor: str = "start"
-    ) -> None:
-        """Add a plain text, which is escaped here."""
-        self.add(
-            f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
-            f"{escape(text)}</text>"
-        )
+    def label(self, text: str, css_class: str = "label") -> None:
+        """Add a plain text to the line above the axes, which wraps; it is escaped here."""
+        self.labels.append(span(css_class, text))
 
     def x_axis(self, label: str, ticks: Optional[Sequence[float]] = None) -> None:
-        """Draw the horizontal axis."""
+        """Write the horizontal axis below."""
         for tick in nice_ticks(*self.x_range) if ticks is None else ticks:
-            at = self.x(tick)
-            self.add(
-                f'<line class="tickmark" x1="{at:.1f}" x2="{at:.1f}" '
-                f'y1="{self.bottom_edge:.1f}" y2="{self.bottom_edge + 4:.1f}"/>'
-            )
-            self.text(at, self.bottom_edge + 17, f"{tick:g}", anchor="middle")
-        self.add(
-            f'<line class="axis" x1="{self.left:.1f}" x2="{self.right_edge:.1f}" '
-            f'y1="{self.bottom_edge:.1f}" y2="{self.bottom_edge:.1f}"/>'
-        )
-        middle = (self.left + self.right_edge) / 2
-        self.text(middle, self.bottom_edge + 34, label, "label", "middle")
+            at = 100 * self.x(tick) / WIDTH
+            # Texts at the ends stay inside.
+            edge = " first" if at < 4 else " last" if at > 96 else ""
+            self._below.append(span(f"x tick{edge}", plain_number(tick), f"left:{at:.2f}%"))
+        self._below.append(span("x-label label", label))
 
     def y_axis(self, label: str, ticks: Optional[Sequence[float]] = None) -> None:
-        """Draw the vertical axis with grid lines."""
+        """Draw the vertical axis with grid lines; its name is above it."""
+        self._has_gutter = True
+        self.labels.insert(0, span("label", label))
         for tick in nice_ticks(*self.y_range, count=5) if ticks is None else ticks:
             at = self.y(tick)
-            self.add(
-                f'<line class="grid" x1="{self.left:.1f}" x2="{self.right_edge:.1f}" '
-                f'y1="{at:.1f}" y2="{at:.1f}"/>'
-            )
-            self.text(self.left - 8, at + 4, f"{tick:g}", anchor="end")
-        middle = (self.top + self.bottom_edge) / 2
-        self.add(
-            f'<text class="label" text-anchor="middle" '
-            f'transform="translate(13 {middle:.1f}) rotate(-90)">{escape(label)}</text>'
-        )
+            self.grid_line(at)
+            self.texts.append(span("y tick", plain_number(tick), f"top:{at:.1f}px"))
+
+    def grid_line(self, at: float) -> None:
+        """Draw a horizontal line at a coordinate."""
+        self.add(f'<path class="grid" d="M0 {at:.1f}H{WIDTH:g}"/>')
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str) -> None:
         """Draw a line through the points, or a dot for a single point."""
         points = [f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys)]
         if len(points) == 1:
-            x, y = points[0].split(",")
-            self.add(f'<circle class="dot {kind}" cx="{x}" cy="{y}" r="3"/>')
+            # The round ends of a line without length are a dot, however it is stretched.
+            self.add(f'<path class="line dot {kind}" d="M{points[0]}h0"/>')
         else:
             self.add(f'<polyline class="line {kind}" points="{" ".join(points)}"/>')
 
-    def end_labels(self, labels: Sequence[Tuple[float, str, str]]) -> None:
-        """Write (y value, text, class) labels at the right edge without overlap."""
-        placed: List[float] = []
-        ordered = sorted(labels, key=lambda label: -label[0])
-        for value, _, _ in ordered:
-            wanted = self.y(value) + 4
-            placed.append(max(wanted, placed[-1] + LABEL_GAP) if placed else wanted)
-        overshoot = placed[-1] - (self.bottom_edge + 2) if placed else 0.0
-        for (_, text, kind), at in zip(ordered, placed):
-            self.text(self.right_edge + 8, at - max(0.0, overshoot), text, f"end {kind}")
-
-    def svg(self, description: str) -> Markup:
-        """Return the image."""
-        return svg(self.width, self.height, self.marks, description)
+    def parts(self) -> List[str]:
+        """Return the HTML elements from top to bottom."""
+        found = [f'<p class="labels">{"".join(self.labels)}</p>'] if self.labels else []
+        gutter = " gutter" if self._has_gutter else ""
+        image = stretched_svg(WIDTH, self.height, self.marks)
+        found.append(f'<div class="plot{gutter}">{image}{"".join(self.texts)}')
+        if self._below:
+            found.append(f'<div class="x-axis">{"".join(self._below)}</div>')
+        return [*found, "</div>"]
 
 
 def nice_ticks(low: float, high: float, count: int = 6) -> List[float]:

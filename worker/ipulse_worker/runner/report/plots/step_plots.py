@@ -9,8 +9,8 @@ import numpy as np
 from markupsafe import Markup
 
 from ipulse_worker.runner.profile.tile_records import KINDS
-from ipulse_worker.runner.report.plots.charts import FULL
-from ipulse_worker.runner.report.plots.svg import svg
+from ipulse_worker.runner.report.plots.axes import WIDTH
+from ipulse_worker.runner.report.plots.svg import plot, span, stretched_svg
 
 COLOURS = {"compute": 1, "exchange": 2, "sync": 0, "host": 4}
 # The order of drawing within a step. An exchange may also come after the compute.
@@ -19,8 +19,7 @@ STRIP_HEIGHT = 54.0
 LANE_HEIGHT = 30.0
 MOST_BINS = 266  # of the strip, four pixels each
 MOST_STEPS = 300  # drawn per iteration
-_NAMES = 18.0  # height of the names above the lane
-_CHARACTER = 6.6  # width
+NAMED_SHARE = 0.08  # of an iteration: the name of a shorter step would not fit above it
 
 
 def strip(cycles: np.ndarray, description: str) -> Markup:
@@ -35,12 +34,12 @@ def strip(cycles: np.ndarray, description: str) -> Markup:
         reached = np.concatenate([[0.0], np.cumsum(own.reshape(-1))])
         spent.append(np.diff(np.interp(edges, moments, reached)))
     shares = np.cumsum(np.stack(spent) / np.diff(edges), axis=0)
-    rights = FULL * edges[1:] / edges[-1]
+    rights = WIDTH * edges[1:] / edges[-1]
     # The areas overlap: each is drawn over the larger area of the kinds after it.
     areas = [
         _area(kind, share, rights) for kind, share in list(zip(KINDS, shares))[::-1] if share.any()
     ]
-    return svg(FULL, STRIP_HEIGHT, areas, description)
+    return plot([stretched_svg(WIDTH, STRIP_HEIGHT, areas)], description)
 
 
 def one_iteration(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> Markup:
@@ -48,41 +47,32 @@ def one_iteration(steps: Sequence[Tuple[str, np.ndarray]], description: str) -> 
     steps = steps[:MOST_STEPS]
     whole = float(sum(cycles.sum() for _, cycles in steps))
     marks: List[str] = []
+    names: List[str] = []
     at = 0.0
     for name, cycles in steps:
-        begin = FULL * at / whole
+        begin = WIDTH * at / whole
         parts = []
         for kind in DRAWN:
             amount = float(cycles[KINDS.index(kind)])
             if amount:
-                x, width = FULL * at / whole, FULL * amount / whole
+                x, width = WIDTH * at / whole, WIDTH * amount / whole
                 parts.append(
-                    f'<rect class="f{COLOURS[kind]}" x="{x:.2f}" y="{_NAMES:g}" '
+                    f'<rect class="f{COLOURS[kind]}" x="{x:.2f}" y="0" '
                     f'width="{width:.2f}" height="{LANE_HEIGHT:g}"/>'
                 )
             at += amount
         counts = ", ".join(f"{k} {c:,.0f}" for k, c in zip(KINDS, cycles) if c)
         marks.append(f"<g><title>{escape(f'{name}: {counts} cycles')}</title>{''.join(parts)}</g>")
-        end = FULL * at / whole
-        marks.append(
-            f'<line class="axis" x1="{begin:.1f}" x2="{begin:.1f}" y1="4" '
-            f'y2="{_NAMES + LANE_HEIGHT:g}"/>'
-        )
-        shown = _fitting(name, end - begin - 8)
-        if shown:
-            marks.append(f'<text class="tick" x="{begin + 5:.1f}" y="13">{escape(shown)}</text>')
-    return svg(FULL, _NAMES + LANE_HEIGHT, marks, description)
+        marks.append(f'<path class="axis" d="M{begin:.1f} 0V{LANE_HEIGHT:g}"/>')
+        share = (WIDTH * at / whole - begin) / WIDTH
+        if share >= NAMED_SHARE:
+            place = f"left:{100 * begin / WIDTH:.2f}%;width:{100 * share:.2f}%"
+            names.append(span("step tick", name.rsplit("/", 1)[-1], place))
+    image = stretched_svg(WIDTH, LANE_HEIGHT, marks)
+    return plot([f'<div class="lane">{"".join(names)}{image}</div>'], description)
 
 
 def _area(kind: str, share: np.ndarray, rights: np.ndarray) -> str:
     tops = STRIP_HEIGHT * (1 - np.clip(share, 0.0, 1.0))
     points = "".join(f"V{top:.1f}H{right:.1f}" for top, right in zip(tops, rights))
     return f'<path class="f{COLOURS[kind]}" d="M0 {STRIP_HEIGHT:g}{points}V{STRIP_HEIGHT:g}z"/>'
-
-
-def _fitting(name: str, width: float) -> str:
-    """Return the name, its last part, or nothing, whichever fits the width."""
-    for text in (name, name.rsplit("/", 1)[-1]):
-        if _CHARACTER * len(text) <= width:
-            return text
-    return ""

@@ -1,4 +1,4 @@
-"""The SVG element that all plots share."""
+"""The SVG and HTML elements that all plots share."""
 
 from __future__ import annotations
 
@@ -25,3 +25,27 @@ def svg(
         f'<svg{attribute} viewBox="0 0 {width:g} {height:.5g}" role="img" '
         f'aria-label="{escape(description)}">{"".join(marks)}</svg>'
     )
+
+
+def stretched_svg(width: float, height: float, marks: Iterable[str]) -> str:
+    """Return an SVG image of a fixed height in pixels, which is stretched to any width.
+
+    It contains no text, which would be stretched, too; `plot` adds texts in HTML.
+    """
+    return (
+        f'<svg class="stretched" style="height:{height:g}px" viewBox="0 0 {width:g} {height:g}" '
+        f'preserveAspectRatio="none" aria-hidden="true">{"".join(marks)}</svg>'
+    )
+
+
+def plot(parts: Iterable[str], description: str) -> Markup:
+    """Return a plot of HTML parts, whose texts keep their size on screens of every width."""
+    return Markup(  # noqa: S704 - the parts are numbers and escaped texts
+        f'<div class="chart" role="img" aria-label="{escape(description)}">{"".join(parts)}</div>'
+    )
+
+
+def span(css_class: str, text: str, place: str = "") -> str:
+    """Return an HTML text; `place` is its CSS position, such as "left:20%"."""
+    style = f' style="{place}"' if place else ""
+    return f'<span class="{css_class}"{style}>{escape(text)}</span>'

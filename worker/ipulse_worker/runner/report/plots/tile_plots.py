@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
 from markupsafe import Markup
 
 from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling
-from ipulse_worker.runner.report.plots.charts import CHART
-from ipulse_worker.runner.report.plots.svg import svg
+from ipulse_worker.runner.report.plots.charts import HEIGHT
+from ipulse_worker.runner.report.plots.svg import plot, span
 
-MAP_WIDTH = 500.0  # in SVG units
+CELL = 10.0  # side of a tile in a map, in SVG units
+FEWEST_COLUMNS = 18  # of a map that has the full width
 MOST_MAPS = 4  # IPUs drawn; with more, a tile would be smaller than a pixel
 SHADES = 8  # one path each, which keeps the page small
-LARGEST_CELL = 26.0
 GAPLESS = 400  # from this many tiles per IPU, neighbours of one shade are drawn as one box
 MOST_COLUMNS = 150  # of the memory chart
-_LEGEND = 34.0
 
 
 def tile_map(
@@ -43,37 +41,37 @@ def tile_map(
         description: for screen readers.
     """
     ipus = min(MOST_MAPS, math.ceil(len(values) / tiles_per_ipu))
-    across = 1 if ipus == 1 else 2
     columns = math.ceil(math.sqrt(1.43 * tiles_per_ipu))  # 46 x 32 of 1,472
     rows = math.ceil(tiles_per_ipu / columns)
-    gap = 22.0 if ipus > 1 else 0.0
-    cell = min(LARGEST_CELL, ((MAP_WIDTH + 12) / across - 12) / columns)
-    shades: List[List[str]] = [[] for _ in range(SHADES + 1)]
-    marks: List[str] = []
+    parts: List[str] = []
     for ipu in range(ipus):
-        left = (ipu % across) * (columns * cell + 12)
-        above = (ipu // across) * (rows * cell + gap) + gap
-        if ipus > 1:
-            name = f'<text class="tick" x="{left:.1f}" y="{above - 6:.1f}">IPU {ipu}</text>'
-            marks.append(name)
+        name = f"IPU {ipu}" if ipus > 1 else ""
         own = values[ipu * tiles_per_ipu : (ipu + 1) * tiles_per_ipu]
         levels = [_level(value, top) for value in own]
+        shades: List[List[str]] = [[] for _ in range(SHADES + 1)]
         for row in range(rows):
             in_row = levels[row * columns : (row + 1) * columns]
             for start, length, level in _stretches(in_row, tiles_per_ipu < GAPLESS):
-                x, y = left + start * cell, above + row * cell
-                shades[level].append(_box(x, y, length * cell, cell, tiles_per_ipu < GAPLESS))
+                shades[level].append(
+                    _box(CELL * start, CELL * row, CELL * length, CELL, tiles_per_ipu < GAPLESS)
+                )
+        drawn = ((level, boxes) for level, boxes in enumerate(shades) if boxes)
+        marks = [_shade(level, colour, "".join(boxes)) for level, boxes in drawn]
         if marked // tiles_per_ipu == ipu:
             row, column = divmod(marked % tiles_per_ipu, columns)
             marks.append(
-                f'<rect class="frame" x="{left + column * cell:.1f}" y="{above + row * cell:.1f}" '
-                f'width="{cell:.1f}" height="{cell:.1f}"/>'
+                f'<rect class="frame" x="{CELL * column:g}" y="{CELL * row:g}" '
+                f'width="{CELL:g}" height="{CELL:g}"/>'
             )
-    height = math.ceil(ipus / across) * (rows * cell + gap) + 14
-    drawn = [_shade(level, colour, "".join(boxes)) for level, boxes in enumerate(shades) if boxes]
-    legend = _legend(height, colour, scale)
-    elements = [*drawn, *marks, *legend]
-    return svg(MAP_WIDTH, height + _LEGEND, elements, description, css_class="map")
+        # A machine of a few tiles does not fill the figure.
+        widest = min(100.0, 100 * columns / FEWEST_COLUMNS)
+        parts.append(
+            f'<div class="map">{span("tick", name)}<svg viewBox="0 0 {CELL * columns:g} '
+            f'{CELL * rows:g}" style="width:{widest:.3g}%" aria-hidden="true">'
+            f"{''.join(marks)}</svg></div>"
+        )
+    maps = f'<div class="maps{" several" if ipus > 1 else ""}">{"".join(parts)}</div>'
+    return plot([maps, _legend(colour, scale)], description)
 
 
 def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -> Markup:
@@ -86,7 +84,7 @@ def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -
     group = math.ceil(tiles / MOST_COLUMNS)
     total = stacked.sum(axis=0)
     chosen = [at + int(np.argmax(total[at : at + group])) for at in range(0, tiles, group)]
-    axes = Axes(*CHART, (0.0, float(tiles)), (0.0, nice_ceiling(float(total.max()))))
+    axes = Axes(HEIGHT, (0.0, float(tiles)), (0.0, nice_ceiling(float(total.max()))))
     axes.y_axis("KiB")
     base = np.zeros(len(chosen))
     for name, amounts in zip(categories, stacked[:, chosen]):
@@ -105,7 +103,7 @@ def memory_columns(categories: Dict[str, np.ndarray], colours: Dict[str, int]) -
             axes.add(f'<path class="f{colours[name]}" d="{"".join(boxes)}"/>')
         base = base + amounts
     axes.x_axis("tile")
-    return axes.svg("Memory of each tile by category")
+    return plot(axes.parts(), "Memory of each tile by category")
 
 
 def _level(value: float, top: float) -> int:
@@ -139,15 +137,10 @@ def _shade(level: int, colour: int, path: str) -> str:
     return f'<path class="f{colour}" style="opacity:{level / SHADES:.3f}" d="{path}"/>'
 
 
-def _legend(top: float, colour: int, scale: Tuple[str, str]) -> List[str]:
-    side = 16.0
-    left = 8.0 + 7.2 * len(scale[0])
-    boxes = [
-        _shade(level, colour, _box(left + level * side, top, side, 12.0, True))
-        for level in range(SHADES + 1)
+def _legend(colour: int, scale: Tuple[str, str]) -> str:
+    shades = ['<i class="none"></i>'] + [
+        f'<i class="b{colour}" style="opacity:{level / SHADES:g}"></i>'
+        for level in range(1, SHADES + 1)
     ]
-    ends = [(0.0, scale[0]), (left + (SHADES + 1) * side + 8, scale[1])]
-    return boxes + [
-        f'<text class="tick" x="{x:.1f}" y="{top + 10.5:.1f}">{escape(text)}</text>'
-        for x, text in ends
-    ]
+    ends = [span("tick", text) for text in scale]
+    return f'<p class="legend">{ends[0]}{"".join(shades)}{ends[1]}</p>'
