@@ -11,6 +11,7 @@ from pathlib import Path
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.tls import first_certificate
 from ipulse_core.errors import Conflict, Unavailable
+from ipulse_core.worker_faults import errors_name
 
 TOKEN_BYTES = 32  # of randomness
 # Addresses that mean every interface, and the address of the service on this machine.
@@ -67,7 +68,9 @@ class Home:
         """
         self.certificate_file.unlink(missing_ok=True)
         if path is not None:
-            self.certificate_file.write_text(first_certificate(path))
+            text = first_certificate(path)
+            with errors_name(self.certificate_file):
+                self.certificate_file.write_text(text)
 
     def close(self) -> None:
         """Release the lock."""
@@ -99,8 +102,9 @@ class Home:
                 f"{self.path} is in use by the {self.user} of process {holder}: stop it, or choose "
                 f"another home with {self.variable}"
             ) from None
-        os.ftruncate(lock, 0)
-        os.write(lock, f"{os.getpid()}\n".encode())
+        with errors_name(self.path / "lock"):
+            os.ftruncate(lock, 0)
+            os.write(lock, f"{os.getpid()}\n".encode())
         self._lock = lock
 
 
@@ -109,7 +113,7 @@ def write_private(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with errors_name(path), os.fdopen(descriptor, "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
 from ipulse_core import __version__, messages, strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, Problem, RemoteError, Unavailable
+from ipulse_core.worker_faults import errors_name
 
 CONNECT_SECONDS = 10.0
 TRIES = 5  # of a request that the same machine may repeat
@@ -46,7 +47,9 @@ def join(
     trust: ssl.SSLContext | bool = True
     certificate = ""
     if pin:
-        home.certificate_file.write_text(_pinned_certificate(address, pin))
+        text = _pinned_certificate(address, pin)
+        with errors_name(home.certificate_file):
+            home.certificate_file.write_text(text)
         trust, certificate = tls.pinned(home.certificate_file), str(home.certificate_file)
     elif ca is not None:
         trust, certificate = tls.authorities(ca), str(ca.absolute())

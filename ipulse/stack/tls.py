@@ -18,6 +18,7 @@ from typing import Union
 
 from ipulse.stack.self_signed import make_pair
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.worker_faults import errors_name
 
 WARNING_DAYS = 30  # a certificate that expires sooner is reported when the service starts
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -107,9 +108,10 @@ def self_signed(folder: Path, names: Iterable[str] = ()) -> tuple[Path, Path]:
     key.unlink(missing_ok=True)
     # Created with its final mode: nobody else can open it, not even for a moment.
     descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with errors_name(key), os.fdopen(descriptor, "wb") as file:
         file.write(key_text)
-    certificate.write_bytes(certificate_text)
+    with errors_name(certificate):
+        certificate.write_bytes(certificate_text)
     return certificate, key
 
 

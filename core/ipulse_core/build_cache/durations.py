@@ -47,9 +47,13 @@ def _record(cache: Path, name: str, entry: object) -> None:
     durations = {**_read(cache), name: entry}
     with contextlib.suppress(OSError):
         descriptor, partial = tempfile.mkstemp(dir=str(cache), prefix=FILE, suffix=".partial")
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(durations, file)
-        os.replace(partial, cache / FILE)
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(durations, file)
+            os.replace(partial, cache / FILE)
+        except OSError:
+            os.unlink(partial)
+            raise
 
 
 def _read(cache: Path) -> Dict[str, object]:

@@ -22,6 +22,7 @@ from typing import Any, Callable, Iterator, List, Mapping, NamedTuple, Optional
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.limits import Entry, Limits
+from ipulse_core.worker_faults import errors_name
 
 FORMAT = 1
 SUFFIX = ".executable"
@@ -109,7 +110,7 @@ class ExecutableCache:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, partial = tempfile.mkstemp(dir=str(self.directory), prefix=_PARTIAL)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with errors_name(path), os.fdopen(descriptor, "wb") as file:
                 file.write(json.dumps(header).encode() + b"\n" + executable)
                 file.flush()
                 os.fsync(file.fileno())

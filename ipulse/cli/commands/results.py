@@ -14,6 +14,7 @@ from ipulse.cli.profile_page import profile_lines
 from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
+from ipulse_core.worker_faults import errors_name
 
 _ROLES = get_args(Role)
 
@@ -84,7 +85,8 @@ def profile(
     with at.connect() as client:
         profile_json: dict[str, Any] = client.profile(job_id)
     if to is not None:
-        to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
+        with errors_name(to):
+            to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
     if as_json:
         emit(profile_json)
     elif to is not None:

@@ -12,6 +12,7 @@ import pytest
 
 from ipulse.stack.home import Home
 from ipulse_core.errors import Conflict, Unavailable
+from tests.worker.disks import small_disk
 
 
 @pytest.fixture
@@ -102,3 +103,22 @@ def test_a_home_that_cannot_be_created_is_an_error_with_a_hint(tmp_path: Path) -
     (tmp_path / "file").touch()
     with pytest.raises(Unavailable, match=r"cannot be created \(.*--home or IPULSE_HOME"):
         Home(tmp_path / "file" / "home").open()
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    """Each time with a little more room, until everything fits."""
+    named = set()
+    for kibibytes in range(4, 64, 4):
+        with small_disk(tmp_path / str(kibibytes), f"size={kibibytes}k,mode=0700") as disk:
+            filler = disk / "filler"
+            filler.write_bytes(bytes(4096))
+            home = Home(disk / "home")
+            try:
+                home.open()
+            except OSError as error:
+                named.add(error.filename)
+            else:
+                home.close()
+                break
+    assert all(str(path).startswith(str(tmp_path)) for path in named), named
+    assert {"token", "worker-token"} & {Path(path).name for path in named}, named
