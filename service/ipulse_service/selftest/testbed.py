@@ -7,11 +7,12 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from ipulse.client.resources import time_of
 from ipulse.stack.stack import Stack
@@ -25,6 +26,8 @@ from ipulse_service.selftest.postgresql import Servers
 from ipulse_service.selftest.postgresql_records import PostgreSQLRecords
 from ipulse_service.selftest.probe import Probe
 from ipulse_service.selftest.records import Held, Records
+
+T = TypeVar("T")
 
 SKEWED = Path(__file__).with_name("clock_skew")
 LOG_TAIL_BYTES = 2**18
@@ -158,6 +161,15 @@ class Testbed:
 
         self._starting[name] = self._pool.submit(_start_with_retries, again)
 
+    @contextmanager
+    def more_agent(self, name: str, variables: Mapping[str, str]) -> Iterator[int]:
+        """Runs one more agent, with these variables; the context is its process id."""
+        with ExitStack() as running:
+            agent = _start_with_retries(
+                lambda: running.enter_context(self.stack.more_agent(name, variables))
+            )
+            yield agent.process.pid if agent.process else 0
+
     def held_by(self, name: str) -> list[Held]:
         """Returns the attempts that an agent holds."""
         signature = f"{socket.gethostname()}-{self.pid(name)}"
@@ -201,7 +213,7 @@ class Testbed:
         return found
 
 
-def _start_with_retries(start: Callable[[], None]) -> None:
+def _start_with_retries(start: Callable[[], T]) -> T:
     """Retries a start: on a busy machine it may take longer than its limit."""
     for _ in range(START_TRIES - 1):
         try:
