@@ -12,6 +12,7 @@ GROUPS = (
     "split-brain",
     "slow-broker",
     "stopped-agent",
+    "clock",
     "locked-database",
     "database",
     "disks",

@@ -96,11 +96,11 @@ class PostgreSQLServer:
         """Makes a standby accept writes."""
         self._call("pg_ctl", "promote", "--wait", "--silent")
 
-    def execute(self, statement: str) -> list[Any]:
+    def execute(self, statement: str, database: str = "postgres") -> list[Any]:
         """Runs an SQL statement and returns its rows."""
         import psycopg  # the extra `postgresql`
 
-        where = f"host={self.sockets} user={USER} dbname=postgres"
+        where = f"host={self.sockets} user={USER} dbname={database}"
         with closing(psycopg.connect(where, autocommit=True)) as connection:
             found = connection.execute(statement.encode())
             return found.fetchall() if found.description else []

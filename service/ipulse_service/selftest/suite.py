@@ -16,6 +16,7 @@ from ipulse_core.errors import IPUlseError
 from ipulse_service.selftest import GROUPS
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken, rerun_seconds
+from ipulse_service.selftest.faults.clock_steps import step_clock
 from ipulse_service.selftest.faults.failover import fail_over, restart_database
 from ipulse_service.selftest.faults.hangs import fill_disk, lock_database, stop_agent
 from ipulse_service.selftest.faults.kills import KILLS
@@ -240,6 +241,8 @@ def _in_turn(
         yield "slow Redis", slow_broker(testbed, random)
     if "stopped-agent" in plan.groups:
         yield "stopped agent", stop_agent(testbed, random, plan.lease_seconds)
+    if "clock" in plan.groups:
+        yield "database's clock set", step_clock(testbed, random, plan.lease_seconds)
     if "locked-database" in plan.groups:
         yield "locked database", lock_database(testbed, random, plan.locked_seconds)
     if "database" in plan.groups:

@@ -19,6 +19,7 @@ from ipulse.stack.stack import Stack
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 from ipulse_service.selftest.broker import Broker
+from ipulse_service.selftest.database_clock import DatabaseClock
 from ipulse_service.selftest.disks import Disks
 from ipulse_service.selftest.execution_log import ExecutionLog
 from ipulse_service.selftest.load import Load
@@ -70,6 +71,8 @@ class Testbed:
             "IPULSE_HEARTBEAT_SECONDS": str(lease_seconds / 3),
             "IPULSE_HOUSEKEEPING_SECONDS": str(HOUSEKEEPING_SECONDS),
         }
+        self.database_clock = DatabaseClock(folder, servers)
+        environment.update(self.database_clock.environment)
         if runner:
             environment["IPULSE_RUNNER_MODULE"] = runner
         self.servers = servers
@@ -89,6 +92,7 @@ class Testbed:
         try:
             if self.servers:
                 self.servers.start()
+            self.database_clock.prepare()
             self.stack.start()
         except BaseException:
             self._end()
