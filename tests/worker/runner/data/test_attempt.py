@@ -84,7 +84,7 @@ def test_data_without_a_spike_in_the_steps_end_as_invalid(
     done = attempt(tmp_path / "work", SPEC).done
     assert done["reason"] == "data_invalid"
     assert "90 events" in done["message"]
-    assert "1234.5 ms" in done["message"]
+    assert "1,234.5 ms" in done["message"]
     assert "Traceback" not in capfd.readouterr().err
 
 

@@ -37,7 +37,7 @@ def of_events(folder: Path, times_ms: Any, data: NpzData = DATA, **more: Any) ->
 
 class TestRefused:
     def test_when_all_events_are_outside_with_the_counts(self, tmp_path: Path) -> None:
-        words = r"mine \(npz\).* 12 events .* from 1000 ms to 12000 ms: 5 steps of 1 ms end at 5 ms"
+        words = r"mine \(npz\).* 12 events .* from 1,000 ms to 12,000 ms: 5 steps .* end at 5 ms"
         with pytest.raises(DataInvalid, match=words):
             of_events(tmp_path, np.arange(1, 13) * 1000.0)
 
@@ -74,7 +74,7 @@ class TestRefused:
         (tmp_path / "shd").mkdir()
         for part in ("train", "test"):
             write_hdf5(tmp_path / "shd" / f"shd_{part}.h5", [([200.0, 900.0], [1, 2])], [0])
-        with pytest.raises(DataInvalid, match=r"200000 ms to 900000 ms.* not in seconds"):
+        with pytest.raises(DataInvalid, match=r"200,000 ms to 900,000 ms.* not in seconds"):
             load(SHDData(), DataDirectory(tmp_path), lambda done, total: None)
 
 

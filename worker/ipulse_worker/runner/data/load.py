@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Iterator
 
 import numpy as np
 
+from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.data import (
     digits,
     dvs_gesture,
@@ -129,11 +130,13 @@ def _times(events: EventCounts) -> str:
     """Return the range of the times, if events have times."""
     if events.first_ms is None or events.last_ms is None:
         return ""
-    return f", from {events.first_ms:g} ms to {events.last_ms:g} ms"
+    first, last = (plain_number(time, 6) for time in (events.first_ms, events.last_ms))
+    return f", from {first} ms to {last} ms"
 
 
 def _hint(data: Data) -> str:
-    steps = f"{data.steps:,} steps of {data.step_ms:g} ms end at {data.steps * data.step_ms:g} ms"
+    end = plain_number(data.steps * data.step_ms, 6)
+    steps = f"{data.steps:,} steps of {plain_number(data.step_ms)} ms end at {end} ms"
     if data.kind not in UNITS:
         return f"{steps}; change data.steps or data.step_ms"
     return (
