@@ -35,11 +35,13 @@ class ServiceLocation:
     token: str = field(repr=False)
     # How to verify the service; None: by the machine's own authorities.
     trust: ssl.SSLContext | None = field(default=None, repr=False)
+    # Whether its address comes from the home of `ipulse up`.
+    is_at_home: bool = field(default=False, compare=False)
 
     @property
     def is_local(self) -> bool:
         """True if the service runs on this machine, so that no proxy is used."""
-        return is_local_url(self.url)
+        return self.is_at_home or is_local_url(self.url)
 
 
 def find_service(
@@ -70,8 +72,8 @@ def find_service(
     secret = token or _read(token_file)
     if secret is None:
         secret = variables.get("IPULSE_TOKEN") or _read(variables.get("IPULSE_TOKEN_FILE"))
-    # The token of the local stack is not sent to any other address.
-    if secret is None and is_local_url(address):
+    # The token of the local stack is sent to no address but its own.
+    if secret is None and (not remote or is_local_url(address)):
         secret = _read(folder / "token", optional=True)
     if secret is None:
         raise NotAuthenticated(
@@ -84,7 +86,7 @@ def find_service(
             "the token contains characters that are not allowed; is its file the right one?"
         )
     trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else folder)
-    return ServiceLocation(url=address, token=secret, trust=trust)
+    return ServiceLocation(address, secret, trust, is_at_home=not remote)
 
 
 def _trust(ca: PathLike | None, at_home: Path | None) -> ssl.SSLContext | None:

@@ -47,8 +47,9 @@ def create_join_token(
     with at.connect() as client:
         made = client.create_join_token(_parsed(labels), uses, round(hours * HOUR_SECONDS))
         reached = client.url
-    choices = [join_url, *([reached] if not is_local_url(reached) else []), *made.urls]
-    url = next((choice for choice in choices if choice), None)
+    is_good = reached.startswith("https://") and not is_local_url(reached)
+    choices = [join_url, reached if is_good else "", *made.urls]
+    url = next(filter(None, choices), None)
     if url is None:
         raise Unavailable(
             "this service has no address with HTTPS: start it with `ipulse up --tls --host "

@@ -30,6 +30,13 @@ class TestOrder:
             "http://127.0.0.1:8471", HIDDEN
         )
 
+    def test_the_home_gives_the_token_for_its_own_address_of_any_kind(self, home: Path) -> None:
+        """As with `ipulse up --tls --host 192.0.2.10`."""
+        (home / "server.json").write_text(json.dumps({"url": "https://192.0.2.10:8470", "pid": 1}))
+        location = find_service(environment={"IPULSE_HOME": str(home)})
+        assert location == ServiceLocation("https://192.0.2.10:8470", HIDDEN)
+        assert location.is_local  # no proxy leads to it
+
     def test_the_environment_comes_before_the_home(self, home: Path) -> None:
         known = {"IPULSE_URL": "http://127.0.0.1:9", "IPULSE_TOKEN": "b", "IPULSE_HOME": str(home)}
         assert find_service(environment=known) == ServiceLocation("http://127.0.0.1:9", "b")

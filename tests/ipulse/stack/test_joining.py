@@ -21,6 +21,7 @@ from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.states import JobState
+from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.test_guarded_process import DEADLINE
 from tests.ipulse.stack.test_stack import ENVIRONMENT, submit
 
@@ -82,7 +83,7 @@ def running(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         assert process.stderr is not None
         said = process.stdout.readline()
         assert said, process.stderr.read()
-        assert json.loads(said)["url"].startswith("https://")
+        assert json.loads(said)["url"].startswith("http")
         try:
             yield process
         finally:
@@ -198,3 +199,19 @@ class TestRefusals:
     def test_labels_that_are_none(self, stack: Stack, labels: str) -> None:
         options = ["--labels", labels, "--home", str(stack.home), "--json"]
         assert error(ipulse("agent", "token", *options)) == "invalid_input"
+
+
+def test_no_broker_is_needed(tmp_path: Path) -> None:
+    """The service cannot reach Redis, and yet its joined agent gets every job."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    with LiveService(home, IPULSE_RETRY_SECONDS="0") as service:
+        address = {"IPULSE_URL": service.url, "IPULSE_TOKEN": service.token}
+        options = ["--join-url", service.url, "--json"]
+        made = ipulse("agent", "token", *options, env={**os.environ, **address})
+        assert made.returncode == 0, made.stderr
+        line = json.loads(made.stdout)["command"][1:]
+        with running(tmp_path / "agent", *line), Client(service.url, service.token) as client:
+            for _ in range(3):
+                job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+                assert job.state is JobState.SUCCEEDED
