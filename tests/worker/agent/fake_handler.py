@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -77,7 +78,11 @@ class FakeHandler(BaseHTTPRequestHandler):
             raise Refusal(401, "not_authenticated")
         if path == "/v1/worker/agents":
             service.registrations.append(strict_json.loads(content))
-            return b"{}"
+            return _json(service.orders)
+        if path == "/v1/worker/token":
+            service.orders = {}
+            service.token = secrets.token_urlsafe(32)  # the former one ends at once here
+            return _json({"token": service.token})
         if path == "/v1/worker/wakeups":
             return self._hint()
         if path == "/v1/worker/claims":

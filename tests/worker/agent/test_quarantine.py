@@ -41,3 +41,21 @@ def test_an_unrecoverable_device_is_not_used_again() -> None:
     quarantine.record("ipu", Reason.PARTITION_RESET)
     watch.now += 1e9
     assert (quarantine.usable, quarantine.quarantined) == ((), ("ipu",))
+
+
+def test_a_drained_agent_uses_no_device_until_the_drain_is_not_confirmed_any_more() -> None:
+    watch = Watch()
+    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60, clock=watch)
+    quarantine.drain(35)
+    assert (quarantine.usable, quarantine.healthy) == ((), ("cpu", "ipu"))
+    assert quarantine.quarantined == ()  # nothing is wrong with its devices
+    assert quarantine.seconds_left == 35.0
+    watch.now += 34
+    quarantine.drain(35)
+    watch.now += 34
+    assert quarantine.usable == ()
+    watch.now += 1
+    assert quarantine.usable == ("cpu", "ipu")
+    quarantine.drain(35)
+    quarantine.drain(0)
+    assert quarantine.usable == ("cpu", "ipu")
