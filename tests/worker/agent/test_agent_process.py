@@ -26,6 +26,7 @@ from ipulse_core import messages
 from ipulse_core.states import JobState
 from ipulse_worker.agent import niceness
 from tests.ipulse.stack.test_guarded_process import Watched
+from tests.worker.disks import fill, small_disk
 
 from .attempts import logged_pid
 from .conftest import RUNNERS
@@ -225,6 +226,28 @@ def test_wake_ups_for_a_device_in_quarantine_are_left_to_others(
     assert service.job(job_id).attempts == []
     with agent_process(service, redis, tmp_path / "other"):
         service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+
+
+def test_wake_ups_of_a_machine_without_room_are_left_to_others(
+    service: FakeService, redis: RedisServer, tmp_path: Path
+) -> None:
+    """An idle agent finds out by itself that its disk is full, and that it has room again."""
+    with small_disk(tmp_path / "disk", "size=64m,mode=0700") as disk, agent_process(
+        service, redis, disk
+    ) as agent:
+        filler = fill(disk)
+        agent.wait_for_action("takes_no_jobs")
+        agent.wait_for_action("queue_left_to_others", times=2)  # cpu and emulator
+        job_id = service.submit("completes")
+        publish(redis, job_id)  # may still be received by a request that was on its way
+        publish(redis, job_id)
+        with client_of(redis) as client:
+            assert client.llen(QUEUE) in (1, 2)
+        assert service.job(job_id).attempts == []
+        filler.unlink()
+        service.wait_for(lambda: service.job(job_id).state is JobState.SUCCEEDED)
+        agent.wait_for_action("takes_jobs_again")
+        assert agent.stop() == 0
 
 
 class TestMessages:

@@ -6,6 +6,7 @@ and so does Flower.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.tasks import look_at_job
 
 MAX_RECONNECT_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+
 HEARTBEAT_SECONDS = 30.0  # between two events that show Flower that the agent is online
 
 SETTINGS = {
@@ -175,8 +178,10 @@ def consume_usable(
         is_consumed = queue in application.amqp.queues.consume_from
         if is_consumed and kind not in usable:
             consumer.cancel_task_queue(queue)
+            _log.warning("queue_left_to_others", extra={"queue": queue})
         elif not is_consumed and kind in usable:
             consumer.add_task_queue(queue)
+            _log.info("queue_consumed", extra={"queue": queue})
 
 
 app = make_application(os.environ.get("IPULSE_BROKER_URL"))  # for the `celery` command and Flower

@@ -88,7 +88,13 @@ class Registration:
                 return
 
     def _register(self) -> None:
-        self._registered_trouble = trouble = self._quarantine.trouble
+        trouble = self._quarantine.trouble
+        if trouble and trouble != self._registered_trouble:
+            extra = {"reason": trouble.reason.value, "why": trouble.message}
+            _log.warning("takes_no_jobs", extra=extra)
+        elif self._registered_trouble and not trouble:
+            _log.info("takes_jobs_again")
+        self._registered_trouble = trouble
         self._registered_data = self._inventory.state_of_data()
         orders = self._api.register(
             self._settings.name,

@@ -70,7 +70,7 @@ def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
         return AttemptOutcome(Reason.WORKER_STOPPED, "The agent was shut down or drained.")
     if runner_exit.stop is StopCause.BROKEN:
         return AttemptOutcome(Reason.RUNNER_ERROR, runner_exit.detail)
-    if done is None and runner_exit.fault:
+    if done is None and runner_exit.fault and not runner_exit.oom_kills:
         return AttemptOutcome(runner_exit.fault.reason, runner_exit.fault.message)
     if done is None:
         how = _describe(runner_exit.exit_code)
