@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
   question::Table table(sizes, ipus);
   for (unsigned bytes = 64; bytes <= sizes["most"]; bytes *= 4)
     for (const auto &[name, ipu] : {std::pair<const char *, unsigned>{"within an IPU", 0},
-                                    {"to the IPU beside", 1},
+                                    {"to the neighbouring IPU", 1},
                                     {"to an IPU of another card", 2}})
       table.measure(name, bytes, [&, ipu = ipu](Graph &graph, Sequence &program) {
         const unsigned tiles = graph.getTarget().getTilesPerIPU();
