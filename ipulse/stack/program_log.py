@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import IO
 
@@ -10,6 +11,7 @@ from ipulse import log_file
 
 TAIL_LINES = 20
 TAIL_BYTES = 16_384
+FULL_BYTES = 65_536  # a disk with less is full: the end of a log may be missing
 
 
 class ProgramLog:
@@ -38,6 +40,8 @@ class ProgramLog:
             begin = self._begin if self._begin <= size else 0  # the program began a new file
             log.seek(max(begin, size - TAIL_BYTES))
             lines = log.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:]
+        if shutil.disk_usage(self.path.parent).free < FULL_BYTES:
+            lines.append(f"(no space is left on the disk of {self.path})")
         if not lines:
             return f"  (its log {self.path} is empty)"
         return "\n".join(f"  {line}" for line in lines)

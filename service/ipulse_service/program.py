@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from ipulse.stack import listening
 from ipulse_core.errors import IPUlseError, Unavailable
+from ipulse_core.worker_faults import errors_name
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
 from ipulse_service.http.request_log import WarningLimit
@@ -119,7 +120,8 @@ def listen(settings: Settings) -> socket.socket:
 def _announce(path: Path, url: str) -> None:
     # Renamed, so that no reader sees an incomplete file.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    with errors_name(draft):
+        draft.write_text(json.dumps({"url": url, "pid": os.getpid()}))
     draft.replace(path)
 
 

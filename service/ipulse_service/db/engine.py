@@ -88,7 +88,7 @@ class Database:
 
         Raises Unavailable when the database fails.
         """
-        with _translate_errors(), self.backend.reading.begin() as connection:
+        with self._translate_errors(), self.backend.reading.begin() as connection:
             yield Transaction(connection, self.backend, self.clock, is_writing=False)
 
     @contextmanager
@@ -97,7 +97,11 @@ class Database:
 
         It must not be nested. Raises Unavailable when the database fails or stays busy.
         """
-        with self.backend.turn(), _translate_errors(), self.backend.writing.begin() as connection:
+        with (
+            self.backend.turn(),
+            self._translate_errors(),
+            self.backend.writing.begin() as connection,
+        ):
             transaction = Transaction(connection, self.backend, self.clock, is_writing=True)
             yield transaction
         self.backend.sync()
@@ -114,7 +118,7 @@ class Database:
 
         It must be taken before a transaction. Raises Unavailable if it stays locked.
         """
-        with _translate_errors(), self.backend.exclusively(name):
+        with self._translate_errors(), self.backend.exclusively(name):
             yield
 
     def free_pages(self) -> bool:
@@ -125,7 +129,7 @@ class Database:
         with self.write() as transaction:
             has_more = self.backend.free_pages(transaction.connection)
         if not has_more:
-            with _translate_errors():
+            with self._translate_errors():
                 self.backend.checkpoint()
         return has_more
 
@@ -139,9 +143,36 @@ class Database:
             return False
         return True
 
+    @contextmanager
+    def migrating(self) -> Iterator[Transaction]:
+        """Opens a transaction that changes the schema, while no other process does.
+
+        Raises Unavailable when the database fails.
+        """
+        with self._translate_errors(), self.backend.migrating(), self.write() as transaction:
+            yield transaction
+
     def close(self) -> None:
         """Closes all connections."""
         self.backend.close()
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise Unavailable("the database is busy; try again in a few seconds") from error
+        except (DatabaseError, InterfaceError) as error:
+            if type(error) not in _TROUBLE:
+                raise  # a constraint or a statement is wrong: an error of this code
+            # The driver's message is for the operator of the service.
+            name = self.url.render_as_string(hide_password=True)
+            facts = {"error": str(error.orig).strip(), "database": name}
+            _log.warning("database_failed", extra=facts)
+            raise Unavailable(
+                "the database is not available; try again in a few seconds. If it stays so, ask "
+                "the operator of the service: its log contains the reason"
+            ) from error
 
 
 def rfc3339(milliseconds: int | None) -> str | None:
@@ -155,20 +186,3 @@ def rfc3339(milliseconds: int | None) -> str | None:
 @lru_cache(1024)  # a page of a list has hundreds of times, many of them in the same second
 def _second(since_1970: int) -> str:
     return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise Unavailable("the database is busy; try again in a few seconds") from error
-    except (DatabaseError, InterfaceError) as error:
-        if type(error) not in _TROUBLE:
-            raise  # a constraint or a statement is wrong: an error of this code
-        # The driver's message is for the operator of the service.
-        _log.warning("database_failed", extra={"error": str(error.orig).strip()})
-        raise Unavailable(
-            "the database is not available; try again in a few seconds. If it stays so, ask the "
-            "operator of the service: its log contains the reason"
-        ) from error

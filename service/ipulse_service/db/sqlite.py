@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.worker_faults import errors_name
 from ipulse_service.files.group_fsync import GroupFsync
 from ipulse_service.files.keyed_lock import KeyedLock
 
@@ -80,7 +81,8 @@ class SQLite:
         # Closing this descriptor drops no lock: SQLite locks other files than its log.
         log = os.open(self._log, os.O_RDONLY)
         try:
-            os.fdatasync(log)
+            with errors_name(self._log):
+                os.fdatasync(log)
         finally:
             os.close(log)
 
@@ -139,9 +141,10 @@ class SQLite:
 def _prepare_connection(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin in `_begin`, not in the driver
     cursor = connection.cursor()
-    # Of a new file, before anything is written: its free pages can be returned to the disk.
-    cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")
     cursor.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+        # A new file: its free pages can be returned to the disk. (In another, this would write.)
+        cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")
     cursor.execute("PRAGMA journal_mode = WAL")
     # `sync` syncs the log, for several commits at once; SQLite does it only at checkpoints.
     cursor.execute("PRAGMA synchronous = NORMAL")

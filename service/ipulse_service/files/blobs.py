@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from ipulse_core.worker_faults import errors_name
 from ipulse_service.files.checksums import (
     BLOCK_BYTES,
     BlockCheck,
@@ -155,6 +156,7 @@ def digest_path(sha256: str) -> str:
 def _sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        with errors_name(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -12,6 +12,7 @@ from io import FileIO, IOBase
 from pathlib import Path
 
 from ipulse_core.errors import InvalidInput, Unavailable
+from ipulse_core.worker_faults import errors_name
 from ipulse_service.files.checksums import BLOCK_BYTES, Checksums
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -56,7 +57,7 @@ class PartialUpload:
         """Appends chunks. Raises StoreTrouble, for instance when the disk is full."""
         for chunk in chunks:
             rest = memoryview(chunk)
-            with translate_os_errors():
+            with translate_os_errors(), errors_name(self.path):
                 while rest:  # the system may write less than it is given
                     rest = rest[self._file.write(rest) :]
             self.checksums.update(chunk)
@@ -64,7 +65,7 @@ class PartialUpload:
 
     def sync(self) -> None:
         """Returns once what is written is on the disk. Raises StoreTrouble."""
-        with translate_os_errors():
+        with translate_os_errors(), errors_name(self.path):
             os.fsync(self._file.fileno())
             size = os.fstat(self._file.fileno()).st_size
         if size != self.size:
@@ -72,7 +73,7 @@ class PartialUpload:
 
     def restart(self) -> None:
         """Discards what is written."""
-        with translate_os_errors():
+        with translate_os_errors(), errors_name(self.path):
             self._file.truncate(0)
         self.checksums = Checksums()
         self.size = 0

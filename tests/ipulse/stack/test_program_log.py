@@ -59,3 +59,12 @@ def test_a_log_that_is_too_long_is_rotated(
 def test_only_this_user_may_read_it(log: ProgramLog) -> None:
     write(log, b"x")
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+def test_a_full_disk_is_named(log: ProgramLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(log, b"the last line that had room\n")
+    assert "no space" not in log.tail()
+    monkeypatch.setattr(program_log, "FULL_BYTES", 2**80)
+    first, second = log.tail().splitlines()
+    assert "had room" in first
+    assert f"no space is left on the disk of {log.path}" in second

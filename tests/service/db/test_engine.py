@@ -249,3 +249,16 @@ def test_times_are_reported_in_utc_to_the_millisecond(
     milliseconds: int | None, text: str | None
 ) -> None:
     assert rfc3339(milliseconds) == text
+
+
+def test_the_log_names_the_database_that_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "ipulse.db"
+    path.write_bytes(b"no database, but long enough to be one" * 1_000)
+    database = Database(f"sqlite:///{path}")
+    with pytest.raises(Unavailable) as raised, database.migrating():
+        pass
+    database.close()
+    assert any(str(path) in vars(record).get("database", "") for record in caplog.records)
+    assert str(path) not in raised.value.message

@@ -4,6 +4,7 @@ import hashlib
 import io
 import itertools
 import os
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,3 +189,18 @@ def test_nothing_damaged_is_read(large: Blobs, tmp_path: Path, damage: str) -> N
             received.extend(read(large, start, len(LARGE)))
         assert LARGE[start:].startswith(b"".join(received))
         assert sum(map(len, received)) < len(LARGE) - start
+
+
+def test_the_log_of_a_failed_write_names_the_file(blobs: Blobs) -> None:
+    incoming = blobs.receive()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))  # as a full disk
+    try:
+        with pytest.raises(StoreTrouble) as raised:
+            incoming.write(bytes(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        incoming.close()
+    assert isinstance(raised.value.__cause__, OSError)
+    assert raised.value.__cause__.filename == str(incoming.path)
+    assert str(incoming.path) not in raised.value.message  # which clients receive

@@ -38,7 +38,7 @@ def upgrade(database: Database) -> None:
 
     Raises Unavailable if the schema is newer than this code.
     """
-    with database.backend.migrating(), database.write() as transaction:
+    with database.migrating() as transaction:
         transaction.lock("migration", patiently=True)  # a large database takes its time
         present = _revision(transaction)
         if present is not None and present > newest():
