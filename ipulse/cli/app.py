@@ -15,8 +15,10 @@ from ipulse.cli.commands.agents import (
     drain_agent,
     list_agents,
     list_devices,
+    list_join_tokens,
     remove_agent,
     resume_agent,
+    revoke_join_token,
 )
 from ipulse.cli.commands.cache import list_executables, prune_executables
 from ipulse.cli.commands.crosscheck import compare, crosscheck
@@ -77,6 +79,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
 GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     "agent": {
         "token": create_join_token,
+        "tokens": list_join_tokens,
+        "revoke": revoke_join_token,
         "join": join_service,
         "run": run_joined,
         "leave": leave_service,

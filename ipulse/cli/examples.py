@@ -42,6 +42,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "selftest": ("selftest --faults --kills 20",),
     "version": ("version",),
     "agent token": ("agent token", "agent token --labels site=b,room=2 --uses 4 --hours 2"),
+    "agent tokens": ("agent tokens",),
+    "agent revoke": ("agent revoke 5f3a9c0d7be14f2a",),
     "agent join": (
         "agent join https://lab.example.org:8470 --token ipj_... --pin sha256:...",
         "agent join https://lab.example.org:8470 --token ipj_... --devices ipu --name pod-1",

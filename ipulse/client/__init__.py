@@ -23,19 +23,23 @@ except ImportError as error:
         f"the IPUlse client needs httpx, which is not installed: {install_hint('client')}"
     ) from error
 
+from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .asynchronous import AsyncClient
 from .batches import BatchResult, JobSelection
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .synchronous import Client
 
 __all__ = [
+    "AgentStatus",
     "Artifact",
     "AsyncClient",
     "BatchResult",
     "Client",
+    "DeviceStatus",
     "Job",
     "JobEvent",
     "JobSelection",
+    "JoinToken",
     "Token",
     "ValidSpec",
 ]

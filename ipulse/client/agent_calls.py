@@ -11,7 +11,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
 
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
-from .calls import JSON_CONTENT, APICall, object_in
+from .calls import ID, JSON_CONTENT, APICall, object_in
 
 
 def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> APICall[JoinToken]:
@@ -23,6 +23,22 @@ def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> API
     body = {"labels": dict(labels), "uses": uses, "seconds": seconds}
     content = strict_json.dumps(body).encode()
     return APICall("POST", "/v1/join-tokens", read, headers=JSON_CONTENT, content=content)
+
+
+def join_tokens() -> APICall[list[JoinToken]]:
+    """Return the call that lists the join tokens that can still be used."""
+
+    def read(response: httpx.Response) -> list[JoinToken]:
+        return [JoinToken.from_json({"about": item}) for item in object_in(response)["join_tokens"]]
+
+    return APICall("GET", "/v1/join-tokens", read)
+
+
+def revoke_join_token(token_id: str) -> APICall[None]:
+    """Return the call that revokes a join token."""
+    if not ID.fullmatch(token_id):
+        raise NotFound(f"there is no join token {token_id[:100]!r}")
+    return APICall("DELETE", f"/v1/join-tokens/{token_id}", lambda response: None)
 
 
 def agents() -> APICall[list[AgentStatus]]:

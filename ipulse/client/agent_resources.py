@@ -11,7 +11,7 @@ from .resources import time_of
 
 @dataclass(frozen=True)
 class JoinToken:
-    """A new join token, and how agents reach the service."""
+    """A join token; secret, addresses and pin are set only in the response that creates it."""
 
     id: str
     secret: str = field(repr=False)
@@ -28,12 +28,12 @@ class JoinToken:
         about = value["about"]
         return cls(
             id=about["id"],
-            secret=value["token"],
+            secret=value.get("token", ""),
             labels=about["labels"],
             uses_left=about["uses_left"],
             expires_at=time_of(about["expires_at"]),
-            urls=value["urls"],
-            pin=value["pin"] or "",
+            urls=value.get("urls", []),
+            pin=value.get("pin") or "",
             json=value,
         )
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 JSON_CONTENT = {"Content-Type": "application/json"}
 
 
@@ -190,7 +190,7 @@ def tokens() -> APICall[list[Token]]:
 
 def revoke_token(token_id: str) -> APICall[None]:
     """Return the call that revokes a token."""
-    if not _ID.fullmatch(token_id):
+    if not ID.fullmatch(token_id):
         raise NotFound(f"there is no token {token_id[:100]!r}")
     return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
@@ -207,14 +207,14 @@ def events_path(job_id: str) -> str:
 
 def content_path(job_id: str, artifact_id: str) -> str:
     """Return the path of a file's content."""
-    if not _ID.fullmatch(artifact_id):
+    if not ID.fullmatch(artifact_id):
         raise NotFound(f"there is no artifact {artifact_id!r}")
     return f"{_job_path(job_id)}/artifacts/{artifact_id}/content"
 
 
 def _job_path(job_id: str) -> str:
     # The id becomes a part of a path, where dots and slashes have a meaning.
-    if not _ID.fullmatch(job_id):
+    if not ID.fullmatch(job_id):
         raise NotFound(f"there is no job {job_id[:100]!r}")
     return f"/v1/jobs/{job_id}"
 

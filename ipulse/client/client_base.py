@@ -218,6 +218,14 @@ class ClientBase:
         # Not retried: a lost response would leave an unknown token behind.
         return await self._send(agent_calls.create_join_token(labels or {}, uses, seconds), tries=0)
 
+    async def join_tokens(self) -> builtins.list[JoinToken]:
+        """Return the join tokens that can still be used, without their secrets."""
+        return await self._send(agent_calls.join_tokens())
+
+    async def revoke_join_token(self, token_id: str) -> None:
+        """Revoke a join token; agents that have joined with it stay. Raises NotFound."""
+        await self._send(agent_calls.revoke_join_token(token_id))
+
     async def agents(self) -> builtins.list[AgentStatus]:
         """Return the agents that were seen in the last week, and the jobs that they hold."""
         return await self._send(agent_calls.agents())

@@ -192,6 +192,14 @@ class Client:
         """
         return finished(self._calls.create_join_token(labels, uses, seconds))
 
+    def join_tokens(self) -> builtins.list[JoinToken]:
+        """Return the join tokens that can still be used, without their secrets."""
+        return finished(self._calls.join_tokens())
+
+    def revoke_join_token(self, token_id: str) -> None:
+        """Revoke a join token; agents that have joined with it stay. Raises NotFound."""
+        finished(self._calls.revoke_join_token(token_id))
+
     def agents(self) -> builtins.list[AgentStatus]:
         """Return the agents that were seen in the last week, and the jobs that they hold."""
         return finished(self._calls.agents())

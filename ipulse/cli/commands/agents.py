@@ -74,6 +74,43 @@ def create_join_token(
 
 
 @addressed
+def list_join_tokens(at: Address, as_json: AsJSON = False) -> Exit:
+    """List the join tokens that can still be used, without their secrets."""
+    with at.connect() as client:
+        tokens = client.join_tokens()
+    if as_json:
+        emit({"join_tokens": [token.json["about"] for token in tokens]})
+        return Exit.OK
+    rows = [
+        (
+            token.id,
+            str(token.uses_left),
+            f"{token.expires_at.astimezone():%Y-%m-%d %H:%M}",
+            _written(token.labels),
+        )
+        for token in tokens
+    ]
+    show_table(["ID", "USES LEFT", "EXPIRES", "LABELS"], rows)
+    return Exit.OK
+
+
+@addressed
+def revoke_join_token(
+    at: Address,
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the join token.")],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Revoke a join token. Agents that have joined with it stay."""
+    with at.connect() as client:
+        client.revoke_join_token(token_id)
+    if as_json:
+        emit({"revoked": token_id})
+    else:
+        show(f"revoked {token_id}")
+    return Exit.OK
+
+
+@addressed
 def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
     """List the agents that were seen in the last week, and the jobs that they hold."""
     with at.connect() as client:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from ipulse_core.errors import NotAuthenticated
+from ipulse_core.errors import NotAuthenticated, NotFound
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import join_tokens
 
@@ -92,6 +92,23 @@ def use(transaction: Transaction, token_id: str) -> None:
     )
     if transaction.connection.execute(statement).rowcount != 1:
         raise JoinTokenUsed()
+
+
+def issued(transaction: Transaction) -> list[JoinToken]:
+    """Returns the tokens that can still be used, the latest first."""
+    query = (
+        select(join_tokens)
+        .where(join_tokens.c.expires_at > transaction.now, join_tokens.c.uses_left > 0)
+        .order_by(join_tokens.c.created_at.desc(), join_tokens.c.id)
+    )
+    return [_token(row) for row in transaction.connection.execute(query)]
+
+
+def revoke(transaction: Transaction, token_id: str) -> None:
+    """Revokes a token at once; agents that have joined with it stay. Raises NotFound."""
+    statement = delete(join_tokens).where(join_tokens.c.id == token_id)
+    if transaction.connection.execute(statement).rowcount != 1:
+        raise NotFound("there is no such join token")
 
 
 def forget_old(transaction: Transaction) -> None:

@@ -79,3 +79,23 @@ def test_a_removed_agent_is_gone(run: Run, pod: Pod) -> None:
 def test_an_agent_that_is_none_is_not_found(run: Run, name: str) -> None:
     for command in ("drain", "resume", "remove"):
         assert run("agent", command, "--", name).code in (2, 3)
+
+
+def test_a_join_token_can_be_taken_back(run: Run) -> None:
+    options = ["--join-url", "https://lab.example.org", "--uses", "3", "--json"]
+    made = run("agent", "token", *options).json
+    [listed] = [
+        token
+        for token in run("agent", "tokens", "--json").json["join_tokens"]
+        if token["id"] == made["about"]["id"]
+    ]
+    assert listed["uses_left"] == 3
+    assert made["about"]["id"] in run("agent", "tokens").out
+    assert run("agent", "revoke", listed["id"]).code == 0
+    assert run("agent", "revoke", listed["id"]).code == 3
+    assert run("agent", "revoke", "../tokens").code == 3
+
+
+def test_a_service_without_https_says_what_to_do(run: Run) -> None:
+    done = run("agent", "token", "--json")
+    assert (done.code, done.json["error"]["code"]) == (5, "unavailable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -71,6 +72,14 @@ def understood(what: str) -> Iterator[None]:
 
 def unreachable(error: httpx.TransportError) -> ServiceUnavailable:
     """Return the error for a failed connection."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ServiceUnavailable(
+                "the service shows a certificate that this agent does not trust "
+                f"({cause.verify_message}): if it has a new one, join again"
+            )
+        cause = cause.__cause__ or cause.__context__
     return ServiceUnavailable(f"the service cannot be reached: {type(error).__name__}: {error}")
 
 

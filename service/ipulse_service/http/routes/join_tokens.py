@@ -1,8 +1,10 @@
-"""Route that creates join tokens, for the owner's token only."""
+"""Routes that create, list and revoke join tokens, for the owner's token only."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
 
 from ipulse.stack import listening, tls
 from ipulse_service.agents import join_tokens
@@ -10,7 +12,12 @@ from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.joining import CreatedJoinToken, JoinTokenInfo, JoinTokenRequest
+from ipulse_service.http.schemas.joining import (
+    CreatedJoinToken,
+    JoinTokenInfo,
+    JoinTokenList,
+    JoinTokenRequest,
+)
 from ipulse_service.settings import LOOPBACK, Settings
 
 router = APIRouter(prefix="/v1/join-tokens", tags=["agents"], route_class=JSONRoute)
@@ -34,6 +41,31 @@ def create_join_token(body: JoinTokenRequest, state: State, request: Request) ->
         urls=_urls(state.settings, request.scope["server"][1]),
         pin=_pin(state.settings),
     )
+
+
+@router.get("", summary="List join tokens", response_description="The join tokens.")
+@open_to("owner")
+def list_join_tokens(state: State) -> JoinTokenList:
+    """Returns the join tokens that can still be used, without their secrets."""
+    with state.database.read() as transaction:
+        issued = join_tokens.issued(transaction)
+    return JoinTokenList(join_tokens=[JoinTokenInfo.from_row(token) for token in issued])
+
+
+@router.delete(
+    "/{token_id}",
+    status_code=204,
+    summary="Revoke a join token",
+    response_description="The join token is revoked.",
+    responses=problems.documented(404),
+)
+@open_to("owner")
+def revoke_join_token(
+    token_id: Annotated[str, Path(description="The join token's id.")], state: State
+) -> None:
+    """Revokes a join token at once. Agents that have joined with it stay."""
+    with state.database.write() as transaction:
+        join_tokens.revoke(transaction, token_id)
 
 
 def _urls(settings: Settings, port: int) -> list[str]:

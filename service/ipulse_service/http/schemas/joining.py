@@ -88,6 +88,14 @@ class CreatedJoinToken(BaseModel):
     )
 
 
+class JoinTokenList(BaseModel):
+    """The join tokens that can still be used."""
+
+    model_config = example(join_tokens=[_ABOUT])
+
+    join_tokens: list[JoinTokenInfo]
+
+
 class JoinRequest(StrictModel):
     """A machine's request to join with an agent."""
 

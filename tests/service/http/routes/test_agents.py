@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
 from ipulse_service.db import tables
 from ipulse_service.jobs.agents import PRESENT_MS
@@ -155,6 +156,44 @@ class TestDrain:
         token = join_token(agent.service)["token"]
         assert Machine(agent.service).join(token, agent.name).status_code == 201
         assert agent.shown["state"] == "drained"
+
+    def test_no_claim_succeeds_after_its_answer(self, agent: JoinedAgent) -> None:
+        """Claims come from several threads while the drain begins."""
+        spec = {**SPEC, "device": {"kind": "emulator"}}
+        jobs = [agent.service.submit(spec)["id"] for _ in range(12)]
+        is_drained = threading.Event()
+        statuses: dict[bool, list[int]] = {False: [], True: []}  # by whether it was drained
+
+        def claim(own: list[str]) -> None:
+            for job_id in own:
+                before = is_drained.is_set()
+                statuses[before].append(agent.claim(job_id).status_code)
+            is_drained.wait()
+            statuses[True].append(agent.claim(own[0]).status_code)
+
+        threads = [threading.Thread(target=claim, args=(jobs[n::4],)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        agent.order("drain", {})
+        held = self.held_by(agent)
+        is_drained.set()
+        for thread in threads:
+            thread.join()
+        assert self.held_by(agent) == held
+        assert set(statuses[True]) == {409}
+        assert sum(status == 200 for status in statuses[False]) == held
+        for job_id in jobs:
+            agent.service.user.post(f"/v1/jobs/{job_id}/cancel")
+
+    @staticmethod
+    def held_by(agent: JoinedAgent) -> int:
+        with agent.service.database.read() as transaction:
+            of_agent = (
+                tables.attempts.c.agent == agent.name,
+                tables.attempts.c.finished_at.is_(None),
+            )
+            query = select(func.count()).select_from(tables.attempts).where(*of_agent)
+            return int(transaction.connection.execute(query).scalar_one())
 
     @pytest.mark.parametrize(
         "body", [{"seconds": -1}, {"seconds": 10**9}, {"seconds": "5"}, {"until": 5}, []]

@@ -217,3 +217,29 @@ class TestAgentToken:
             left = select(tables.agents.c.name).where(tables.agents.c.name == name)
             assert transaction.connection.execute(left).first() is None
         assert Machine(service).join(join_token(service)["token"], name).status_code == 201
+
+
+class TestRevocation:
+    def test_takes_an_unused_token_back_and_leaves_agents_alone(self, service: InProcess) -> None:
+        made = join_token(service, uses=2, labels={"site": "c"})
+        listed = service.user.get("/v1/join-tokens").json()["join_tokens"]
+        assert made["about"] in listed
+        assert made["token"] not in str(listed)
+        joined_with_it = Machine(service).join(made["token"], "before-the-revocation")
+        path = f"/v1/join-tokens/{made['about']['id']}"
+        assert service.user.delete(path).status_code == 204
+        assert service.user.delete(path).status_code == 404
+        refused = Machine(service).join(made["token"], "after-the-revocation")
+        assert refusal(refused) == (401, "not_authenticated")
+        with client(service, joined_with_it.json()["token"]) as agent:
+            wake_up = agent.get("/v1/worker/wakeups?agent=before-the-revocation")
+            assert wake_up.status_code == 200
+
+    def test_used_and_expired_ones_are_not_listed(self, service: InProcess) -> None:
+        used, expired = join_token(service), join_token(service)
+        assert Machine(service).join(used["token"], "user-of-it").status_code == 201
+        key = tables.join_tokens.c.id == expired["about"]["id"]
+        change(service, tables.join_tokens, key, expires_at=lambda now: now)
+        listed = service.user.get("/v1/join-tokens").json()["join_tokens"]
+        ids = {token["id"] for token in listed}
+        assert not ids & {used["about"]["id"], expired["about"]["id"]}
