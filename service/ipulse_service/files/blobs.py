@@ -22,6 +22,7 @@ from ipulse_service.files.checksums import (
 )
 from ipulse_service.files.partial_upload import (
     PartialUpload,
+    delete_abandoned,
     open_upload,
     resumable_bytes,
     translate_os_errors,
@@ -30,7 +31,6 @@ from ipulse_service.files.partial_upload import (
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TRIAL_BYTES = 4096
 KNOWN_FILES = 10_000  # files with block checksums in memory, 4 bytes a block
-ABANDONED_SECONDS = 86_400  # an interrupted upload this old is deleted
 
 
 class Blobs:
@@ -47,10 +47,7 @@ class Blobs:
         with translate_os_errors():
             for folder in (self._incoming, self._kept):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for path in self._incoming.iterdir():
-                with suppress(FileNotFoundError):  # it was finished at this moment
-                    if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                        path.unlink()
+            delete_abandoned(self._incoming)
 
     def is_writable(self) -> bool:
         """Writes and deletes a small file: the disk may be full or read-only."""

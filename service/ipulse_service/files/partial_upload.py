@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO, IOBase
@@ -15,6 +16,7 @@ from ipulse_core.errors import InvalidInput, Unavailable
 from ipulse_core.worker_faults import errors_name
 from ipulse_service.files.checksums import BLOCK_BYTES, Checksums
 
+ABANDONED_SECONDS = 86_400  # an interrupted upload this old is deleted
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -137,6 +139,16 @@ def resumable_bytes(path: Path) -> int:
         except BlockingIOError:
             return 0
         return os.fstat(file.fileno()).st_size if _is_at(file, path) else 0
+
+
+def delete_abandoned(folder: Path) -> None:
+    """Deletes old files of uploads that no request is writing, whatever the clock says."""
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError, BlockingIOError):  # it was finished, or is in progress
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                with path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -14,11 +13,13 @@ from typing import Any, BinaryIO
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 from ipulse_service.files import file_thread_pool
-from ipulse_service.files.blobs import ABANDONED_SECONDS, digest_path
+from ipulse_service.files.blobs import digest_path
 from ipulse_service.files.checksums import CheckedFile, WholeFileCheck, unchecked
 from ipulse_service.files.partial_upload import (
+    ABANDONED_SECONDS,
     PartialUpload,
     StoreTrouble,
+    delete_abandoned,
     open_upload,
     resumable_bytes,
 )
@@ -56,10 +57,7 @@ class S3Blobs:
     def prepare(self) -> None:
         """Makes the spool directory and deletes abandoned uploads. Raises StoreTrouble."""
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in self._spool.iterdir():
-            with suppress(FileNotFoundError):  # it was finished at this moment
-                if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                    path.unlink()
+        delete_abandoned(self._spool)
         for key in self._keys("incoming/", ABANDONED_SECONDS):
             with _explained():
                 self.client.delete_object(Bucket=self.bucket, Key=key)

@@ -110,6 +110,19 @@ def test_only_abandoned_uploads_are_cleared_away(blobs: Blobs, tmp_path: Path) -
     assert files(incoming) == ["young"]
 
 
+def test_an_upload_in_progress_stays_though_the_clock_was_set(blobs: Blobs) -> None:
+    upload = blobs.receive("name")
+    upload.write(CONTENT)
+    long_ago = time.time() - 10 * 365 * 86_400
+    os.utime(upload.path, (long_ago, long_ago))
+    blobs.prepare()
+    upload.sync()
+    blobs.keep(upload)
+    upload.close()
+    with blobs.open(SHA256) as file:
+        assert file.read() == CONTENT
+
+
 def test_a_full_disk_is_an_error_of_the_store_with_a_hint(blobs: Blobs) -> None:
     full = blobs.receive()
     full.close()
