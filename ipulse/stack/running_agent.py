@@ -14,6 +14,7 @@ from ipulse.stack.agent_home import AgentHome
 from ipulse.stack.agent_process import AgentProcess
 from ipulse.stack.managed_process import ended_badly
 from ipulse.stack.stack import AGENT_STOP_SECONDS
+from ipulse.stack.supervisor import Part, Say, Supervisor
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import NotPermitted
 
@@ -27,24 +28,37 @@ def require_agent() -> None:
     require_modules(("ipulse_worker", "httpx", "psutil"), "an agent")
 
 
-def run_agent(home: AgentHome, more: Mapping[str, str], on_ready: Callable[[], None]) -> None:
+def run_agent(
+    home: AgentHome, more: Mapping[str, str], on_ready: Callable[[], None], say: Say
+) -> None:
     """Run the agent of an open home until SIGINT or SIGTERM; `more` are variables for it.
 
-    `on_ready` is called once the service has answered the agent. Only the main thread can call
+    `on_ready` is called once the service has answered the agent. From then on the agent is
+    restarted if it ends, and `say` receives a sentence about that. Only the main thread can call
     this. Raises NotPermitted if the service refuses the agent's token, and Unavailable, with the
-    end of its log, if the agent ends for another reason.
+    end of its log, if the agent ends before it is ready.
     """
     agent = AgentProcess("agent", home)
+
+    def restart() -> None:
+        agent.stop(0)
+        agent.start(_environment(home, more), home.path)
+
     with _signals() as stopped:
         ready_pipe = agent.start_with_pipe(lambda ready: _environment(home, more, ready))
         try:
-            _wait(agent, ready_pipe, stopped, on_ready)
+            if _is_ready(agent, ready_pipe, stopped):
+                on_ready()
+                part = Part(agent, restart, final_exit=EXIT_REFUSED)
+                if Supervisor([part], say).run(stopped):
+                    raise _refused(agent)
         finally:
             os.close(ready_pipe)
             agent.stop(AGENT_STOP_SECONDS)
 
 
-def _wait(agent: AgentProcess, ready_pipe: int, stopped: int, on_ready: Callable[[], None]) -> None:
+def _is_ready(agent: AgentProcess, ready_pipe: int, stopped: int) -> bool:
+    """Wait until the agent is ready; return False if a signal came before."""
     process = agent.process
     assert process is not None  # noqa: S101 - it was started
     waiting = select.poll()
@@ -53,21 +67,24 @@ def _wait(agent: AgentProcess, ready_pipe: int, stopped: int, on_ready: Callable
     while True:
         events = {descriptor for descriptor, _ in waiting.poll()}
         if stopped in events:
-            return
+            return False
         if process.fileno() in events:
             exit_code = process.wait()
-            error = ended_badly(agent.name, exit_code, agent.log)
             if exit_code == EXIT_REFUSED:
-                raise NotPermitted(
-                    "the service refuses this agent's token: it has expired, or the agent was "
-                    "removed or replaced. Join again with a token of `ipulse agent token`.\n"
-                    f"{error.message}"
-                )
-            raise error
+                raise _refused(agent)
+            raise ended_badly(agent.name, exit_code, agent.log)
         if ready_pipe in events:
-            waiting.unregister(ready_pipe)
             if os.read(ready_pipe, 16):
-                on_ready()
+                return True
+            waiting.unregister(ready_pipe)  # it ends
+
+
+def _refused(agent: AgentProcess) -> NotPermitted:
+    error = ended_badly(agent.name, EXIT_REFUSED, agent.log)
+    return NotPermitted(
+        "the service refuses this agent's token: it has expired, or the agent was removed or "
+        f"replaced. Join again with a token of `ipulse agent token`.\n{error.message}"
+    )
 
 
 @contextmanager
@@ -89,7 +106,9 @@ def _signals() -> Iterator[int]:
         os.close(write)
 
 
-def _environment(home: AgentHome, more: Mapping[str, str], ready_fd: int) -> dict[str, str]:
+def _environment(
+    home: AgentHome, more: Mapping[str, str], ready_fd: int | None = None
+) -> dict[str, str]:
     environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
     paths = [str(path) for path in import_paths()]
     if paths:
@@ -101,5 +120,5 @@ def _environment(home: AgentHome, more: Mapping[str, str], ready_fd: int) -> dic
         "IPULSE_MEMBERSHIP_FILE": str(home.membership_file),
         "IPULSE_WORK_DIR": str(home.work),
         "IPULSE_DEVICES": str(home.devices),
-        "IPULSE_READY_FD": str(ready_fd),
+        **({} if ready_fd is None else {"IPULSE_READY_FD": str(ready_fd)}),
     }

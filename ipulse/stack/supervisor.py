@@ -40,6 +40,7 @@ class Part:
 
     program: Program
     restart: Callable[[], None]
+    final_exit: int | None = None  # an exit code after which a restart would not help
 
 
 def supervise(parts: Sequence[Part], say: Say) -> None:
@@ -67,8 +68,11 @@ class Supervisor:
         """`say` receives a sentence for each event that an operator should know."""
         self._watched = [_Watched(part, say) for part in parts]
 
-    def run(self, wake: int) -> None:
-        """Restart parts as they end, until the descriptor `wake` is readable."""
+    def run(self, wake: int) -> Part | None:
+        """Restart parts as they end, until the descriptor `wake` is readable.
+
+        Returns the part that ends with its final exit code, if one does.
+        """
         while True:
             waiting = select.poll()
             waiting.register(wake, select.POLLIN)
@@ -80,10 +84,10 @@ class Supervisor:
                     by_descriptor[process.fileno()] = watched
             ready = {descriptor for descriptor, _ in waiting.poll(self._milliseconds())}
             if wake in ready:
-                return
+                return None
             for descriptor, watched in by_descriptor.items():
-                if descriptor in ready:
-                    watched.on_end()
+                if descriptor in ready and watched.has_ended_for_good():
+                    return watched.part
             for watched in self._watched:
                 watched.restart_if_due()
 
@@ -96,7 +100,7 @@ class _Watched:
     """A part with the history of its ends. Times are seconds of the monotonic clock."""
 
     def __init__(self, part: Part, say: Say) -> None:
-        self._part = part
+        self.part = part
         self._say = say
         self._started = time.monotonic()
         self._ends = 0  # in a row, each soon after a start
@@ -104,14 +108,17 @@ class _Watched:
 
     def process(self) -> GuardedProcess | None:
         """Return the process, None while the part waits for its restart."""
-        return None if self.due is not None else self._part.program.process
+        return None if self.due is not None else self.part.program.process
 
-    def on_end(self) -> None:
-        """Note that the process has ended, and plan the restart."""
-        process = self._part.program.process
+    def has_ended_for_good(self) -> bool:
+        """Plan the restart of the process, which has ended, unless its exit code is final."""
+        process = self.part.program.process
         exit_code = process.wait() if process else 0
+        if exit_code == self.part.final_exit:
+            return True
         how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
         self._plan(how)
+        return False
 
     def restart_if_due(self) -> None:
         """Restart the part if it waits for that and its pause is over."""
@@ -120,7 +127,7 @@ class _Watched:
         self.due = None
         self._started = time.monotonic()
         try:
-            self._part.restart()
+            self.part.restart()
         except (IPUlseError, OSError) as error:
             self._plan(str(error))
 
@@ -129,7 +136,7 @@ class _Watched:
         self._ends = 1 if now - self._started > SOUND_SECONDS else self._ends + 1
         pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (self._ends - 1))
         self.due = now + pause
-        name, log = self._part.program.name, self._part.program.log
+        name, log = self.part.program.name, self.part.program.log
         if self._ends < LOOP_ENDS:
             self._say(f"The {name} has ended ({how}); it is restarted in {pause:g} s.")
         elif self._ends == LOOP_ENDS:

@@ -149,7 +149,7 @@ def _run(
 
     if not as_json:
         say(f"Starting the agent; its log is {log}. Ctrl-C stops it.")
-    run_agent(home, more, on_ready)
+    run_agent(home, more, on_ready, lambda sentence: say(sentence, style="yellow"))
     return Exit.OK
 
 

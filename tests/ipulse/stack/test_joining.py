@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from ipulse.client import Client
@@ -114,6 +115,20 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
     left = ipulse("agent", "leave", "--home", str(home))
     assert left.returncode == 0, left.stderr
     assert ipulse("agent", "run", "--home", str(home)).returncode == 3
+
+
+def test_a_joined_agent_that_ends_is_started_again(
+    stack: Stack, client: Client, tmp_path: Path
+) -> None:
+    with running(tmp_path / "agent", *join_line(stack), "--name", "killed") as process:
+        below = psutil.Process(process.pid).children(recursive=True)
+        [agent] = [child for child in below if "ipulse_worker.agent" in child.cmdline()]
+        agent.kill()
+        assert process.stderr is not None
+        while "agent has ended" not in (said := process.stderr.readline()):
+            assert said
+        job = client.wait(submit(client, "completes"), timeout=DEADLINE)
+        assert job.state is JobState.SUCCEEDED
 
 
 class TestRefusals:
