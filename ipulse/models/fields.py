@@ -10,12 +10,13 @@ from pydantic import (
     Strict,
     StringConstraints,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WrapValidator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from ipulse.models.messages import shown
+from ipulse.models.messages import explained, shown
 from ipulse_core.limits import MAX_INTEGER as MAX_INTEGER
 from ipulse_core.limits import MAX_KEY as MAX_KEY
 from ipulse_core.limits import MAX_TEXT as MAX_TEXT
@@ -23,7 +24,7 @@ from ipulse_core.limits import PRINTABLE as PRINTABLE
 
 T = TypeVar("T")
 
-_CHECKED_ITEMS = 1000  # of a list that is too long; a shorter one gets all its problems listed
+_CHECKED_ITEMS = 1000  # of a list at once
 
 
 def unit(name: str) -> dict[str, Any]:
@@ -47,19 +48,36 @@ def _key(value: Any, handler: Any) -> Any:
         raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
 
 
-def few(most: int) -> BeforeValidator:
-    """Returns a check for a list, which refuses a far longer one before its items.
+def few(most: int) -> WrapValidator:
+    """Returns a check for a list that bounds the problems which are explained.
 
-    Each wrong item takes some 10 us to explain, and a document has room for a million.
+    Each wrong item takes some 10 us to explain, and a document has room for a million. A list that
+    is far too long is refused before its items; of others the items are checked in parts, and only
+    the first part that has problems is explained.
     """
 
-    def check(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and len(value) > max(most, _CHECKED_ITEMS):
+    def check(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        if not isinstance(value, (list, tuple)) or len(value) <= _CHECKED_ITEMS:
+            return handler(value)
+        if len(value) > most:
             detail = f"must have at most {most} items; got {len(value)}"
             raise PydanticCustomError("wrong_length", "{detail}", {"detail": detail})
-        return value
+        items: list[Any] = []
+        first: tuple[int, ValidationError] | None = None
+        more = 0
+        for begin in range(0, len(value), _CHECKED_ITEMS):
+            try:
+                items += handler(value[begin : begin + _CHECKED_ITEMS])
+            except ValidationError as error:
+                if first is None:
+                    first = begin, error
+                else:
+                    more += error.error_count()
+        if first is not None:
+            raise explained(first[1], offset=first[0], more=more)
+        return tuple(items)
 
-    return BeforeValidator(check)
+    return WrapValidator(check)
 
 
 class _NamedValues:

@@ -41,7 +41,13 @@ _BOUNDS = {
 }
 
 
-def explained(error: ValidationError, fields: Sequence[str] = (), skip: int = 0) -> ValidationError:
+def explained(
+    error: ValidationError,
+    fields: Sequence[str] = (),
+    skip: int = 0,
+    offset: int = 0,
+    more: int = 0,
+) -> ValidationError:
     """Returns the same errors with our codes and messages, and beyond MAX_PROBLEMS their number.
 
     Each level of a document calls it, so that more errors would cost time at every level.
@@ -50,9 +56,10 @@ def explained(error: ValidationError, fields: Sequence[str] = (), skip: int = 0)
         error: What pydantic raised; errors that are explained already stay as they are.
         fields: Names of the fields of the object that was validated.
         skip: How many leading parts of each location to drop.
+        offset: What to add to the index that each location begins with.
+        more: The number of further errors, which are only counted.
     """
     lines: list[InitErrorDetails] = []
-    more = 0
     for line in error.errors(include_url=False):
         if _is_only_consequence(line):
             continue
@@ -61,6 +68,8 @@ def explained(error: ValidationError, fields: Sequence[str] = (), skip: int = 0)
             continue
         code, detail = _code_and_detail(line, fields)
         location = line["loc"][skip:]
+        if offset and location and isinstance(location[0], int):
+            location = (location[0] + offset, *location[1:])
         if line["loc"][-1:] == ("[key]",) and code == "bad_key":
             location = location[:-1]
         lines.append(_line(code, detail, location, line["input"]))

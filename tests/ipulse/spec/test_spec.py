@@ -208,6 +208,15 @@ class TestInvalid:
         assert caught.value.problems[99].pointer == "/network/layers/0/decay/99"
         assert caught.value.problems[-1].detail == "39901 more problems are not listed"
 
+    def test_problems_late_in_a_long_list_have_their_place(self) -> None:
+        decay = [0.5] * 40_000
+        decay[12_345] = decay[39_999] = 2.0
+        with pytest.raises(InvalidSpec) as caught:
+            parse_spec({"version": 1, "network": {"layers": [{"neurons": 40_000, "decay": decay}]}})
+        first, rest = caught.value.problems
+        assert (first.pointer, first.code) == ("/network/layers/0/decay/12345", "out_of_range")
+        assert rest.detail == "1 more problems are not listed"
+
 
 def test_the_package_offers_the_spec() -> None:
     import ipulse

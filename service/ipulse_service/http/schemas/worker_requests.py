@@ -146,6 +146,7 @@ class EventBatch(StrictModel):
     events: Annotated[
         Events,
         Field(max_length=EVENTS_PER_REQUEST),
+        few(EVENTS_PER_REQUEST),
         _at_most(EVENTS_PER_REQUEST),
     ] = Field(description="The events in order.")
 
@@ -191,6 +192,7 @@ class FinishRequest(DoneEvent):
     events: Annotated[
         Events,
         Field(max_length=EVENTS_PER_COMMIT),
+        few(EVENTS_PER_COMMIT),
         _at_most(EVENTS_PER_COMMIT),
     ] = described("The last events in order.", default=())
     manifest: ManifestFile | None = described(
