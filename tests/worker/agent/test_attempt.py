@@ -155,6 +155,15 @@ class TestOutput:
         ]
         assert job.last.messages("stderr") == ["no newline at the end"]
 
+    def test_what_is_printed_before_an_event_stands_before_it(
+        self, service: FakeService, agent: Agent
+    ) -> None:
+        job = service.job(attempt(service, agent, "prints_before_events"))
+        assert job.state is JobState.SUCCEEDED
+        order = {message: place for place, message in enumerate(job.last.messages())}
+        for number in range(200):
+            assert order[f"printed {number}"] < order[f"logged {number}"]
+
     def test_a_runner_may_close_its_output(self, service: FakeService, agent: Agent) -> None:
         job = service.job(attempt(service, agent, "closes_its_output"))
         assert job.state is JobState.SUCCEEDED

@@ -30,12 +30,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
     from ipulse_worker.runner.cancellation import Cancellation
     from ipulse_worker.runner.clock import Clock, Timeline
     from ipulse_worker.runner.event_writer import EventWriter
+    from ipulse_worker.runner.output_stream import redirect_output
     from ipulse_worker.runner.phase_progress import StartProgress
     from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
 
     startup = Timeline(Clock())
     cancellation = Cancellation()
     events = EventWriter(descriptor)
+    redirect_output(events)
     progress = StartProgress(events, startup.clock)
     progress.begin_next()
     with startup.span("start", TENSORFLOW_IMPORT):
@@ -55,8 +57,9 @@ def end(exit_code: int) -> NoReturn:
     The regular shutdown of Python and TensorFlow takes more than ten times as long, and the agent
     waits for it.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    from ipulse_worker.runner.output_stream import end_output
+
+    end_output()
     ctypes.CDLL(None).fflush(None)
     os._exit(exit_code)
 

@@ -19,12 +19,14 @@ class EventWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._lock = threading.Lock()
 
     def write(self, event: Event) -> None:
-        """Write an event; raise BrokenPipeError if the agent has ended."""
+        """Write an event from any thread; raise BrokenPipeError if the agent has ended."""
         line = (strict_json.dumps(event.to_json()) + "\n").encode("utf-8")
-        while line:
-            line = line[os.write(self._descriptor, line) :]
+        with self._lock:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
 
     def log(self, message: str, level: Level = "info") -> None:
         """Write a log event."""

@@ -184,6 +184,15 @@ def prints_one_endless_line(assignment: Assignment) -> None:
     done()
 
 
+def prints_before_events(assignment: Assignment) -> None:
+    phases()
+    for number in range(200):
+        os.write(1 + number % 2, f"printed {number}\n".encode())
+        log(f"logged {number}")
+    results(assignment)
+    done()
+
+
 def prints_binary(assignment: Assignment) -> None:
     phases()
     os.write(1, b"nul \x00 invalid \xff\xfe end\n")

@@ -15,10 +15,11 @@ from contextlib import suppress
 from ipulse.events import parse_event
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse_core import strict_json
+from ipulse_core.captured_output import CapturedOutput
 from ipulse_core.errors import InvalidInput
 from ipulse_core.events import Assignment, LogEvent, ProgressEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.captured_output import CapturedOutput, LogLimits
+from ipulse_worker.agent.supervision.log_limits import LogLimits
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
 from ipulse_worker.agent.supervision.runner_messages import (
@@ -147,11 +148,19 @@ class RunnerProcess:
         assert stdout is not None  # noqa: S101 - opened as pipes
         assert stderr is not None  # noqa: S101
         lines = Lines()
-        sources: dict[int, Callable[[bytes], None]] = {
-            self._events: lambda data: self._read_events(lines.feed(data)),
+        outputs = {
             stdout.fileno(): self._output_reader(CapturedOutput("stdout")),
             stderr.fileno(): self._output_reader(CapturedOutput("stderr")),
         }
+
+        def read_events(data: bytes) -> None:
+            # What was printed before these events were written is in a pipe by now.
+            for output, read in outputs.items():
+                if printed := _read_or_nothing(output):
+                    read(printed)
+            self._read_events(lines.feed(data))
+
+        sources: dict[int, Callable[[bytes], None]] = {self._events: read_events, **outputs}
         poll = select.poll()
         poll.register(self._process, select.POLLIN)
         for source in sources:
@@ -163,11 +172,14 @@ class RunnerProcess:
                 if ready not in sources:
                     exit_code = self._process.wait()
                     break
-                data = os.read(ready, READ_BYTES)
+                try:
+                    data = os.read(ready, READ_BYTES)
+                except BlockingIOError:
+                    continue  # it was read before an event
                 sources[ready](data)
                 if not data:
                     poll.unregister(ready)
-        for source, read in sources.items():
+        for source, read in {**outputs, **sources}.items():
             # All writers have ended: a pipe contains the last data.
             while data := _read_or_nothing(source):
                 read(data)
