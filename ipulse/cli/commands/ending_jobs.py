@@ -133,7 +133,7 @@ def _change(
         elif not sys.stdin.isatty():
             detail = f"{counted.matched:,} jobs would change, and nobody can be asked: add --yes"
             raise InvalidInput([Problem("/yes", "not_confirmed", detail)], "not confirmed")
-        elif not typer.confirm(f"{verb} {counted.matched:,} jobs ({found})?", err=True):
+        elif not _confirmed(f"{verb} {counted.matched:,} jobs ({found})?"):
             say("Nothing was changed.")
             return Exit.INTERRUPTED
         if selection.created_before is None:  # only what was counted
@@ -145,6 +145,12 @@ def _change(
         done = {"cancel": "cancelled", "delete": "deleted"}[verb]
         show(f"{result.changed:,} jobs {done}, {result.unchanged:,} left as they are")
     return Exit.OK
+
+
+def _confirmed(question: str) -> bool:
+    """Ask on standard error, because standard output is for the result."""
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _selection(

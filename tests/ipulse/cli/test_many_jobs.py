@@ -1,0 +1,170 @@
+"""priority, cancel and delete: one job, or all that pass filters, after a question."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from ipulse.client import Client, JobSelection
+from ipulse_core.errors import InvalidInput
+from ipulse_core.states import JobState
+from tests.ipulse.live_service import Agent, LiveService
+
+from .conftest import FILES, SPEC, Ran, Run, environment
+
+
+@pytest.fixture
+def team(client: Client) -> Iterator[str]:
+    """A label that no other test uses; its jobs are cancelled at the end."""
+    label = f"team={secrets.token_hex(8)}"
+    yield label
+    client.cancel_all(JobSelection(labels=[label]))
+
+
+def submit(client: Client, team: str, count: int = 1) -> list[str]:
+    metadata = {"team": team.partition("=")[2]}
+    return [client.submit({**SPEC, "metadata": metadata}).id for _ in range(count)]
+
+
+def states(client: Client, jobs: list[str]) -> list[JobState]:
+    return [client.get(job).state for job in jobs]
+
+
+def asked(service: LiveService, answer: str, *arguments: str) -> Ran:
+    """A command on a terminal, whose user gives an answer."""
+    master, slave = os.openpty()
+    try:
+        os.write(master, f"{answer}\n".encode())
+        done = subprocess.run(
+            [sys.executable, "-m", "ipulse", *arguments],
+            stdin=slave,
+            capture_output=True,
+            text=True,
+            env=environment(IPULSE_HOME=str(service.home)),
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(slave)
+        os.close(master)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+class TestCancel:
+    def test_a_dry_run_counts_and_changes_nothing(
+        self, run: Run, client: Client, team: str
+    ) -> None:
+        jobs = submit(client, team, 2)
+        client.cancel(jobs[0])
+        counted = run("cancel", "--label", team, "--dry-run", "--json").json
+        assert counted["by_state"] == {"cancelled": 1, "queued": 1}
+        assert "1 cancelled, 1 queued" in run("cancel", "--label", team, "--dry-run").out
+        assert client.get(jobs[1]).state is JobState.QUEUED
+
+    def test_all_that_pass_the_filters_are_cancelled(
+        self, run: Run, client: Client, team: str
+    ) -> None:
+        jobs = submit(client, team, 3)
+        client.cancel(jobs[0])
+        ran = run("cancel", "--label", team, "--state", "queued", "--yes")
+        assert (ran.code, ran.out) == (0, "2 jobs cancelled, 0 left as they are\n")
+        assert set(states(client, jobs)) == {JobState.CANCELLED}
+
+    def test_the_question_can_be_answered_with_no(
+        self, service: LiveService, client: Client, team: str
+    ) -> None:
+        jobs = submit(client, team)
+        ran = asked(service, "n", "cancel", "--label", team)
+        assert (ran.code, ran.out) == (130, "")
+        assert "1 queued" in ran.err
+        assert states(client, jobs) == [JobState.QUEUED]
+
+    def test_after_a_yes_only_what_was_counted_is_cancelled(
+        self, service: LiveService, client: Client, team: str
+    ) -> None:
+        jobs = submit(client, team, 2)
+        ran = asked(service, "y", "cancel", "--label", team, "--json")
+        assert ran.code == 0
+        assert ran.json["changed"] == 2
+        assert set(states(client, jobs)) == {JobState.CANCELLED}
+
+    def test_nobody_to_ask_is_an_error(self, run: Run, client: Client, team: str) -> None:
+        jobs = submit(client, team)
+        ran = run("cancel", "--label", team)
+        assert ran.code == 2
+        assert "--yes" in ran.err
+        assert states(client, jobs) == [JobState.QUEUED]
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            (),
+            ("--yes",),
+            ("job_1", "--state", "queued"),
+            ("job_1", "--all"),
+            ("--created-before", "yesterday"),
+            ("--state", "over", "--yes"),
+            ("--label", "x", "--yes"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, run: Run, arguments: tuple[str, ...]) -> None:
+        for command in ("cancel", "delete"):
+            ran = run(command, *arguments)
+            assert ran.code == 2
+            assert ran.err
+
+    def test_a_time_needs_a_zone_in_python(self, client: Client) -> None:
+        with pytest.raises(InvalidInput, match="time zone"):
+            client.cancel_all(JobSelection(created_before=datetime(2026, 1, 31)))
+
+
+class TestDelete:
+    def test_it_says_what_it_deleted(self, run: Run, client: Client, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        agent.claim(job.id).run(FILES, [])
+        size = sum(file.size for file in client.artifacts(job.id))
+        ran = run("delete", job.id)
+        assert ran.code == 0
+        assert {job.id, "small", str(size)} <= set(ran.out.replace(",", "").split())
+        assert run("status", job.id).code == 3
+
+    def test_only_what_has_ended_is_deleted(self, run: Run, client: Client, team: str) -> None:
+        jobs = submit(client, team, 3)
+        for job in jobs[:2]:
+            client.cancel(job)
+        result = run("delete", "--label", team, "--yes", "--json").json
+        assert (result["changed"], result["unchanged"]) == (2, 1)
+        assert run("status", jobs[0]).code == 3
+        assert states(client, jobs[2:]) == [JobState.QUEUED]
+
+    def test_old_jobs(self, run: Run, client: Client, team: str) -> None:
+        [job] = submit(client, team)
+        client.cancel(job)
+        day_before = (client.get(job).created_at - timedelta(days=1)).isoformat()
+        before = ("delete", "--label", team, "--created-before", day_before, "--yes", "--json")
+        after = ("delete", "--label", team, "--created-after", day_before, "--yes", "--json")
+        assert run(*before).json["matched"] == 0
+        assert run(*after).json["changed"] == 1
+
+
+class TestPriority:
+    @pytest.mark.parametrize("priority", [10, -7])
+    def test_it_changes(self, run: Run, client: Client, team: str, priority: int) -> None:
+        [job] = submit(client, team)
+        assert run("priority", job, str(priority)).code == 0
+        assert client.get(job).json["priority"] == priority
+        assert str(priority) in run("status", job).out
+
+    def test_what_is_none_is_refused(self, run: Run, client: Client, team: str) -> None:
+        [job] = submit(client, team)
+        for wrong in ("101", "-101", "high", "--high", "1.5"):
+            assert run("priority", job, wrong).code == 2
+        client.cancel(job)
+        assert run("priority", job, "1").code == 6
+        assert run("priority", "job_0", "1").code == 3
