@@ -8,6 +8,7 @@
 #include "counters.h"
 #include "graph/field_layout.h"
 #include "graph/other_fields.h"
+#include "graph/vertex_scope.h"
 #include "worker_schedule.h"
 
 namespace poplar::emulator {
@@ -82,25 +83,11 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
 }
 
 std::uint32_t ComputeSetRun::placeOfScope(const VertexInstance &vertex) {
-  const field::VertexTable &table = *vertex.type->table;
-  std::string scope;
-  for (unsigned f = 0; f < table.numFields && scope.empty(); ++f) {
-    const Direction direction = table.fields[f].direction;
-    if (direction != Direction::Output && direction != Direction::InOut)
-      continue;
-    for (const auto &row : vertex.fields[f].rows) {
-      if (row->size() == 0)
-        continue;
-      const std::string &name = graph.variables[row->runs()[0].variable].name;
-      scope = name.substr(0, name.find('/') == name.npos ? 0 : name.rfind('/'));
-      break;
-    }
-  }
-  const auto found =
-      scopePlaces.try_emplace(scope, static_cast<std::uint32_t>(scopePlaces.size())).first;
-  if (found->second == scopes.size())
-    scopes.push_back(scope);
-  return found->second;
+  const auto place = static_cast<std::uint32_t>(scopes.size());
+  const auto found = scopePlaces.try_emplace(scopeOf(graph, vertex), place);
+  if (found.second)
+    scopes.push_back(found.first->first);
+  return found.first->second;
 }
 
 std::map<std::string, std::uint64_t> ComputeSetRun::cyclesByScope() const {

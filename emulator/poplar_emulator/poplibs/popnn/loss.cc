@@ -43,7 +43,7 @@ void addLoss(Graph &graph, const Tensor &outputs, const Tensor &expected, const 
       outputScale.valid() ? popops::map(graph, _1 / _2, {outputs, outputScale}, prog, dc) : outputs;
   popops::mapWithOutput(graph, Select(_1 - _2, Const(0.f), _3 != Const(MASKED_LABEL_CODE)),
                         {probabilities, oneHot, classes}, deltas, prog, dc);
-  // The loss of an expected class whose output is 0 is large and finite.
+  // The loss is finite also where the output of the expected class is 0.
   const float least = outputs.elementType() == poplar::HALF ? EPS_LOG_N_HALF : EPS_LOG_N_FLOAT;
   const Any logarithm = outputScale.valid() ? Any(Log(_1 + least) - Log(_3)) : Any(Log(_1 + least));
   std::vector<Tensor> of{outputs, oneHot};

@@ -60,8 +60,8 @@ public:
   std::vector<std::vector<Range>> ranges;    // of each layer, on IPUs in a row
   unsigned ipus;
   unsigned tilesPerIpu;
-  /// Of each layer in the names of steps and variables, which people read in profiles: "layer1",
-  /// "layer2", ...; the last of several is "readout".
+  /// The layers' names, which profiles show as a part of the names of steps and variables:
+  /// "layer1", "layer2", ...; the last of several is "readout".
   std::vector<std::string> names;
 
   /// The IPUs where a source's neurons are; of the input, where it comes in.
