@@ -121,6 +121,7 @@ class FakeHandler(BaseHTTPRequestHandler):
 
     def _hint(self) -> bytes:
         """Answer at once, unlike the service; with 304 if the first queued job is known."""
+        self.service.waits.append(self.headers["Prefer"])
         queued = [job.id for job in self.service.jobs.values() if job.state is JobState.QUEUED]
         self._etag = f'"{queued[0] if queued else ""}"'
         if self.headers.get("If-None-Match") == self._etag:

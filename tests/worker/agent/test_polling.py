@@ -10,13 +10,15 @@ from typing import Any, cast
 
 import pytest
 
-from ipulse_core.states import JobState
+from ipulse_core.states import JobState, Reason
 from ipulse_worker.agent import polling
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.polling import EXIT_OK, EXIT_REFUSED, WorkPoller
 from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import WorkHint
+from ipulse_worker.agent.settings import AgentSettings
 
+from .conftest import agent_with
 from .fake_handler import HANG_UP
 from .fake_rules import DEADLINE
 from .fake_service import FakeService
@@ -85,6 +87,14 @@ def test_a_token_that_is_refused_ends_it(service: FakeService, agent: Agent) -> 
     with polls(agent) as codes:
         service.wait_for(lambda: codes)
         assert codes == [EXIT_REFUSED]
+
+
+def test_a_wait_ends_with_a_quarantine(service: FakeService, settings: AgentSettings) -> None:
+    with agent_with(settings, quarantine_seconds=20.0) as agent:
+        agent.wait_for_work("", 50)
+        agent.quarantine.record("cpu", Reason.PARTITION_RESET)
+        agent.wait_for_work("", 50)
+    assert service.waits == ["wait=50", "wait=20"]
 
 
 class Scripted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 
 from ipulse.stack.agent_home import Membership
@@ -115,12 +116,17 @@ class Agent:
         self._api.close()
 
     def wait_for_work(self, tag: str, wait_seconds: int) -> WorkHint | None:
-        """Wait until there may be work; see ServiceAPI.wait_for_work."""
+        """Wait until there may be work, or a device may be used again.
+
+        See ServiceAPI.wait_for_work.
+        """
         kinds = self.quarantine.healthy
         if not kinds:  # the machine or every device is at fault
             self._pause(CHECK_SECONDS)
             return None
-        hint = self._api.wait_for_work(self._settings.name, kinds, tag, wait_seconds)
+        left = self.quarantine.seconds_left  # of a quarantine; infinite without one
+        seconds = math.ceil(min(wait_seconds, max(left, 1.0)))
+        hint = self._api.wait_for_work(self._settings.name, kinds, tag, seconds)
         if hint is not None:
             self.quarantine.drain(DRAIN_SECONDS if hint.draining else 0)
         return hint
