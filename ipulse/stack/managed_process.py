@@ -11,7 +11,7 @@ from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import Unavailable
 
-START_SECONDS = 60.0  # for each process; a slow disk or a busy machine takes long
+START_SECONDS = 300.0  # for each process; one that ends is noticed at once, a busy machine is slow
 
 
 class ManagedProcess:
