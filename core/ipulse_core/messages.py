@@ -16,6 +16,7 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 PROTOCOL = 6
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
+SESSION_HEADER = "IPUlse-Agent-Session"  # a random text of each process of an agent
 AGENT_PREFIX = "ipulse-agent/"  # of an agent's User-Agent header; its version follows
 
 EVENTS_PER_REQUEST = 10_000

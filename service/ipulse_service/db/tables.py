@@ -154,6 +154,7 @@ agents = Table(
     Column("joined_at", BigInteger),  # null: it has the token that agents share
     Column("join_token_id", String(32)),
     Column("instance_sha256", String(64)),  # of a secret of its machine
+    Column("sessions", Text, nullable=False, server_default="[]"),  # the latest one comes last
     Column("draining_at", BigInteger),  # null: it may claim jobs
     Column("drain_until", BigInteger),  # then it gives back a job that it still holds
     Column("host", String(255), nullable=False, server_default=""),  # empty: not known

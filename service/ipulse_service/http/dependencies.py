@@ -66,6 +66,14 @@ def _agent_of(state: AppState, attempt_id: str) -> str | None:
 
 
 AttemptId = Annotated[str, Depends(_attempt_id)]
+AgentSession = Annotated[
+    str,
+    Header(
+        alias=messages.SESSION_HEADER,
+        max_length=64,
+        description="A random text of the agent's process. Of two with one token the later works.",
+    ),
+]
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -172,6 +173,17 @@ class TestRefusals:
         done = ipulse("agent", "run", "--home", str(home), "--json")
         assert error(done) == "not_permitted"
         assert done.returncode == 4
+
+    def test_of_two_agents_with_one_copied_home_the_former_ends(
+        self, stack: Stack, tmp_path: Path
+    ) -> None:
+        home, copy = tmp_path / "home", tmp_path / "copy"
+        with running(home, *join_line(stack), "--name", "cloned") as former:
+            copy.mkdir(mode=0o700)
+            for name in ("agent.json", "instance"):
+                shutil.copy(home / name, copy / name)
+            with running(copy, "agent", "run"):
+                assert former.wait(DEADLINE) == 4
 
     def test_a_home_in_use(self, stack: Stack, tmp_path: Path) -> None:
         line = join_line(stack)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import ssl
 import threading
@@ -33,6 +34,7 @@ class Connections:
                 "Authorization": f"Bearer {token}",
                 "User-Agent": f"{messages.AGENT_PREFIX}{__version__}",
                 messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+                messages.SESSION_HEADER: secrets.token_hex(16),
             },
             transport=httpx.HTTPTransport(verify=trust or True, socket_options=KEEP_ALIVE),
             timeout=TIMEOUT,

@@ -13,7 +13,7 @@ from types import FrameType
 from ipulse_core.errors import IPUlseError, NotAuthenticated
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.readiness import say_ready
-from ipulse_worker.agent.service_responses import ServiceUnavailable
+from ipulse_worker.agent.service_responses import ServiceUnavailable, SessionRefused
 from ipulse_worker.agent.service_types import WorkHint
 
 LONGEST_WAIT, SHORTEST_WAIT = 50.0, 5.0  # seconds that the service holds a request back
@@ -47,11 +47,11 @@ class WorkPoller:
             pass
 
     def run(self) -> int:
-        """Poll until `stop`; return EXIT_OK, or EXIT_REFUSED if the service refuses the token."""
+        """Poll until `stop`; return EXIT_OK, or EXIT_REFUSED if the service refuses this agent."""
         while not self._stopping.is_set():
             try:
                 self._poll()
-            except NotAuthenticated as error:
+            except (SessionRefused, NotAuthenticated) as error:
                 _log.error("agent_refused", extra={"why": error.message})
                 return EXIT_REFUSED
         return EXIT_OK
@@ -61,7 +61,7 @@ class WorkPoller:
         tag = self._hint.tag if self._hint else ""
         try:
             hint = self._agent.wait_for_work(tag, round(_jittered(self._wait_seconds)))
-        except NotAuthenticated:
+        except (SessionRefused, NotAuthenticated):
             raise
         except IPUlseError as error:
             self._pause_after(error, time.monotonic() - began)

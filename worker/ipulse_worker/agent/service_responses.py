@@ -29,6 +29,10 @@ class ClaimRefused(Conflict):
     code = "not_claimable"
 
 
+class SessionRefused(NotPermitted):
+    """Another process with this agent's token came later."""
+
+
 class DrainRefused(Conflict):
     """This agent drains: it may claim no jobs."""
 
@@ -98,6 +102,7 @@ def raise_refusal(response: httpx.Response) -> None:
         "wrong_protocol": ProtocolRefused,
         "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
         "agent_draining": DrainRefused,
+        "agent_replaced": SessionRefused,
     }
     by_status: dict[int, type[IPUlseError]] = {
         401: NotAuthenticated,

@@ -10,11 +10,17 @@ from fastapi import APIRouter, Depends, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotAuthenticated, NotPermitted
-from ipulse_service.agents import hints, joining
+from ipulse_service.agents import hints, joining, sessions
 from ipulse_service.agents.hints import WorkHint
 from ipulse_service.http import etags, prefer, problems
 from ipulse_service.http.auth import Caller, open_to
-from ipulse_service.http.dependencies import KNOWN_AGENT, CurrentCaller, IfNoneMatch, State
+from ipulse_service.http.dependencies import (
+    KNOWN_AGENT,
+    AgentSession,
+    CurrentCaller,
+    IfNoneMatch,
+    State,
+)
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.joining import AgentToken, JoinRequest, WakeUpHint
 from ipulse_service.http.schemas.worker_requests import AgentName, DeviceKind
@@ -86,7 +92,10 @@ def leave(state: State, caller: CurrentCaller) -> None:
     summary="Wait for work",
     response_model=WakeUpHint,
     response_description="What the agent may do now.",
-    responses={304: {"description": "Nothing has changed since the ETag of If-None-Match."}},
+    responses={
+        304: {"description": "Nothing has changed since the ETag of If-None-Match."},
+        **problems.documented(409),
+    },
     dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
@@ -96,6 +105,7 @@ async def get_wake_up(
     caller: CurrentCaller,
     seconds: Wait,
     response: Response,
+    session: AgentSession = "",
     kinds: Kinds = [],  # noqa: B006 - FastAPI copies it
     if_none_match: IfNoneMatch = None,
 ) -> WakeUpHint | Response:
@@ -109,7 +119,7 @@ async def get_wake_up(
     with state.notifier.watch(hints.TOPIC) as watch:
         while True:
             watch.clear()
-            hint = await run_in_threadpool(_read_hint, state, caller, agent, kinds)
+            hint = await run_in_threadpool(_read_hint, state, caller, agent, kinds, session)
             response.headers["etag"] = etags.quoted(hint.tag)
             if not etags.matches(if_none_match, hint.tag):
                 return WakeUpHint(job_id=hint.job_id, draining=hint.draining)
@@ -119,10 +129,14 @@ async def get_wake_up(
             await watch.wait(left)
 
 
-def _read_hint(state: AppState, caller: Caller, agent: str, kinds: list[str]) -> WorkHint:
+def _read_hint(
+    state: AppState, caller: Caller, agent: str, kinds: list[str], session: str
+) -> WorkHint:
     with state.database.read() as transaction:
         if not caller.is_known(transaction):
             raise NotAuthenticated("this token has expired or was revoked")
+        if caller.agent:
+            sessions.check(transaction, agent, session)
         return hints.for_agent(transaction, agent, kinds)
 
 

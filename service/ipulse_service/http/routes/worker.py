@@ -15,13 +15,14 @@ from ipulse.log_lines import in_parts, length
 from ipulse.models import FromObject
 from ipulse_core import messages
 from ipulse_core.messages import EVENTS_PER_COMMIT
-from ipulse_service.agents import drains, joining
+from ipulse_service.agents import drains, joining, sessions
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import (
     KNOWN_AGENT,
+    AgentSession,
     AttemptId,
     CurrentCaller,
     Fence,
@@ -77,7 +78,11 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
 )
 @open_to("worker")
 def register_agent(
-    request: AgentRegistration, state: State, caller: CurrentCaller, user_agent: UserAgent = ""
+    request: AgentRegistration,
+    state: State,
+    caller: CurrentCaller,
+    user_agent: UserAgent = "",
+    session: AgentSession = "",
 ) -> Response:
     """Registers an agent and what it has; agents repeat this to stay registered."""
     caller.check_agent(request.agent)
@@ -93,6 +98,8 @@ def register_agent(
     )
     with state.database.write() as transaction:
         agents.announce(transaction, agent)
+        if caller.agent and session:
+            sessions.enter(transaction, request.agent, session)
         fault = request.trouble.fault() if request.trouble else None
         agent_faults.record(transaction, request.agent, fault)
         is_draining = drains.of_agent(transaction, request.agent) is not None
@@ -113,7 +120,9 @@ def register_agent(
     dependencies=KNOWN_AGENT,
 )
 @open_to("worker")
-def claim_job(request: ClaimRequest, state: State, caller: CurrentCaller) -> ClaimedAttempt:
+def claim_job(
+    request: ClaimRequest, state: State, caller: CurrentCaller, session: AgentSession = ""
+) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
     The attempt may belong to another job that comes first in the queue of all jobs that this agent
@@ -125,6 +134,8 @@ def claim_job(request: ClaimRequest, state: State, caller: CurrentCaller) -> Cla
     lease_seconds = state.settings.lease_seconds
     with state.database.write() as transaction:
         drains.check_may_claim(transaction, request.agent)
+        if caller.agent:
+            sessions.check(transaction, request.agent, session)
         claim = claims.claim(
             transaction, request.job_id, request.agent, request.device_kinds, lease_seconds
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
+from ipulse_core import messages
 from ipulse_service.db import tables
 from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.agents import Attempt
@@ -207,6 +209,26 @@ class TestAgentToken:
         with client(service, token) as agent:
             answer = agent.get(f"/v1/worker/wakeups?agent={name}")
         assert refusal(answer) == (401, "token_expired")
+
+    def test_of_two_processes_with_it_the_later_one_works(self, service: InProcess) -> None:
+        name, token = joined(service)
+        registration = {"agent": name, "device_kinds": ["cpu"]}
+        wake_up = f"/v1/worker/wakeups?agent={name}"
+        with contextlib.ExitStack() as closing:
+            processes = [closing.enter_context(client(service, token)) for _ in range(3)]
+            for number, process in enumerate(processes):
+                process.headers[messages.SESSION_HEADER] = f"process-{number}"
+                assert process.post("/v1/worker/agents", json=registration).status_code == 204
+            *former, latest = processes
+            for process in former:
+                for response in (
+                    process.post("/v1/worker/agents", json=registration),
+                    process.post("/v1/worker/claims", json={**registration, "job_id": "job_x"}),
+                    process.get(wake_up),
+                ):
+                    assert refusal(response) == (409, "agent_replaced")
+            assert latest.get(wake_up).status_code == 200
+            assert latest.post("/v1/worker/agents", json=registration).status_code == 204
 
     def test_ends_when_the_agent_leaves(self, service: InProcess) -> None:
         name, token = joined(service)
