@@ -99,7 +99,7 @@ class JobProgress:
             words = [metric_line(fields), _eta(fields)]
             return "  ".join(word for word in words if word)
         # Output of the job is shown by `ipulse logs`; warnings of IPUlse itself are shown here.
-        # What the service logs, states say as well.
+        # State lines repeat the lines that the service logs.
         is_printed = fields.get("stream") in ("stdout", "stderr", "service")
         if event.kind == "log" and fields["level"] in ("warning", "error") and not is_printed:
             return self._add_remark(f"{fields['level']}: {fields['message']}")

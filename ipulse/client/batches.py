@@ -45,12 +45,12 @@ class JobSelection:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What a change of many jobs did, or with `dry_run` would look at."""
+    """The result of a change of many jobs; with `dry_run` only their number is known."""
 
     matched: int  # jobs that passed the filters
     by_state: dict[str, int] = field(hash=False)  # these jobs by their state before the change
     changed: int
-    unchanged: int  # jobs whose state does not allow the change
+    unchanged: int  # their state does not allow the change
     remaining: int  # jobs that are still to be changed
     as_of: datetime  # all of these jobs were created before
     json: dict[str, Any] = field(repr=False, hash=False)

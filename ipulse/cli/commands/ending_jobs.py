@@ -126,14 +126,14 @@ def _change(
             if as_json:
                 emit(counted.json)
             else:
-                show(f"{counted.matched:,} jobs" + (f": {found}" if found else ""))
+                show(_jobs(counted.matched) + (f": {found}" if found else ""))
             return Exit.OK
         if not counted.matched:
             say("No job passes the filters.")
         elif not sys.stdin.isatty():
-            detail = f"{counted.matched:,} jobs would change, and nobody can be asked: add --yes"
+            detail = f"{_jobs(counted.matched)} would change, and nobody can be asked: add --yes"
             raise InvalidInput([Problem("/yes", "not_confirmed", detail)], "not confirmed")
-        elif not _confirmed(f"{verb} {counted.matched:,} jobs ({found})?"):
+        elif not _confirmed(f"{verb} {_jobs(counted.matched)} ({found})?"):
             say("Nothing was changed.")
             return Exit.INTERRUPTED
         if selection.created_before is None:  # only what was counted
@@ -143,8 +143,12 @@ def _change(
         emit(result.json)
     else:
         done = {"cancel": "cancelled", "delete": "deleted"}[verb]
-        show(f"{result.changed:,} jobs {done}, {result.unchanged:,} left as they are")
+        show(f"{_jobs(result.changed)} {done}, {result.unchanged:,} left unchanged")
     return Exit.OK
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def _confirmed(question: str) -> bool:

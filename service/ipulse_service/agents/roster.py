@@ -40,6 +40,9 @@ class ListedAgent:
     quarantined: tuple[str, ...]
     labels: Mapping[str, str]
     version: str
+    host: str
+    ipus: Mapping[str, int]
+    data_sets: tuple[str, ...] | None
     joined_at: int | None
     seen_at: int
     draining_at: int | None
@@ -113,6 +116,9 @@ def _agent(
         quarantined=tuple(json.loads(row.quarantined)),
         labels=json.loads(row.labels),
         version=row.version,
+        host=row.host,
+        ipus=json.loads(row.ipus),
+        data_sets=None if row.data_sets is None else tuple(json.loads(row.data_sets)),
         joined_at=row.joined_at,
         seen_at=row.seen_at,
         draining_at=row.draining_at,

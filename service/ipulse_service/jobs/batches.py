@@ -28,7 +28,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one transaction changed."""
+    """The result of one transaction."""
 
     changed: int
     unchanged: int  # in a state that does not allow the change

@@ -57,12 +57,12 @@ class QueueEntry(NamedTuple):
 
     @property
     def needs(self) -> Needs:
-        """What the job needs of an agent."""
+        """The needs of the job."""
         return Needs(self.device, self.ipus, self.data_set)
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Its place in the one order of all queued jobs; a smaller one comes first."""
+        """The key of the one order of all queued jobs; a smaller one comes first."""
         return (-self.priority, self.queued_at, self.pk)
 
 

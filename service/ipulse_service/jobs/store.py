@@ -53,7 +53,7 @@ _CHANGE_ALL = update_statement(jobs).where(
     jobs.c.pk == bindparam("was_pk"), jobs.c.version == bindparam("was_version")
 )
 _CHANGE = _CHANGE_ALL.returning(*COLUMNS)
-# What a transition changes, in addition to state and reason.
+# Columns that a transition changes, in addition to state and reason.
 _MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "due_at")
 _BY_ID = select(*COLUMNS).where(jobs.c.id == bindparam("job_id"))
 _BY_PK = select(*COLUMNS).where(jobs.c.pk == bindparam("job_pk"))

@@ -37,7 +37,7 @@ def states(client: Client, jobs: list[str]) -> list[JobState]:
 
 
 def asked(service: LiveService, answer: str, *arguments: str) -> Ran:
-    """A command on a terminal, whose user gives an answer."""
+    """A command on a terminal with the answer of its user."""
     master, slave = os.openpty()
     try:
         os.write(master, f"{answer}\n".encode())
@@ -73,7 +73,7 @@ class TestCancel:
         jobs = submit(client, team, 3)
         client.cancel(jobs[0])
         ran = run("cancel", "--label", team, "--state", "queued", "--yes")
-        assert (ran.code, ran.out) == (0, "2 jobs cancelled, 0 left as they are\n")
+        assert (ran.code, ran.out) == (0, "2 jobs cancelled, 0 left unchanged\n")
         assert set(states(client, jobs)) == {JobState.CANCELLED}
 
     def test_the_question_can_be_answered_with_no(

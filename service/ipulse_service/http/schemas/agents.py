@@ -28,6 +28,9 @@ _AGENT = {
     "quarantined": [],
     "labels": {"site": "b"},
     "version": "0.2.0",
+    "host": "worker-1",
+    "ipus": {"ipu": 4},
+    "data_sets": ["npz/mine", "shd/shd"],
     "joined_at": "2026-01-31T11:00:00.000Z",
     "last_seen": "2026-01-31T12:10:00.000Z",
     "draining_since": "2026-01-31T12:09:00.000Z",
@@ -98,6 +101,11 @@ class AgentInfo(BaseModel):
     quarantined: list[str] = Field(description="Those that it does not use at present.")
     labels: dict[str, str]
     version: str = Field(description="Its version of IPUlse; empty if it did not say.")
+    host: str = Field(description="Its machine; empty if it did not say.")
+    ipus: dict[str, int] = Field(description="Number of IPUs by kind, where it is known.")
+    data_sets: list[str] | None = Field(
+        description="Data sets in its data directory, as KIND/NAME; null: not known."
+    )
     joined_at: Timestamp | None = Field(
         description="When it joined with a token of its own; null if it has the shared one."
     )
@@ -121,6 +129,9 @@ class AgentInfo(BaseModel):
             quarantined=list(agent.quarantined),
             labels=dict(agent.labels),
             version=agent.version,
+            host=agent.host,
+            ipus=dict(agent.ipus),
+            data_sets=None if agent.data_sets is None else list(agent.data_sets),
             joined_at=rfc3339(agent.joined_at),
             last_seen=rfc3339(agent.seen_at),
             draining_since=rfc3339(agent.draining_at),

@@ -182,7 +182,7 @@ class JobList(BaseModel):
 
 
 class BatchSummary(BaseModel):
-    """What a request that changes many jobs did."""
+    """The result of a request that changes many jobs."""
 
     model_config = example(
         dry_run=False,
@@ -198,7 +198,7 @@ class BatchSummary(BaseModel):
     matched: int = Field(description="Jobs that passed the filters before the change.")
     by_state: dict[JobState, int] = Field(description="These jobs by their state.")
     changed: int
-    unchanged: int = Field(description="Jobs whose state does not allow the change.")
+    unchanged: int = Field(description="Their state does not allow the change.")
     remaining: int = Field(description="Jobs that were not reached; repeat the request for them.")
     as_of: Timestamp | None = Field(description="All of these jobs were created before.")
 

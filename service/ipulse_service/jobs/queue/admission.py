@@ -1,4 +1,4 @@
-"""Whether any known agent can run a job; if none can, what there is instead."""
+"""Refuses jobs that no known agent can run, and names what there is instead."""
 
 from __future__ import annotations
 

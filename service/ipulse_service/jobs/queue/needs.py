@@ -1,4 +1,4 @@
-"""What a job needs of an agent: a kind of device, a number of IPUs, and a data set."""
+"""The needs of a job: a kind of device, a number of IPUs, and a data set."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _starts(
     for number, server in enumerate(servers):
         at = now if server.holder is None else server.holder.ends_at
         if at is not None:
-            # Of several that are free, those that take fewer jobs begin.
+            # If several are free, those that take fewer jobs begin.
             free.append((max(at, now), len(of_server[number]), number))
     heapq.heapify(free)
     starts = {}

@@ -86,6 +86,15 @@ def test_one_agent_must_have_all_of_it(alone: InProcess) -> None:
     assert problem["code"] == "no_such_combination"
 
 
+def test_the_list_of_agents_shows_what_each_has(alone: InProcess) -> None:
+    facts = {"host": "large", "ipus": {"emulator": 8}, "data_sets": ["npz/a", "shd/shd"]}
+    announce(alone, "a", "emulator", **facts)
+    announce(alone, "b", "cpu")
+    known, unknown = alone.user.get("/v1/agents").json()["agents"]
+    assert facts.items() <= known.items()
+    assert (unknown["host"], unknown["ipus"], unknown["data_sets"]) == ("", {}, None)
+
+
 def test_before_an_agent_is_known_a_job_waits_for_the_first(alone: InProcess) -> None:
     job = accepted(alone, {**emulated(64), "data": SHD["data"]})
     assert waits(alone, job)["reason"] == "no_agent"
