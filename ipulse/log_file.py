@@ -30,7 +30,7 @@ class LogFileHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generi
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record."""
         super().emit(record)
-        with suppress(OSError):  # a full disk, or a removed folder: the old file goes on
+        with suppress(OSError):  # on a full disk, say: the log stays in its file
             if os.fstat(sys.stderr.fileno()).st_size > MAX_BYTES:
                 self._begin_new_file()
 

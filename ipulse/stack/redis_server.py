@@ -43,7 +43,10 @@ MAX_SOCKET_PATH = 107  # bytes of a unix socket's path on Linux, without the fin
 START_SECONDS = 120.0  # the largest append-only file loads in a few; a busy machine is slow
 POLL_SECONDS = 0.01
 # What Redis and Valkey log about stored messages that they cannot read.
-_UNREADABLE = re.compile("append only file|RDB format|loading the DB|AOF", re.IGNORECASE)
+_UNREADABLE = re.compile(
+    "bad file format|reading the append only file|can't handle RDB|loading the DB|AOF manifest",
+    re.IGNORECASE,
+)
 _STORED = ("appendonlydir", "appendonly.aof")  # since Redis 7, and before
 
 
@@ -139,7 +142,7 @@ class RedisServer:
         try:
             self._start()
         except Unavailable:
-            if not _UNREADABLE.search(self.log.tail()) or not self._set_aside():
+            if not self._set_aside_unreadable():
                 raise
             self._start()
 
@@ -180,8 +183,16 @@ class RedisServer:
         if self.socket.parent != self._directory:
             shutil.rmtree(self.socket.parent)
 
-    def _set_aside(self) -> bool:
-        """Rename the stored messages; return whether there were any."""
+    def relaunch(self) -> None:
+        """Start a server that has ended again, without waiting until it answers."""
+        self.stop(timeout=0)
+        self._set_aside_unreadable()
+        self.launch()
+
+    def _set_aside_unreadable(self) -> bool:
+        """Rename stored messages that the last run could not read; return whether it did."""
+        if not _UNREADABLE.search(self.log.tail()):
+            return False
         stored = [path for name in _STORED if (path := self._directory / name).exists()]
         for path in stored:
             aside = path.with_name(f"{path.name}.unreadable")
@@ -202,7 +213,7 @@ class RedisServer:
             # hint, and the database sends lost ones again.
             "appendonly": "yes",
             "appendfsync": "everysec",
-            # As commands, which servers of other versions can read, too.
+            # Messages are stored as commands, which servers of other versions can also read.
             "aof-use-rdb-preamble": "no",
             "save": "",
             # When full, publishers get an error and retry; no message is dropped.

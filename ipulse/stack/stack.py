@@ -217,16 +217,12 @@ class Stack:
     def _supervised_parts(self) -> list[Part]:
         """Return the parts, with restarts that do not wait until the part is ready."""
 
-        def relaunch_redis() -> None:
-            self._redis.stop(timeout=0)
-            self._redis.launch()
-
         def relaunch(agent: AgentProcess) -> None:
             agent.stop(0)
             agent.start(self._agent_environment(), self._home.path)
 
         return [
-            Part(self._redis, relaunch_redis),
+            Part(self._redis, self._redis.relaunch),
             Part(self._service, lambda: self._relaunch_service(0)),
             *(Part(agent, partial(relaunch, agent)) for agent in self._agents),
         ]

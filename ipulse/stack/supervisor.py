@@ -62,7 +62,7 @@ def supervise(parts: Sequence[Part], say: Say) -> None:
 
 
 class Supervisor:
-    """Watches parts until it is told to stop."""
+    """Watches parts and restarts those that end."""
 
     def __init__(self, parts: Sequence[Part], say: Say) -> None:
         """`say` receives a sentence for each event that an operator should know."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -48,7 +49,8 @@ def ask(server: RedisServer, command: str) -> str:
         return connection.recv(65_536).decode()
 
 
-def test_messages_that_cannot_be_read_are_set_aside(short_directory: Path) -> None:
+@pytest.mark.parametrize("runs", [False, True])
+def test_messages_that_cannot_be_read_are_set_aside(short_directory: Path, runs: bool) -> None:
     server = redis_at(short_directory)
     server.start()
     assert ask(server, "RPUSH cpu hint") == ":1\r\n"
@@ -56,10 +58,31 @@ def test_messages_that_cannot_be_read_are_set_aside(short_directory: Path) -> No
     stored = [path for path in (short_directory / "redis").rglob("*.aof") if path.stat().st_size]
     for path in stored:
         path.write_bytes(b"no command" + path.read_bytes())
-    server.start()
+    if runs:  # as under a supervisor
+        assert server.launch().wait(DEADLINE) != 0
+        server.relaunch()
+        while not server._answers():
+            assert server.process
+            assert server.process.poll() is None
+    else:
+        server.start()
     assert ask(server, "LLEN cpu") == ":0\r\n"
     server.stop()
     assert list((short_directory / "redis").glob("*.unreadable"))
+
+
+def test_messages_outlive_a_killed_server(short_directory: Path) -> None:
+    server = redis_at(short_directory)
+    server.start()
+    assert ask(server, "RPUSH cpu hint") == ":1\r\n"
+    assert server.process is not None
+    os.kill(server.process.pid, signal.SIGKILL)
+    server.process.wait(DEADLINE)
+    server.relaunch()
+    server.stop()
+    server.start()
+    assert ask(server, "LLEN cpu") == ":1\r\n"
+    server.stop()
 
 
 @pytest.mark.parametrize(

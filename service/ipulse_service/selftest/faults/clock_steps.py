@@ -14,7 +14,7 @@ from ipulse_service.selftest.testbed import Testbed, milliseconds
 
 HOUR = 3600.0
 YEAR = 365.25 * 24 * HOUR
-# By how many seconds the clock is wrong after each step; the last one sets it right.
+# The error of the clock after each step, in seconds; the last step sets it right.
 STEPS = (5 * HOUR, 3 * HOUR, -2 * HOUR, 10 * YEAR, -30 * YEAR, 0.0)
 AFTER_SECONDS = 5.0  # for the scan that ends the lease, on a busy machine
 BUSY_SECONDS = 60.0  # limit of the wait for an attempt to lose
