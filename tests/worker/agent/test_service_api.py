@@ -90,11 +90,11 @@ class TestFence:
         lease = claim.lease
         began = time.monotonic()
         lease.renew(0.5, sent_at=began)
-        assert api.heartbeat(lease) is False
+        assert not api.heartbeat(lease).cancel
         left = lease.seconds_left()
         assert left >= 15.0 - (time.monotonic() - began)
         service.cancel(claim.job_id)
-        assert api.heartbeat(lease) is True
+        assert api.heartbeat(lease).cancel
 
 
 class TestTransfer:
@@ -210,7 +210,7 @@ def test_closing_does_not_wait_and_leaves_nothing_open(
 
     service.faults.append(hang)
     answers: list[bool] = []
-    speaking = threading.Thread(target=lambda: answers.append(api.heartbeat(claim.lease)))
+    speaking = threading.Thread(target=lambda: answers.append(api.heartbeat(claim.lease).cancel))
     speaking.start()
     assert asked.wait(DEADLINE)
     api.close()
