@@ -24,6 +24,12 @@ REASONS: Dict[int, Reason] = {
     errno.EAGAIN: Reason.WORKER_LIMIT,  # of fork and clone
 }
 NO_THREAD = "can't start new thread"  # Python's RuntimeError
+# What programs print: C's errors, and threads that Python and TensorFlow cannot create.
+TEXTS: Dict[str, Reason] = {
+    **{os.strerror(number): reason for number, reason in REASONS.items()},
+    NO_THREAD: Reason.WORKER_LIMIT,
+    "creation via pthread_create() failed": Reason.WORKER_LIMIT,
+}
 MAX_MESSAGE = 1000  # characters of a fault as JSON
 MAX_CHAIN = 20  # exceptions behind an exception
 
@@ -60,9 +66,9 @@ def fault_of(error: BaseException, directory: Optional[PathLike] = None) -> Opti
 
 def fault_in(text: str, directory: Optional[PathLike] = None) -> Optional[WorkerFault]:
     """Return the worker's fault that a message of another program names, None if it names none."""
-    for number, reason in REASONS.items():
-        if os.strerror(number) in text:
-            line = next(line for line in text.split("\n") if os.strerror(number) in line)
+    for words, reason in TEXTS.items():
+        if words in text:
+            line = next(line for line in text.split("\n") if words in line)
             message = line.strip()[:300]
             if directory is not None and os.fspath(directory) not in message:
                 message = f"{os.fspath(directory)}: {message}"

@@ -82,6 +82,23 @@ def test_is_found_in_the_output_of_a_compiler() -> None:
     assert fault_in("error: expected ;") is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "F0000 env.cc:84] Check failed: ret == 0 (11 vs. 0) Thread tf_Compute creation via "
+        "pthread_create() failed.",
+        "OpenBLAS blas_thread_init: pthread_create failed for thread 1 of 2: Resource temporarily "
+        "unavailable",
+        "RuntimeError: can't start new thread",
+    ],
+)
+def test_is_found_in_what_a_runner_prints_that_dies_for_lack_of_threads(line: str) -> None:
+    found = fault_in(f"starting\n{line}\n*** Check failure stack trace: ***", "/work")
+    assert found is not None
+    assert found.reason.value == "worker_limit"
+    assert line in found.message
+
+
 def test_a_thread_that_cannot_start_is_a_limit() -> None:
     found = fault_of(RuntimeError("can't start new thread"))
     assert found is not None
