@@ -12,6 +12,8 @@ from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import Unavailable
 
 START_SECONDS = 300.0  # for each process; one that ends is noticed at once, a busy machine is slow
+# The directory contains data, and no import may find files there. Python 3.10 has no such option.
+_SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
 
 
 class ManagedProcess:
@@ -29,8 +31,7 @@ class ManagedProcess:
         """Start the program, with its output in the log."""
         with self.log.open() as log:
             self.process = GuardedProcess(
-                # -P: the directory contains data, and no import may find files there.
-                [sys.executable, "-P", "-m", self._module],
+                [sys.executable, *_SAFE_PATH, "-m", self._module],
                 environment={**environment, log_file.VARIABLE: str(self.log.path)},
                 directory=directory,
                 stdout=log,
