@@ -45,16 +45,17 @@ def join(
     agent = name or _own_name()
     _check(token, pin, ca, agent)
     trust: ssl.SSLContext | bool = True
-    certificate = ""
+    certificate = text = ""
     if pin:
         text = _pinned_certificate(address, pin)
-        with errors_name(home.certificate_file):
-            home.certificate_file.write_text(text)
-        trust, certificate = tls.pinned(home.certificate_file), str(home.certificate_file)
+        trust, certificate = tls.pinned_text(text), str(home.certificate_file)
     elif ca is not None:
         trust, certificate = tls.authorities(ca), str(ca.absolute())
     body = {"name": agent, "instance": home.instance()}
     answer = _exchange(address, token, body, trust)
+    if pin:  # only now, because a former membership may still need the former one
+        with errors_name(home.certificate_file):
+            home.certificate_file.write_text(text)
     membership = Membership(address, agent, answer, certificate, bool(pin))
     membership.write(home.membership_file)
     return membership

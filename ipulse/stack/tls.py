@@ -50,13 +50,18 @@ def pinned(path: PathLike) -> ssl.SSLContext:
 
     Raises InvalidInput.
     """
+    try:
+        return pinned_text(first_certificate(path))
+    except OSError as error:
+        raise _unusable(path, error, "a certificate") from error
+
+
+def pinned_text(certificate: str) -> ssl.SSLContext:
+    """Return a context that trusts only this certificate (PEM), under any name. Raises OSError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VerifyFlags(_PARTIAL_CHAIN)
-    try:
-        context.load_verify_locations(cadata=first_certificate(path))
-    except OSError as error:
-        raise _unusable(path, error, "a certificate") from error
+    context.load_verify_locations(cadata=certificate)
     return context
 
 

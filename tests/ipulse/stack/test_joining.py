@@ -21,7 +21,7 @@ import pytest
 
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
-from ipulse.stack.tls import self_signed
+from ipulse.stack.tls import digest_of, self_signed
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.test_guarded_process import DEADLINE
@@ -105,6 +105,7 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
     home = tmp_path / "agent"
     line = join_line(stack, "--labels", "site=b,room=2")
     with running(home, *line, "--name", "joined") as process:
+        assert not SECRET.search(" ".join(psutil.Process(process.pid).cmdline()))
         job = client.wait(submit(client, "completes"), timeout=DEADLINE)
         assert job.state is JobState.SUCCEEDED
     assert process.returncode == 0
@@ -192,6 +193,22 @@ class TestRefusals:
             assert error(done) == "conflict"
             done = ipulse("agent", "leave", "--home", str(tmp_path / "used"), "--json")
             assert error(done) == "conflict"
+
+    def test_a_refusal_leaves_the_present_membership_alone(
+        self, stack: Stack, tmp_path: Path
+    ) -> None:
+        line = join_line(stack)
+        with running(tmp_path / "a", *line, "--name", "stays"):
+            pass
+        made = self_signed(tmp_path)
+        with Stack(tmp_path / "b", agents=0, environment=ENVIRONMENT, certificate=made) as other:
+            unknown = ["--token", line[line.index("--token") + 1], "--pin", digest_of(made[0])]
+            done = ipulse(
+                "agent", "join", other.url, *unknown, "--home", str(tmp_path / "a"), "--json"
+            )
+            assert error(done) == "not_authenticated"
+        with running(tmp_path / "a", "agent", "run"):
+            pass
 
     @pytest.mark.parametrize(
         ("url", "options", "code"),
