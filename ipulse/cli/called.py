@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 # A command in a message: in backticks, as in `ipulse up`.
 _QUOTED = re.compile(r"`ipulse(?=[ `])")
@@ -29,6 +30,15 @@ def as_called(text: str) -> str:
     if "`ipulse" not in text:
         return text
     return _QUOTED.sub(lambda _: f"`{program()}", text)
+
+
+def replace_process(*arguments: str) -> NoReturn:
+    """Let this process go on as the command `ipulse` with other arguments."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    called = Path(sys.argv[0])
+    start = [str(called)] if called.name == "ipulse" else ["-m", "ipulse"]
+    os.execv(sys.executable, [sys.executable, *start, *arguments])  # noqa: S606 - no shell
 
 
 def _shown(path: Path) -> str:

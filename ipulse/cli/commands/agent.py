@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ipulse.cli import called
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, say, show
@@ -87,8 +88,11 @@ def join_service(
 
     require_agent()
     with _opened(home) as folder:
-        membership = joining.join(folder, url, token, pin, ca, name)
-        return _run(folder, membership, devices, data, as_json)
+        joining.join(folder, url, token, pin, ca, name)
+    # Every user of this machine can read the arguments of a process, and the token may have uses
+    # left: the process that stays has other arguments.
+    options = [*_given("--home", home), *_given("--devices", devices), *_given("--data", data)]
+    called.replace_process("agent", "run", *options, *(["--json"] if as_json else []))
 
 
 def run_joined(
@@ -129,6 +133,10 @@ def leave_service(home: AgentHomePath = None, as_json: AsJSON = False) -> Exit:
     else:
         show(f"{membership.name} has left {membership.url}")
     return Exit.OK
+
+
+def _given(option: str, value: Path | str | None) -> list[str]:
+    return [] if value is None else [f"{option}={value}"]
 
 
 def _run(

@@ -14,7 +14,7 @@ from ipulse_service.http.schemas.base import METRIC, Timestamp, example
 REF = "#/components/schemas/JobEvent"  # any event of a job
 MESSAGE_REF = "#/components/schemas/StreamMessage"  # of a stream
 
-# Events that agents report; the service adds the fields of `_Stored`.
+# What agents report; the service stores these fields and adds those of `_Stored`.
 _REPORTED = (
     protocol.PhaseEvent,
     protocol.ProgressEvent,
