@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
@@ -23,7 +23,18 @@ from ipulse_service.jobs.filters import JobFilter
 
 BUDGET_SECONDS = 8.0  # of one request; then it returns, and the next one continues
 
-router = APIRouter(prefix="/v1", tags=["jobs"])
+
+def _check_once(request: Request) -> None:
+    """Raises InvalidParameter for a repeated parameter of which only the last would count."""
+    repeatable = {"state", "device", "label", "field"}
+    query = request.query_params
+    repeated = {name for name, _ in query.multi_items() if len(query.getlist(name)) > 1}
+    problems = [
+        Problem(f"/query/{name}", "repeated", "must be given once")
+        for name in sorted(repeated - repeatable)
+    ]
+    if problems:
+        raise InvalidParameter(problems)
 
 
 class BatchQuery(SelectionQuery):
@@ -39,6 +50,9 @@ class BatchQuery(SelectionQuery):
             detail = "this would change every job: name a filter, or send all=true"
             raise InvalidParameter([Problem("/query/all", "missing_filter", detail)])
         return wanted
+
+
+router = APIRouter(prefix="/v1", tags=["jobs"], dependencies=[Depends(_check_once)])
 
 
 @router.post(

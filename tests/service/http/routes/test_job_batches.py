@@ -136,3 +136,22 @@ def test_readers_and_workers_may_not(alone: InProcess) -> None:
         url = f"/v1/jobs:{verb}?all=true"
         check_problem(alone.user.post(url, headers=headers), 403)
         check_problem(alone.worker.post(url), 403)
+
+
+@pytest.mark.parametrize("verb", ["cancel", "delete"])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dry_run", ["true", "false"]),
+        ("all", ["false", "true"]),
+        ("created_before", ["2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"]),
+    ],
+)
+def test_no_parameter_is_overruled_by_another_of_its_name(
+    service: InProcess, verb: str, name: str, values: list[str]
+) -> None:
+    job = queue(service)
+    response = service.user.post(f"/v1/jobs:{verb}", params={"device": "cpu", name: values})
+    assert check_problem(response, 400)["code"] == "invalid_parameter"
+    assert [problem["pointer"] for problem in response.json()["errors"]] == [f"/query/{name}"]
+    assert service.job(job)["state"] == "queued"
