@@ -192,7 +192,7 @@ async def permit(request: Request, _scheme: Annotated[object, Security(_BEARER)]
     if caller.role == "reader" and request.method in ("GET", "HEAD"):
         may.add("user")
     if not may & roles:
-        raise NotPermitted(f"this needs the token of a {' or '.join(sorted(roles))}")
+        raise NotPermitted(f"this needs a token with the role {' or '.join(sorted(roles))}")
 
 
 def _digest(token: str) -> bytes:
