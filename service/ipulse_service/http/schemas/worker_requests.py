@@ -14,7 +14,7 @@ from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, few
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import FILE_NAME, DoneEvent, described, integer
-from ipulse_core.limits import escape_deceptive
+from ipulse_core.limits import CONTROL, DECEPTIVE, escape_deceptive
 from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     EVENTS_PER_COMMIT,
@@ -43,7 +43,16 @@ _TROUBLE = {
     "reason": "worker_disk_full",
     "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
 }
-AgentName = Annotated[Text, Field(max_length=128, description="Host and process, for people.")]
+# One segment of a path: the owner drains and removes agents by their names.
+AgentName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        pattern=rf"^[^/\s{CONTROL}{DECEPTIVE}]*$",
+        description="Host and process, for people.",
+    ),
+]
 
 
 class ClaimRequest(StrictModel):

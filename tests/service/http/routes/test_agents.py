@@ -13,6 +13,7 @@ from sqlalchemy import func, select, update
 from ipulse_service.db import tables
 from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.agents import Attempt
+from tests.service.http.routes.test_submission import check_problem
 from tests.service.joined import Machine, client, join_token, joined
 from tests.service.running import SPEC, InProcess
 
@@ -227,3 +228,14 @@ class TestRemoval:
                 assert other.delete(f"/v1/agents/{agent.name}").status_code == 403
                 assert other.post(f"/v1/agents/{agent.name}:drain", json={}).status_code == 403
                 assert other.post("/v1/join-tokens", json={}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../other", "a/b", "a b", "a\nb", "a\u2028b", "a\u202eb", "a\x07"]
+)
+def test_a_name_that_no_path_could_contain_is_refused(service: InProcess, name: str) -> None:
+    body = {"agent": name, "device_kinds": ["cpu"]}
+    response = service.worker.post("/v1/worker/agents", json=body)
+    check_problem(response, 422)
+    listed = service.user.get("/v1/agents").json()["agents"]
+    assert name not in [agent["name"] for agent in listed]
