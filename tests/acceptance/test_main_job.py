@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from ipulse.cli.figures import percent
 from ipulse.cli.profile_page import profile_lines
 from ipulse.client import Client, Job
 from ipulse.spec import parse_spec, spec_to_json
@@ -120,7 +121,8 @@ class TestFromSpecToReport:
             seconds = f"{phase['seconds']:.3f} s"
             assert any(phase["name"] in line and seconds in line for line in page)
         rates = [
-            f"firing rate {layer['firing_rate']:.4f}" for layer in profile["activity"]["layers"]
+            f"firing rate {percent(layer['firing_rate'])}"
+            for layer in profile["activity"]["layers"]
         ]
         assert len(rates) == 2
         assert all(any(rate in line for line in page) for rate in rates)

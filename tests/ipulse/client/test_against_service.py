@@ -117,7 +117,7 @@ class TestEvents:
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         assert [event.json for event in client.watch(job.id)] == [event.json for event in events]
         logs = [event.fields["message"] for event in client.events(job.id, kinds=["log"])]
-        assert logs == ["one", "two \u2028 \u00e9"]
+        assert logs == ["one", "two \\u2028 \u00e9"]
         assert [e.fields["state"] for e in events if e.kind == "state"][-1] == "succeeded"
 
     def test_watching_continues_over_a_cut_stream_without_gap(
