@@ -31,6 +31,9 @@ StepCallback = Callable[[int, int], None]
 # Called with a description of the stage that begins.
 StageCallback = Callable[[str], None]
 
+# An option of the engine: elements of an output that no vertex writes become NaN and are seen.
+POISON = {"debug.poisonOutputs": "true"}
+
 
 class CustomOp:
     """One custom op compiled for fixed shapes, and its state on an emulated device of its own."""

@@ -6,6 +6,7 @@ Tests that load the emulator into Python's process use the ordinary build.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from functools import lru_cache
@@ -48,7 +49,9 @@ def compile_program(source: Path, out: Path, sanitized: bool = False) -> Path:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
     """The environment of the programs: a codelet cache of their own, no options from outside."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("POPLAR_", "IPULSE_"))}
-    return {**kept, "IPULSE_CACHE": str(tmp_path_factory.mktemp("codelets"))}
+    options = json.dumps({"debug.poisonOutputs": "true"})  # an unwritten element is seen
+    cache = str(tmp_path_factory.mktemp("codelets"))
+    return {**kept, "IPULSE_CACHE": cache, "POPLAR_ENGINE_OPTIONS": options}
 
 
 @pytest.fixture(scope="session")

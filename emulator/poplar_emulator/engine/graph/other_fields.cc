@@ -39,4 +39,13 @@ bool OtherFields::overlap(const View &view) const {
   return found;
 }
 
+bool isOnTile(const GraphState &graph, const View &view, unsigned tile) {
+  bool all = true;
+  view.forEachPiece([&](const Piece &p) {
+    graph.variables[p.variable].tiles.forEach(
+        p.begin, p.end, [&](std::size_t, std::size_t, unsigned of) { all &= of == tile; });
+  });
+  return all;
+}
+
 } // namespace poplar::emulator

@@ -17,6 +17,9 @@ private:
   std::vector<Piece> pieces; // sorted; ends ascend, too
 };
 
+/// Whether all elements are in the memory of the tile, where an Output keeps its old elements.
+bool isOnTile(const GraphState &graph, const View &view, unsigned tile);
+
 } // namespace poplar::emulator
 
 #endif

@@ -24,8 +24,8 @@ constexpr std::size_t kArenaBytes = 1 << 20;
 } // namespace
 
 ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
-                             unsigned firstTile)
-    : graph(*compiled.graph), memory(memory), firstTile(firstTile) {
+                             unsigned firstTile, bool poisonOutputs)
+    : graph(*compiled.graph), memory(memory), firstTile(firstTile), poisonOutputs(poisonOutputs) {
   std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return graph.vertices[a].tile < graph.vertices[b].tile;
@@ -109,7 +109,7 @@ void ComputeSetRun::bindField(const VertexInstance &vertex, unsigned f, char *at
   if (table.direction == Direction::Output)
     others.emplace(vertex, f);
   const auto bindRow = [&](const View &view) {
-    return this->bindRow(table, view, others && others->overlap(view));
+    return this->bindRow(table, view, others && others->overlap(view), vertex.tile);
   };
   Span span{nullptr, 0};
   if (table.shape == Shape::VectorOfVectors) {
@@ -153,12 +153,15 @@ void ComputeSetRun::bindValues(const FieldTable &table,
   std::memcpy(at, &span, sizeof span);
 }
 
-Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool aliased) {
+Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool aliased,
+                            unsigned tile) {
   if (view.size() == 0)
     return {nullptr, 0};
   const Type type = graph.variables[view.runs()[0].variable].type;
   const std::size_t size = sizeOf(type);
   const bool written = table.direction != Direction::Input;
+  const bool poison =
+      table.direction == Direction::Output && (poisonOutputs || !isOnTile(graph, view, tile));
   const bool onePiece = view.runs().size() == 1 && view.runs()[0].stride == 1;
   char *direct = memory.at(view.runs()[0].variable, view.runs()[0].start);
   const std::size_t align = std::max<std::size_t>(table.minAlign, 1);
@@ -167,10 +170,10 @@ Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool alia
   // Poplar rearranges rows that are not contiguous; this copies them to a buffer.
   if (!onePiece || !aligned || aliased) {
     char *buffer = allocate(view.size() * size, std::max<std::size_t>(align, 16));
-    staged.push_back({&view, buffer, table.direction != Direction::Output, written});
+    staged.push_back({&view, buffer, !poison, written});
     span.first = buffer;
   }
-  if (table.direction == Direction::Output)
+  if (poison)
     poisoned.push_back({type, span.first, span.count});
   return span;
 }
@@ -192,6 +195,7 @@ void ComputeSetRun::runTile(std::size_t index) {
     const std::uint64_t flopsBefore = popc_counters.flops;
     const auto compute = [&](unsigned worker) { // the bundles that it takes
       const std::uint64_t before = popc_counters.bundles;
+      popc_tile.vertex = vertex.state;
       popc_tile.worker = vertex.table->kind == field::Kind::Vertex ? schedule.next() : worker;
       result &= vertex.table->compute(vertex.state, worker);
       return popc_counters.bundles - before + vertex.overheadBundles;

@@ -28,8 +28,10 @@ class ComputeSetRun {
 public:
   /// compiled must outlive it. firstTile: the first tile of the replica in the machine of all
   /// replicas.
+  /// poisonOutputs: fill every Output before compute(), not only those of other tiles' memory, so
+  /// that what compute() does not write is seen.
   ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
-                unsigned firstTile);
+                unsigned firstTile, bool poisonOutputs);
   ComputeCost run(WorkerThreads &threads);
   /// Cycles of each tile in the last run; only tiles with vertices.
   struct TileCycles {
@@ -76,7 +78,9 @@ private:
   void bindValues(const field::FieldTable &table, const std::vector<std::vector<char>> &values,
                   char *at);
   /// aliased: whether another field of the vertex is connected to part of the row, too.
-  field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased);
+  /// tile: of the vertex.
+  field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased,
+                      unsigned tile);
   void runTile(std::size_t index);
   std::uint32_t placeOfScope(const VertexInstance &vertex);
   char *allocate(std::size_t bytes, std::size_t align);
@@ -84,6 +88,7 @@ private:
   const GraphState &graph;
   MemoryImage &memory;
   const unsigned firstTile;
+  const bool poisonOutputs;
   std::vector<std::unique_ptr<char[]>> arenas;
   std::size_t arenaUsed = 0, arenaSize = 0;
   std::vector<std::shared_ptr<const View>> joined; // rows made of several connections

@@ -71,7 +71,8 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
   if (node->kind == Kind::Execute)
     for (unsigned replica = 0; replica < memories.size(); ++replica)
       step->computeSets.push_back(std::make_unique<ComputeSetRun>(
-          *compiled, node->id, *memories[replica], replica * compiled->graph->machine.numTiles()));
+          *compiled, node->id, *memories[replica], replica * compiled->graph->machine.numTiles(),
+          isOn(compiled->options, "debug.poisonOutputs")));
   if (node->kind == Kind::Call && compiled->graph->functions[node->id])
     step->children.push_back(bind(compiled->graph->functions[node->id]));
   for (const auto &child : node->children)

@@ -11,7 +11,7 @@ from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.weights import weight_shapes
-from poplar_emulator.custom_op import CustomOp
+from poplar_emulator.custom_op import POISON, CustomOp
 
 
 class AdamState(NamedTuple):
@@ -58,6 +58,7 @@ class PoplarAdam:
             attributes=f"{own} {attributes_of(network, input_slots, placement)}",
             ipus=placement.ipus,
             tiles_per_ipu=tiles_per_ipu,
+            options=POISON,
         )
 
     def update(

@@ -15,7 +15,7 @@ from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.philox import key_of
 from ipulse_ops.reference.spikes import check_spikes
-from poplar_emulator.custom_op import CustomOp
+from poplar_emulator.custom_op import POISON, CustomOp
 
 
 class PoplarLayerRun(NamedTuple):
@@ -95,7 +95,7 @@ class PoplarLIF:
             api_level=api_level,
             ipus=placement.ipus,
             tiles_per_ipu=tiles_per_ipu,
-            options=options,
+            options={**POISON, **options},
         )
 
     def forward(

@@ -7,7 +7,7 @@ from typing import List, Sequence, Tuple
 from ipulse_ops.lif.poplar.attributes import surrogate_word
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.surrogate import SuperSpike, Surrogate
-from poplar_emulator.custom_op import CustomOp
+from poplar_emulator.custom_op import POISON, CustomOp
 
 Shape = Tuple[int, ...]
 _FLOAT = "float32"
@@ -97,4 +97,5 @@ def _op(
         gradient_attributes=attributes,
         inputs_with_gradients=with_gradients,
         tiles_per_ipu=tiles_per_ipu,
+        options=POISON,
     )

@@ -21,7 +21,7 @@ from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of, placed, placement_of
 from poplar_emulator import build as emulator
-from poplar_emulator.custom_op import CustomOp, CustomOpError
+from poplar_emulator.custom_op import POISON, CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Emulator(Device):
         self.on_progress(OP_FROM, "the Poplar op and its program")
         poplar_op.build(progress=self.build_progress(OP_FROM, PROGRAMS_FROM))
         cache = ExecutableCache(lambda line: self.log(line, level="warning"))
-        self.emulated.options = engine_options(self._settings.engine_options)
+        self.emulated.options = {**POISON, **engine_options(self._settings.engine_options)}
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
