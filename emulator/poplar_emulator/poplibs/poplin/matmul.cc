@@ -3,6 +3,7 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "matmul_blocks.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
 #include "poplibs/poputil/linear_variable.h"
 
@@ -59,6 +60,9 @@ Tensor outputFor(Graph &graph, const poplar::Type &type, std::vector<std::size_t
 void matMulWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Tensor &out,
                       poplar::program::Sequence &prog, const poplar::DebugContext &debugContext,
                       const poplar::OptionFlags &, PlanningCache *) {
+  check(A, B, 2);
+  if (isWorkedInBlocks(A.dim(0), A.dim(1), B.dim(1)))
+    return multiplyInBlocks(graph, A, B, out, prog, {debugContext, "matMul"});
   const ComputeSet cs = graph.addComputeSet({debugContext, "matMul"});
   addMatMul(graph, A, B, out, cs);
   prog.add(poplar::program::Execute(cs, debugContext));
@@ -91,6 +95,11 @@ void matMulGroupedWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Ten
                              const poplar::DebugContext &debugContext, const poplar::OptionFlags &,
                              PlanningCache *) {
   check(A, B, 3);
+  if (isWorkedInBlocks(A.dim(1), A.dim(2), B.dim(2))) {
+    for (std::size_t g = 0; g < A.dim(0); ++g)
+      multiplyInBlocks(graph, A[g], B[g], out[g], prog, {debugContext, "matMulGrouped"});
+    return;
+  }
   const ComputeSet cs = graph.addComputeSet({debugContext, "matMulGrouped"});
   for (std::size_t g = 0; g < A.dim(0); ++g)
     addMatMul(graph, A[g], B[g], out[g], cs);

@@ -1,0 +1,163 @@
+#include "matmul_blocks.h"
+
+#include <limits>
+
+#include "poplibs/popops/elementwise/array_vertices.h"
+#include "poplibs/poputil/linear_variable.h"
+#include "tensor/view.h"
+
+namespace poplin {
+
+using poplar::ComputeSet;
+using poplar::DebugContext;
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::VertexRef;
+using poplar::emulator::ceilDivide;
+using poplar::program::Copy;
+using poplar::program::Execute;
+using poplar::program::Sequence;
+
+namespace {
+
+constexpr std::size_t kFewProducts = 1 << 18;
+// A row in more pieces than one for so many elements is made contiguous first.
+constexpr std::size_t kElementsOfPiece = 16;
+
+/// The number of parts of each dimension.
+struct Grid {
+  std::size_t m = 1, k = 1, n = 1;
+};
+
+/// The grid with the least estimated cycles among those that fit into `share` of a tile's memory;
+/// if none fits, the one that needs the least.
+Grid chooseGrid(std::size_t m, std::size_t k, std::size_t n, std::size_t size,
+                const poplar::Target &target) {
+  constexpr double share = 0.6; // PopLibs' default of availableMemoryProportion
+  const std::size_t tiles = target.getNumTiles();
+  const double room = share * target.getBytesPerTile();
+  Grid best;
+  double leastCycles = std::numeric_limits<double>::infinity(), leastBytes = leastCycles;
+  bool fits = false;
+  for (std::size_t gk = 1; gk <= std::min<std::size_t>({k, tiles, 64}); gk *= 2)
+    for (std::size_t gm = 1; gm <= std::min(m, tiles / gk); ++gm) {
+      const std::size_t gn = std::min(n, tiles / gk / gm);
+      const double a = static_cast<double>(ceilDivide(m, gm)),
+                   b = static_cast<double>(ceilDivide(n, gn)),
+                   c = static_cast<double>(ceilDivide(k, gk));
+      const double partials = gk > 1 ? a * b : 0;
+      const double bytes = static_cast<double>(size) * (a * c + c * b + a * b) + 8 * partials;
+      const double cycles = a * b * c / 16 + (a * c + c * b + a * b + 2 * partials);
+      const bool fit = bytes <= room;
+      if (fit ? !fits || cycles < leastCycles : !fits && bytes < leastBytes) {
+        best = {gm, gk, gn};
+        leastCycles = cycles;
+        leastBytes = bytes;
+        fits |= fit;
+      }
+    }
+  return best;
+}
+
+/// The bounds of part i of `parts`.
+std::pair<std::size_t, std::size_t> part(std::size_t size, std::size_t parts, std::size_t i) {
+  return {size * i / parts, size * (i + 1) / parts};
+}
+
+std::size_t piecesOf(const Tensor &row) {
+  std::size_t pieces = 0;
+  row.view().forEachPiece([&](const poplar::emulator::Piece &) { ++pieces; });
+  return pieces;
+}
+bool isScattered(const Tensor &row) {
+  return piecesOf(row) > 1 + row.numElements() / kElementsOfPiece;
+}
+Tensor rearranged(Graph &graph, const Tensor &t, Sequence &prog, const DebugContext &dc) {
+  const Tensor copy =
+      poplar::emulator::linearVariable(graph, t.elementType(), t.shape(), {dc, "rearranged"});
+  prog.add(Copy(t, copy, false, dc));
+  return copy;
+}
+
+/// A vertex: `rows` are `numRows` rows of the left operand, and then columns or, with byRows, rows
+/// of the right one.
+void addBlock(Graph &graph, ComputeSet cs, const std::vector<Tensor> &rows, std::size_t numRows,
+              bool byRows, const Tensor &out, unsigned tile) {
+  const VertexRef v = graph.addVertex(cs, poplar::emulator::kMatMul);
+  graph.connect(v["rows"], rows);
+  graph.connect(v["out"], out.flatten());
+  graph.setInitialValue(v["type"], static_cast<unsigned>(rows[0].elementType().identity()));
+  graph.setInitialValue(v["outType"], static_cast<unsigned>(out.elementType().identity()));
+  graph.setInitialValue(v["choice"], static_cast<unsigned>(numRows));
+  graph.setInitialValue(v["a"], byRows ? 1.f : 0.f);
+  graph.setTileMapping(v, tile);
+}
+
+} // namespace
+
+bool isWorkedInBlocks(std::size_t m, std::size_t k, std::size_t n) {
+  return m * k * n > kFewProducts;
+}
+
+void multiplyInBlocks(Graph &graph, Tensor A, Tensor B, const Tensor &out, Sequence &prog,
+                      const DebugContext &debugContext) {
+  const std::size_t m = A.dim(0), k = A.dim(1), n = B.dim(1);
+  const Grid grid =
+      chooseGrid(m, k, n, graph.getTarget().getTypeSize(A.elementType()), graph.getTarget());
+  if (isScattered(A[0]))
+    A = rearranged(graph, A, prog, debugContext);
+  bool byRows = isScattered(B.transpose()[0]);
+  if (byRows && isScattered(B[0]))
+    B = rearranged(graph, B, prog, debugContext);
+  const ComputeSet products = graph.addComputeSet({debugContext, "products"});
+  const ComputeSet sums = graph.addComputeSet({debugContext, "sums"});
+  Tensor ones;
+  if (grid.k > 1) {
+    ones = graph.addConstant(poplar::FLOAT, {grid.k}, std::vector<float>(grid.k, 1.f).data(),
+                             {debugContext, "ones"});
+    graph.setTileMapping(ones, 0);
+  }
+  unsigned tile = 0;
+  for (std::size_t im = 0; im < grid.m; ++im)
+    for (std::size_t in = 0; in < grid.n; ++in) {
+      const auto [m0, m1] = part(m, grid.m, im);
+      const auto [n0, n1] = part(n, grid.n, in);
+      const Tensor to = out.slice({m0, n0}, {m1, n1});
+      const unsigned first = tile;
+      std::vector<Tensor> partials;
+      for (std::size_t ik = 0; ik < grid.k; ++ik, ++tile) {
+        const auto [k0, k1] = part(k, grid.k, ik);
+        const Tensor left = A.slice({m0, k0}, {m1, k1}), right = B.slice({k0, n0}, {k1, n1});
+        std::vector<Tensor> rows;
+        for (std::size_t r = 0; r < m1 - m0; ++r)
+          rows.push_back(left[r]);
+        const Tensor columns = byRows ? right : right.transpose();
+        for (std::size_t r = 0; r < columns.dim(0); ++r)
+          rows.push_back(columns[r]);
+        Tensor result = to;
+        if (grid.k > 1) {
+          result = graph.addVariable(poplar::FLOAT, {m1 - m0, n1 - n0}, {debugContext, "partials"});
+          graph.setTileMapping(result, tile);
+          partials.push_back(result.flatten());
+        }
+        addBlock(graph, products, rows, m1 - m0, byRows, result, tile);
+      }
+      // The tiles of a block's partial results each add a part of them: a product with ones.
+      const std::size_t elements = to.numElements();
+      for (std::size_t ik = 0; ik < grid.k && grid.k > 1; ++ik) {
+        const auto [begin, end] = part(elements, grid.k, ik);
+        if (begin == end)
+          continue;
+        std::vector<Tensor> rows{ones};
+        for (const Tensor &partial : partials)
+          rows.push_back(partial.slice(begin, end));
+        addBlock(graph, sums, rows, 1, true, to.flatten().slice(begin, end),
+                 first + static_cast<unsigned>(ik));
+      }
+    }
+  prog.add(Execute(products, debugContext));
+  if (grid.k > 1)
+    prog.add(Execute(sums, debugContext));
+}
+
+} // namespace poplin
