@@ -13,7 +13,7 @@ from poplar_emulator import emulate
     ("line", "words"),
     [
         ("#include <boost/no_part_of_boost.hpp>", "apt-get install libboost-dev"),
-        ("#include <popsparse/MatMul.hpp>", "the emulator has no popsparse/MatMul.hpp"),
+        ("#include <popsparse/Embedding.hpp>", "the emulator has no popsparse/Embedding.hpp"),
         (
             "namespace boost { namespace program_options { void f(); } }\n"
             "int main() { boost::program_options::f(); }",

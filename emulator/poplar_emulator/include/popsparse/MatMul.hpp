@@ -1,7 +1,124 @@
 #ifndef popsparse_MatMul_hpp
 #define popsparse_MatMul_hpp
 
-#error                                                                                             \
-    "popsparse/MatMul.hpp is not provided by the emulator: popsparse's products but for its fully connected layer are not emulated"
+// The products of popsparse::static_, whose sparse matrix has its places in the graph and its
+// values in a tensor. Those of popsparse::dynamic are not emulated.
+
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/Program.hpp>
+#include <popsparse/MatMulParams.hpp>
+#include <popsparse/PlanningCache.hpp>
+#include <popsparse/SparseStorageFormats.hpp>
+
+namespace popsparse {
+namespace static_ {
+
+/// The values of a sparse matrix in the order of its CSRMatrix, and their places.
+class SparseTensor {
+public:
+  SparseTensor() = default;
+  const poplar::Tensor &getNzValuesTensor() const { return nzValues; }
+
+  // For internal use.
+  SparseTensor(poplar::Tensor nzValues, std::vector<std::size_t> places, std::size_t rows,
+               std::size_t columns)
+      : nzValues(std::move(nzValues)), places(std::move(places)), rows(rows), columns(columns) {}
+  /// Returns the matrix as a view, with one constant zero everywhere else.
+  poplar::Tensor dense(poplar::Graph &graph, const poplar::DebugContext &debugContext) const;
+
+private:
+  poplar::Tensor nzValues;
+  std::vector<std::size_t> places; // row-major index of each value
+  std::size_t rows = 0, columns = 0;
+};
+
+/// Returns the row-major index of each value of a matrix of that size. Raises poplibs_error for
+/// places outside of it.
+std::vector<std::size_t> placesOf(const std::vector<std::size_t> &rowIndices,
+                                  const std::vector<std::size_t> &columnIndices,
+                                  const std::array<std::size_t, 2> &blockDimensions,
+                                  std::size_t rows, std::size_t columns);
+SparseTensor createSparse(poplar::Graph &graph, const poplar::Type &inputType,
+                          const MatMulParams &params, std::vector<std::size_t> places,
+                          const poplar::DebugContext &debugContext);
+poplar::Tensor createDense(poplar::Graph &graph, const poplar::Type &inputType,
+                           const MatMulParams &params, const poplar::DebugContext &debugContext);
+
+/// The sparse left operand of a sparse x dense product. Raises poplibs_error for another number of
+/// groups than one.
+template <typename T>
+SparseTensor createSparseDenseMatMulLHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                        const MatMulParams &params, const CSRMatrix<T> &csrLHS,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags & = {},
+                                        PlanningCache * = nullptr) {
+  return createSparse(graph, inputType, params,
+                      placesOf(csrLHS.rowIndices, csrLHS.columnIndices, csrLHS.getBlockDimensions(),
+                               params.getM(), params.getK()),
+                      debugContext);
+}
+/// The sparse right operand of a dense x sparse product.
+template <typename T>
+SparseTensor createDenseSparseMatMulRHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                        const MatMulParams &params, const CSRMatrix<T> &csrRHS,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags & = {},
+                                        PlanningCache * = nullptr) {
+  return createSparse(graph, inputType, params,
+                      placesOf(csrRHS.rowIndices, csrRHS.columnIndices, csrRHS.getBlockDimensions(),
+                               params.getK(), params.getM()),
+                      debugContext);
+}
+/// The dense operands: [groups, k, n] on the right, [groups, n, k] on the left.
+template <typename T>
+poplar::Tensor createSparseDenseMatMulRHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                          const MatMulParams &params, const CSRMatrix<T> &,
+                                          const poplar::DebugContext &debugContext = {},
+                                          const poplar::OptionFlags = {},
+                                          PlanningCache * = nullptr) {
+  return createDense(graph, inputType, params, debugContext);
+}
+template <typename T>
+poplar::Tensor createDenseSparseMatMulLHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                          const MatMulParams &params, const CSRMatrix<T> &,
+                                          const poplar::DebugContext &debugContext = {},
+                                          const poplar::OptionFlags = {},
+                                          PlanningCache * = nullptr) {
+  return createDense(graph, inputType, params, debugContext);
+}
+
+poplar::Tensor sparseDenseMatMul(poplar::Graph &graph, const SparseTensor &lhs,
+                                 const poplar::Tensor &rhs, poplar::program::Sequence &prog,
+                                 bool transposeLHS = false, bool transposeRHS = false,
+                                 const poplar::DebugContext &debugContext = {},
+                                 const poplar::OptionFlags &options = {},
+                                 PlanningCache *cache = nullptr);
+poplar::Tensor denseSparseMatMul(poplar::Graph &graph, const poplar::Tensor &lhs,
+                                 const SparseTensor &rhs, poplar::program::Sequence &prog,
+                                 bool transposeLHS = false, bool transposeRHS = false,
+                                 const poplar::DebugContext &debugContext = {},
+                                 const poplar::OptionFlags &options = {},
+                                 PlanningCache *cache = nullptr);
+
+template <typename T> struct SparsityDataImpl {
+  std::vector<T> nzValues;
+};
+
+/// Orders the values of matrices of the host as the tensor of values has them.
+template <typename T> class Partitioner {
+public:
+  Partitioner(const MatMulParams &, const poplar::Type &, const poplar::Target &,
+              const poplar::OptionFlags &, PlanningCache * = nullptr, std::string = "") {}
+  SparsityDataImpl<T> createSparsityDataImpl(const CSRMatrix<T> &matrix) const {
+    return {matrix.nzValues};
+  }
+};
+
+} // namespace static_
+} // namespace popsparse
 
 #endif

@@ -10,6 +10,11 @@ namespace dynamic {
 class PlanningCache {};
 
 } // namespace dynamic
+namespace static_ {
+
+class PlanningCache {};
+
+} // namespace static_
 } // namespace popsparse
 
 #endif

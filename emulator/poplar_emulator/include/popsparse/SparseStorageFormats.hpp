@@ -16,13 +16,24 @@ template <typename T> struct COOMatrix {
   std::vector<std::size_t> rowIndices;
   std::array<std::size_t, 2> blockDimensions;
 
+  std::size_t numRows = 0, numColumns = 0; ///< 0: not given
+
   COOMatrix(const std::array<std::size_t, 2> &blockDimensions = {1, 1})
       : blockDimensions(blockDimensions) {}
+  COOMatrix(std::size_t numRows, std::size_t numColumns, const std::vector<T> &nzValues,
+            const std::vector<std::size_t> &columnIndices,
+            const std::vector<std::size_t> &rowIndices,
+            const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : COOMatrix(nzValues, columnIndices, rowIndices, blockDimensions) {
+    this->numRows = numRows;
+    this->numColumns = numColumns;
+  }
   COOMatrix(const std::vector<T> &nzValues, const std::vector<std::size_t> &columnIndices,
             const std::vector<std::size_t> &rowIndices,
             const std::array<std::size_t, 2> &blockDimensions = {1, 1})
       : nzValues(nzValues), columnIndices(columnIndices), rowIndices(rowIndices),
         blockDimensions(blockDimensions) {}
+  const std::array<std::size_t, 2> &getBlockDimensions() const { return blockDimensions; }
   std::size_t getBlockSize() const { return blockDimensions[0] * blockDimensions[1]; }
   std::size_t getNumRowsInBlock() const { return blockDimensions[0]; }
   std::size_t getNumColumnsInBlock() const { return blockDimensions[1]; }
@@ -35,13 +46,24 @@ template <typename T> struct CSRMatrix {
   std::vector<std::size_t> rowIndices;
   std::array<std::size_t, 2> blockDimensions;
 
+  std::size_t numRows = 0, numColumns = 0; ///< 0: not given
+
   CSRMatrix(const std::array<std::size_t, 2> &blockDimensions = {1, 1})
       : blockDimensions(blockDimensions) {}
+  CSRMatrix(std::size_t numRows, std::size_t numColumns, const std::vector<T> &nzValues,
+            const std::vector<std::size_t> &columnIndices,
+            const std::vector<std::size_t> &rowIndices,
+            const std::array<std::size_t, 2> &blockDimensions = {1, 1})
+      : CSRMatrix(nzValues, columnIndices, rowIndices, blockDimensions) {
+    this->numRows = numRows;
+    this->numColumns = numColumns;
+  }
   CSRMatrix(const std::vector<T> &nzValues, const std::vector<std::size_t> &columnIndices,
             const std::vector<std::size_t> &rowIndices,
             const std::array<std::size_t, 2> &blockDimensions = {1, 1})
       : nzValues(nzValues), columnIndices(columnIndices), rowIndices(rowIndices),
         blockDimensions(blockDimensions) {}
+  const std::array<std::size_t, 2> &getBlockDimensions() const { return blockDimensions; }
   std::size_t getBlockSize() const { return blockDimensions[0] * blockDimensions[1]; }
   std::size_t getNumRowsInBlock() const { return blockDimensions[0]; }
   std::size_t getNumColumnsInBlock() const { return blockDimensions[1]; }
