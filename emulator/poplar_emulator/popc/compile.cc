@@ -1,99 +1,65 @@
 #include "compile.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
+#include "call_graph.h"
+#include "compiler.h"
 #include "counted_assembly.h"
 #include "declarations.h"
+#include "ext_vectors.h"
 #include "shell.h"
 #include "table_source.h"
 
 namespace popc {
 namespace {
 
-// No vector instructions of the host: the codelet chooses its own vector width. The tables access
-// private fields without a friend declaration.
-const std::vector<std::string> kFlags{
-    "-std=c++17", "-O2", "-fPIC", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
-    "-fno-access-control", "-fno-exceptions", "-fno-stack-protector", "-fno-math-errno",
-    "-ffp-contract=off", "-fcf-protection=none", "-fno-asynchronous-unwind-tables",
-    "-Wno-attributes", "-Wno-invalid-offsetof", "-Wno-unknown-pragmas", "-include",
-    "ipu_builtins.h", "-DPOPC_COUNTED", "-D__POPC__=1",
-    // __attribute__((target("worker"))): no target of the host's
-    "-Dtarget(KIND)=unused"};
+/// The pass of a device, after that of the CPU and the model.
+const std::vector<std::string> kDeviceFlags{"-D__IPU__=1", "-D__IPU_ARCH_VERSION__=2", "-include",
+                                            "ipudef.h"};
 
-// Flags of one compiler only: half is rounded after every operation, and loops are not unrolled.
-const std::vector<std::string> kGccFlags{"-fexcess-precision=16"};
-const std::vector<std::string> kClangFlags{"-Xclang", "-fnative-half-type", "-Xclang",
-                                           "-fallow-half-arguments-and-returns",
-                                           "-fno-unroll-loops"};
-
-/// Returns the compiler's version text.
-std::string compilerVersion() { return run(compilerCommand(), {"--version"}).output; }
-
+/// Returns tables of the functions of a unit: bytes of their code, and what a linker says of them.
 /// Instructions have 4 bytes on a tile (assembly guide).
-std::string codeBytes(const CountedAssembly &counted, std::size_t entries, unsigned unit) {
-  std::ostringstream text;
+std::string functionTables(const CountedAssembly &counted, const CallGraph &calls,
+                           std::size_t entries, unsigned unit) {
+  std::ostringstream text, strings, problems;
+  unsigned count = 0;
   const std::string unitName = std::to_string(unit);
+  problems << "\t.section .data.rel.ro.local,\"aw\"\n\t.globl popc_problems_" << unit
+           << "\n\t.align 8\npopc_problems_" << unit << ":\n";
   text << "\t.section .rodata\n\t.globl popc_code_bytes_" << unit
        << "\n\t.align 8\npopc_code_bytes_" << unit << ":\n";
   for (std::size_t n = 0; n < entries; ++n) {
     const auto found =
         counted.instructions.find("popc_compute_" + unitName + "_" + std::to_string(n));
     text << "\t.quad " << (found == counted.instructions.end() ? 0 : 4 * found->second) << "\n";
+    const LinkProblems of = calls.problemsOf("popc_compute_" + unitName + "_" + std::to_string(n));
+    for (const std::string &words : {of.everywhere, of.onDevice}) {
+      const std::string label = ".Lpopc_problem_" + std::to_string(count++);
+      problems << "\t.quad " << (words.empty() ? "0" : label) << "\n";
+      if (!words.empty())
+        strings << label << ":\t.string \"" << words << "\"\n";
+    }
   }
-  text << "\t.quad 0\n\t.section .note.GNU-stack,\"\",@progbits\n";
+  text << "\t.quad 0\n"
+       << strings.str() << problems.str()
+       << "\t.quad 0\n\t.section .note.GNU-stack,\"\",@progbits\n";
   return text.str();
 }
 
-/// Selects the user's flags, without those for Graphcore's popc or for clang, and without warnings,
-/// which this compiler does not share.
-std::vector<std::string> takenFlags(const std::vector<std::string> &flags) {
-  std::vector<std::string> taken;
-  for (std::size_t i = 0; i < flags.size(); ++i) {
-    const std::string &flag = flags[i];
-    if (isForOtherTool(flag)) {
-      ++i;
-      continue;
-    }
-    static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
-                                       "-X",       "-v", "--verbose", "-ffast", "-flto"};
-    const bool leave = std::any_of(std::begin(left), std::end(left), [&](const char *prefix) {
-      return flag.compare(0, std::string(prefix).size(), prefix) == 0;
-    });
-    if (!leave)
-      taken.push_back(flag);
-  }
-  return taken;
-}
-
-std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
-  std::vector<std::string> all = kFlags;
-  const bool clang = compilerVersion().find("clang") != std::string::npos;
-  const std::vector<std::string> &own = clang ? kClangFlags : kGccFlags;
-  all.insert(all.end(), own.begin(), own.end());
-  all.push_back("-I" + includeDirectory());
-  const std::vector<std::string> taken = takenFlags(flags);
-  all.insert(all.end(), taken.begin(), taken.end());
-  return all;
-}
-
-/// Explains an error that is caused by a missing feature of this emulator.
-std::string hint(const std::string &output) {
-  if (output.find("__builtin_ipu_") != std::string::npos)
-    return "popc: not every intrinsic of a tile is emulated, and ipu_builtins.h has those that "
-           "are: "
-           "put others between #ifdef __IPU__ and #else, with C++ that does the same before "
-           "#endif. __IPU__ is not defined here, as on Poplar's IPU model\n";
-  if (output.find("Error: ") != std::string::npos ||
-      output.find("<inline asm>") != std::string::npos ||
-      output.find("in an 'asm'") != std::string::npos)
-    return std::string("popc: ") + kNoAssembly + "\n";
-  return "";
+/// Words as popc's for a field of a type that a vertex cannot have; "" for another error.
+std::string unsupportedField(const std::string &output) {
+  const auto between = [&](const std::string &before, const char *after) {
+    const std::size_t from = output.find(before), end = output.find(after, from);
+    return from == output.npos || end == output.npos
+               ? ""
+               : output.substr(from + before.size(), end - from - before.size());
+  };
+  if (output.find("unsupported field type") == output.npos)
+    return "";
+  return "error: Field '" + between("Field '", "':") + "' has unsupported field type '" +
+         between("[with F = ", "]") + "'\n";
 }
 
 bool isLibrary(const std::string &source) {
@@ -124,40 +90,27 @@ std::string preprocessed(const std::string &source, const std::vector<std::strin
   return readFile(text);
 }
 
+/// Whether code of the user's depends on the pass.
+bool namesDevice(const std::vector<std::string> &sources, const std::vector<std::string> &flags) {
+  const ScratchDirectory scratch;
+  for (const std::string &source : sources) {
+    if (isLibrary(source))
+      continue;
+    const std::string dependencies = scratch.file("dependencies");
+    std::vector<std::string> arguments = allFlags(flags);
+    arguments.insert(arguments.end(), {"-MM", "-MF", dependencies, "-x", "c++", source});
+    if (run(compilerCommand(), arguments).status != 0)
+      continue; // an error that the compilation reports
+    std::istringstream words(readFile(dependencies));
+    for (std::string path; words >> path;)
+      if (path.compare(0, includeDirectory().size(), includeDirectory()) != 0 &&
+          std::filesystem::exists(path) && readFile(path).find("__IPU_") != std::string::npos)
+        return true;
+  }
+  return false;
+}
+
 } // namespace
-
-const char *const kNoAssembly =
-    "assembly of a tile is not emulated: put it between #ifdef __IPU__ and #else, with C++ that "
-    "does "
-    "the same before #endif. __IPU__ is not defined here, as on Poplar's IPU model";
-
-std::string libraryDirectory() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void *>(&compilerCommand), &info))
-    throw std::runtime_error("the emulator's library cannot find itself");
-  return std::filesystem::weakly_canonical(info.dli_fname).parent_path().string();
-}
-
-std::string includeDirectory() {
-  return (std::filesystem::path(libraryDirectory()).parent_path() / "include").string();
-}
-
-std::string compilerCommand() {
-  const char *named = std::getenv("CXX");
-  return named && *named ? named : "g++";
-}
-
-bool isForOtherTool(const std::string &flag) {
-  return flag == "-mllvm" || flag == "-Xclang" || flag == "-Xlinker" || flag == "-X";
-}
-
-std::vector<std::string> splitFlags(const std::string &flags) {
-  std::istringstream words(flags);
-  std::vector<std::string> result;
-  for (std::string word; words >> word;)
-    result.push_back(word);
-  return result;
-}
 
 std::string fingerprint(const std::vector<std::string> &sources,
                         const std::vector<std::string> &flags) {
@@ -166,15 +119,67 @@ std::string fingerprint(const std::vector<std::string> &sources,
     text += flag + "\n";
   for (const std::string &source : sources)
     text += source + "\n" + preprocessed(source, flags);
+  if (namesDevice(sources, flags)) {
+    std::vector<std::string> device = flags;
+    device.insert(device.end(), kDeviceFlags.begin(), kDeviceFlags.end());
+    for (const std::string &source : sources)
+      try {
+        text += preprocessed(source, device);
+      } catch (const CompileError &error) {
+        text += error.output; // as an #error of the user's
+      }
+  }
   return text;
 }
 
-void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
-                     const std::string &target) {
-#if !defined(__x86_64__)
-  throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
-#endif
-  std::for_each(sources.begin(), sources.end(), checkKind);
+namespace {
+
+/// Flags that let a unit compile which the compiler refused with these words, because popc's rules
+/// differ from this compiler's.
+std::vector<std::string> remedies(const std::string &output) {
+  std::vector<std::string> flags;
+  // The elements of an Input lose their const in a cast.
+  if (output.find("casts away qualifiers") != std::string::npos)
+    flags.insert(flags.end(), {"-include", "popc_cast.h"});
+  static const char *const types[] = {"half2",  "half4",  "float2", "float4", "int2",   "uint2",
+                                      "short2", "short4", "uint",   "uchar",  "ushort", "quarter"};
+  const bool missing = std::any_of(std::begin(types), std::end(types), [&](const char *type) {
+    return output.find("\u2018" + std::string(type) + "\u2019") != std::string::npos ||
+           output.find("'" + std::string(type) + "'") != std::string::npos;
+  });
+  if (missing)
+    flags.insert(flags.end(), {"-include", "ipudef.h"});
+  return flags;
+}
+
+/// Compiles a unit to the assembly `base`.s.
+void compileUnit(const std::string &source, const std::vector<std::string> &flags,
+                 const std::string &base, bool extVectors) {
+  const std::string what = "codelets cannot be compiled: " + source;
+  std::string unit = base + ".cc";
+  if (extVectors) {
+    std::vector<std::string> arguments = allFlags(flags);
+    for (const char *header : {"popc_cast.h", "ipudef.h", "poplar/ExtVector.hpp"})
+      arguments.insert(arguments.end(), {"-include", header});
+    arguments.insert(arguments.end(), {"-E", unit, "-o", base + ".ii"});
+    runOrThrow(arguments, what);
+    unit = base + ".ii";
+    writeFile(unit, withExtVectors(readFile(unit)));
+  }
+  std::vector<std::string> arguments = allFlags(flags);
+  arguments.insert(arguments.end(),
+                   {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s", unit});
+  const Outcome first = run(compilerCommand(), arguments);
+  if (first.status == 0)
+    return;
+  const std::vector<std::string> more = remedies(first.output);
+  arguments.insert(arguments.begin(), more.begin(), more.end());
+  if (more.empty() || run(compilerCommand(), arguments).status != 0)
+    throw CompileError(what, unsupportedField(first.output) + first.output + hint(first.output));
+}
+
+void compilePass(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
+                 const std::string &target, const std::string &device) {
   const ScratchDirectory scratch;
   std::vector<std::string> objects, parts;
   for (const std::string &given : sources) {
@@ -185,27 +190,67 @@ void compileCodelets(const std::vector<std::string> &sources, const std::vector<
       std::filesystem::copy_file(source, parts.back());
       continue;
     }
-    const std::size_t unit = objects.size();
-    const Declarations found = findDeclarations(preprocessed(source, flags));
+    const unsigned unit = static_cast<unsigned>(objects.size());
+    const std::string text = preprocessed(source, flags);
+    const Declarations found = findDeclarations(text);
     const std::string base = scratch.file("unit" + std::to_string(unit));
-    writeFile(base + ".cc", tableSource(source, found, static_cast<unsigned>(unit)));
-    std::vector<std::string> arguments = allFlags(flags);
-    arguments.insert(arguments.end(),
-                     {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s", base + ".cc"});
-    runOrThrow(arguments, "codelets cannot be compiled: " + source);
-    const CountedAssembly counted = countBlocks(readFile(base + ".s"));
+    writeFile(base + ".cc", tableSource(source, found, unit));
+    compileUnit(source, flags, base, !isClang() && hasExtVectors(text));
+    const std::string assembly = readFile(base + ".s");
+    const CountedAssembly counted = countBlocks(assembly);
     writeFile(base + ".counted.s",
-              counted.text + codeBytes(counted, found.vertices.size() + found.instantiations.size(),
-                                       static_cast<unsigned>(unit)));
+              counted.text + functionTables(counted, CallGraph(assembly),
+                                            found.vertices.size() + found.instantiations.size(),
+                                            unit));
     objects.push_back(base + ".counted.s");
   }
   const std::string collect = scratch.file("collect.cc");
-  writeFile(collect, collectSource(objects.size(), parts));
+  writeFile(collect, collectSource(objects.size(), parts, device));
   std::vector<std::string> arguments = takenFlags(flags);
-  arguments.insert(arguments.end(), {"-fPIC", "-shared", "-o", target, collect});
+  arguments.insert(arguments.end(),
+                   {"-I" + includeDirectory(), "-fPIC", "-shared", "-o", target, collect});
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   arguments.insert(arguments.end(), {"-L" + libraryDirectory(), "-lpoplar"});
   runOrThrow(arguments, "codelets cannot be linked");
+}
+
+} // namespace
+
+std::string compileCodelets(const std::vector<std::string> &sources,
+                            const std::vector<std::string> &flags, const std::string &target) {
+#if !defined(__x86_64__)
+  throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
+#endif
+  std::for_each(sources.begin(), sources.end(), checkKind);
+  if (!namesDevice(sources, flags)) {
+    compilePass(sources, flags, target, "");
+    return "";
+  }
+  const ScratchDirectory scratch;
+  std::vector<std::string> deviceFlags = flags, own;
+  deviceFlags.insert(deviceFlags.end(), kDeviceFlags.begin(), kDeviceFlags.end());
+  std::copy_if(sources.begin(), sources.end(), std::back_inserter(own),
+               [](const std::string &source) { return !isLibrary(source); });
+  std::string device = scratch.file("device"), refused;
+  try {
+    compilePass(own, deviceFlags, device, "");
+  } catch (const CompileError &error) {
+    refused = error.output;
+    device.clear();
+  }
+  try {
+    compilePass(sources, flags, target, device);
+  } catch (const CompileError &) {
+    if (device.empty())
+      throw;
+    compilePass(sources, deviceFlags, target, "");
+    return "the part of the codelets for the CPU cannot be compiled: an IPUModel gets that for "
+           "the IPU";
+  }
+  return device.empty() ? "the part of the codelets under __IPU__ is not emulated, and graphs for "
+                          "an IPU get the other one: " +
+                              refused.substr(0, refused.find('\n'))
+                        : "";
 }
 
 } // namespace popc

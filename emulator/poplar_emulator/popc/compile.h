@@ -20,9 +20,10 @@ extern const char *const kNoAssembly;
 
 /// Writes a library with the vertices of the sources to `target`. Sources are C++ files and
 /// existing libraries, which become part of it. `flags` are g++'s; those that only Graphcore's popc
-/// knows are ignored. Raises CompileError.
-void compileCodelets(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
-                     const std::string &target);
+/// knows are ignored. Sources that name __IPU__ are compiled twice, once with it defined, and
+/// graphs for an IPU get those. Returns a warning for the log, or "". Raises CompileError.
+std::string compileCodelets(const std::vector<std::string> &sources,
+                            const std::vector<std::string> &flags, const std::string &target);
 
 /// Returns whether the flag and its value are for a tool that does not exist here; both are
 /// ignored.

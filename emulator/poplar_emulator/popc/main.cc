@@ -51,7 +51,9 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    popc::compileCodelets(sources, flags, target);
+    const std::string warning = popc::compileCodelets(sources, flags, target);
+    if (!warning.empty())
+      std::fprintf(stderr, "popc: warning: %s\n", warning.c_str());
   } catch (const popc::CompileError &error) {
     std::fprintf(stderr, "popc: %s\n%s", error.what(), error.output.c_str());
     return 1;

@@ -47,7 +47,8 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     return qualified(entries[n].namespaces,
                      "popc_vertex_" + std::to_string(unit) + "_" + std::to_string(n));
   };
-  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n";
+  code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n"
+       << "extern \"C\" const char *const popc_problems_" << unit << "[];\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
     code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
          << "(void *popc_state, unsigned popc_worker) {\n  return poplar::field::computeOf<"
@@ -57,19 +58,26 @@ std::string tableSource(const std::string &source, const Declarations &found, un
        << "  static_cast<void>(popc_all);\n";
   for (std::size_t n = 0; n < entries.size(); ++n) {
     code << "  if constexpr (poplar::field::HasCompute<" << alias(n) << ">::value) {\n"
-         << "    using popc_class = " << alias(n) << ";\n"
+         << "    using popc_class = " << alias(n) << ";\n";
+    // The name of the field stands where a compiler's message names the file.
+    for (const std::string &field : found.fieldsOf(entries[n].className))
+      code << "#line 1 \"Field '" << entries[n].className << "." << field << "'\"\n"
+           << "    poplar::field::requireSupported<decltype(popc_class::" << field << ")>();\n";
+    code << "#line 1 \"popc_describe\"\n"
          << "    static const std::vector<poplar::field::FieldTable> popc_fields{\n";
     for (const std::string &field : found.fieldsOf(entries[n].className))
       code << "        poplar::field::named<decltype(popc_class::" << field << ")>(\"" << field
            << "\", __builtin_offsetof(popc_class, " << field << ")),\n";
     code << "    };\n    poplar::field::describe<popc_class>(popc_all, popc_fields, &popc_compute_"
-         << unit << "_" << n << ", popc_code_bytes_" << unit << "[" << n << "]);\n  }\n";
+         << unit << "_" << n << ", popc_code_bytes_" << unit << "[" << n << "], &popc_problems_"
+         << unit << "[" << 2 * n << "]);\n  }\n";
   }
   code << "}\n";
   return code.str();
 }
 
-std::string collectSource(std::size_t units, const std::vector<std::string> &parts) {
+std::string collectSource(std::size_t units, const std::vector<std::string> &parts,
+                          const std::string &device) {
   // Without a header, because parsing one would take most of the time.
   std::ostringstream code;
   for (std::size_t unit = 0; unit < units; ++unit)
@@ -89,6 +97,13 @@ std::string collectSource(std::size_t units, const std::vector<std::string> &par
     code << "  case " << part << ":\n    *bytes = popc_part_end_" << part << " - popc_part_" << part
          << ";\n    return popc_part_" << part << ";\n";
   code << "  default:\n    return nullptr;\n  }\n}\n";
+  if (!device.empty())
+    code << "__asm__(\".section .rodata\\npopc_device_begin: .incbin \\\"" << device
+         << "\\\"\\npopc_device_end:\\n.previous\");\n"
+         << "extern const char popc_device_begin[] __asm__(\"popc_device_begin\"), "
+            "popc_device_end[] __asm__(\"popc_device_end\");\n"
+         << "extern \"C\" const char *popc_device(unsigned long *bytes) {\n"
+         << "  *bytes = popc_device_end - popc_device_begin;\n  return popc_device_begin;\n}\n";
   return code.str();
 }
 

@@ -13,8 +13,10 @@ namespace popc {
 /// a function popc_describe_<unit> and, for each vertex, popc_compute_<unit>_<n>.
 std::string tableSource(const std::string &source, const Declarations &found, unsigned unit);
 /// Generates code that describes the vertices of all units, popc_describe, with the same vector as
-/// argument, and that contains other libraries unchanged, popc_part.
-std::string collectSource(std::size_t units, const std::vector<std::string> &parts);
+/// argument, and that contains other libraries unchanged: popc_part, and, unless its path is empty,
+/// popc_device, the library of the same sources for a device.
+std::string collectSource(std::size_t units, const std::vector<std::string> &parts,
+                          const std::string &device);
 
 } // namespace popc
 

@@ -92,8 +92,11 @@ std::string cachedCodelets(const std::vector<std::string> &given, CodeletFileTyp
   }
   try {
     const std::vector<std::string> flags = popc::splitFlags(compileFlags);
-    return cached(hashOf(popc::fingerprint(sources, flags)),
-                  [&](const std::string &path) { popc::compileCodelets(sources, flags, path); });
+    return cached(hashOf(popc::fingerprint(sources, flags)), [&](const std::string &path) {
+      const std::string warning = popc::compileCodelets(sources, flags, path);
+      if (!warning.empty())
+        log(LogModule::Codelets, LogLevel::Warn, sources[0], ": ", warning);
+    });
   } catch (const popc::CompileError &error) {
     compileOutput << error.output;
     throw link_error(std::string(error.what()) + "\n" + error.output, error.output);

@@ -44,6 +44,14 @@ std::vector<std::string> CodeletLibrary::parts() const {
   return all;
 }
 
+std::string CodeletLibrary::device() const {
+  const auto deviceOf = reinterpret_cast<const char *(*)(std::size_t *)>(
+      handle ? dlsym(handle, "popc_device") : nullptr);
+  std::size_t bytes = 0;
+  const char *library = deviceOf ? deviceOf(&bytes) : nullptr;
+  return library ? std::string(library, bytes) : "";
+}
+
 CodeletLibrary::~CodeletLibrary() {
   if (handle)
     dlclose(handle);

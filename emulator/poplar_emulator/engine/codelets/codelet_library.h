@@ -30,6 +30,8 @@ public:
   const std::string &path() const { return file; }
   /// The bytes of the libraries that popc linked into it.
   std::vector<std::string> parts() const;
+  /// The bytes of the library of the same sources for a device; empty unless they differ.
+  std::string device() const;
   bool isBuiltin() const { return handle == nullptr; }
 
 private:

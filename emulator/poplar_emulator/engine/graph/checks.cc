@@ -49,6 +49,30 @@ struct Access {
   bool write;
 };
 
+/// The accesses seen so far that reach furthest: of all, and of the other vertices.
+struct Reach {
+  const Access *first = nullptr, *second = nullptr;
+
+  void add(const Access &a) {
+    if (first && first->vertex == a.vertex) {
+      if (a.piece.end > first->piece.end)
+        first = &a;
+    } else if (!first || a.piece.end > first->piece.end) {
+      second = first;
+      first = &a;
+    } else if (!second || a.piece.end > second->piece.end) {
+      second = &a;
+    }
+  }
+  /// One of another vertex that overlaps `next`, which begins after it; or null.
+  const Access *overlapping(const Access &next) const {
+    for (const Access *a : {first, second})
+      if (a && a->vertex != next.vertex && a->piece.end > next.piece.begin)
+        return a;
+    return nullptr;
+  }
+};
+
 void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
   std::vector<Access> accesses;
   for (const std::size_t v : set.vertices) {
@@ -66,8 +90,6 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
     return std::tie(a.piece.variable, a.piece.begin, a.vertex) <
            std::tie(b.piece.variable, b.piece.begin, b.vertex);
   });
-  // The previous accesses that reach furthest, of writers and of all vertices, each with its
-  // runner-up from another vertex: only these can overlap the next access.
   const auto refuse = [&](const Access &a, const Access &b) {
     throw graph_program_compilation_error(
         "compute set '" + set.name + "': element " + std::to_string(b.piece.begin) +
@@ -78,30 +100,17 @@ void checkConflicts(const GraphState &graph, const ComputeSetState &set) {
         ", of types '" + graph.vertices[a.vertex].type->table->name + "' and '" +
         graph.vertices[b.vertex].type->table->name + "'");
   };
-  std::vector<const Access *> open;
+  Reach writes, reads;
+  unsigned variable = 0;
   for (const Access &next : accesses) {
-    open.erase(std::remove_if(open.begin(), open.end(),
-                              [&](const Access *a) {
-                                return a->piece.variable != next.piece.variable ||
-                                       a->piece.end <= next.piece.begin;
-                              }),
-               open.end());
-    const Access *sameReader = nullptr;
-    for (const Access *a : open) {
-      if (a->vertex != next.vertex && (a->write || next.write))
-        refuse(*a, next);
-      if (!a->write && !next.write && a->piece.end >= next.piece.end)
-        sameReader = a;
-    }
-    // Several readers of one range count as one here: a write among them is an error anyway, unless
-    // it is the only reader's own.
-    const bool twoReaders = sameReader && open.size() >= 2 && !next.write &&
-                            std::any_of(open.begin(), open.end(), [&](const Access *a) {
-                              return a != sameReader && a->vertex != sameReader->vertex &&
-                                     a->piece.end >= next.piece.end;
-                            });
-    if (!twoReaders)
-      open.push_back(&next);
+    if (next.piece.variable != variable)
+      writes = reads = Reach();
+    variable = next.piece.variable;
+    if (const Access *other = writes.overlapping(next))
+      refuse(*other, next);
+    if (const Access *other = next.write ? reads.overlapping(next) : nullptr)
+      refuse(*other, next);
+    (next.write ? writes : reads).add(next);
   }
 }
 
@@ -134,6 +143,16 @@ void checkInterleaved(const GraphState &graph, const ComputeSetState &set) {
   }
 }
 
+/// Raises link_error for code that a tile cannot have.
+void checkLinks(const GraphState &graph, const VertexInstance &vertex) {
+  const char *const *problems = vertex.type->table->problems;
+  const bool onDevice = graph.machine.type == TargetType::IPU;
+  for (const char *problem :
+       {problems ? problems[0] : nullptr, problems && onDevice ? problems[1] : nullptr})
+    if (problem)
+      throw link_error(nameOf(graph, vertex) + ": " + problem, problem);
+}
+
 } // namespace
 
 void checkMapped(const GraphState &graph, const View &view, const std::string &use) {
@@ -162,6 +181,7 @@ void checkComputeSet(const GraphState &graph, unsigned computeSet) {
     const VertexInstance &vertex = graph.vertices[v];
     if (vertex.tile == kNoTile)
       throw invalid_tile_mapping("a " + nameOf(graph, vertex) + " has no tile mapping");
+    checkLinks(graph, vertex);
     for (unsigned f = 0; f < vertex.type->table->numFields; ++f)
       checkField(graph, vertex, vertex.type->table->fields[f], vertex.fields[f]);
   }

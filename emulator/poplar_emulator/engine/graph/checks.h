@@ -12,6 +12,7 @@ void checkMapped(const GraphState &graph, const View &view, const std::string &u
 /// tile),
 /// graph_connection_error (a field connected to nothing), no_size_specified,
 /// memory_elem_constraints_error (a vector longer than its layout can say) and
+/// link_error (code that a tile cannot have) and
 /// graph_program_compilation_error (an element written twice, or written and read).
 void checkComputeSet(const GraphState &graph, unsigned computeSet);
 

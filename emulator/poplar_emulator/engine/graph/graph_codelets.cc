@@ -14,7 +14,11 @@ void addLibrary(emulator::GraphState &state, const std::string &path, const std:
   const auto library = emulator::CodeletLibrary::load(path, named);
   for (const std::string &part : library->parts())
     addLibrary(state, emulator::cachedBytes(part), named);
-  state.addLibrary(library);
+  const std::string device =
+      state.machine.type == TargetType::IPU ? library->device() : std::string();
+  state.addLibrary(device.empty()
+                       ? library
+                       : emulator::CodeletLibrary::load(emulator::cachedBytes(device), named));
 }
 
 } // namespace

@@ -23,10 +23,11 @@ void addVertex(std::vector<VertexTable> &tables, VertexTable vertex, const char 
 /// Adds the vertex class V to the tables.
 template <typename V>
 void describe(std::vector<VertexTable> &tables, const std::vector<FieldTable> &fields,
-              bool (*compute)(void *state, unsigned worker), std::size_t codeBytes) {
+              bool (*compute)(void *state, unsigned worker), std::size_t codeBytes,
+              const char *const *problems) {
   addVertex(tables,
             {nullptr, sizeof(V), alignof(V), kindOf<V>(), fields.data(),
-             static_cast<unsigned>(fields.size()), compute, codeBytes},
+             static_cast<unsigned>(fields.size()), compute, codeBytes, problems},
             written<V>(), typeid(V).name());
 }
 

@@ -39,6 +39,7 @@ struct VertexTable {
   unsigned numFields;
   bool (*compute)(void *state, unsigned worker);
   std::size_t codeBytes;
+  const char *const *problems = nullptr; ///< of linking for any target, of linking for a device
 };
 
 template <typename T, typename = void> struct ElementId {
@@ -160,6 +161,31 @@ template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<Outpu
 template <typename T, VectorLayout L, unsigned A, bool I> struct Of<Vector<InOut<T>, L, A, I>> {
   static constexpr FieldTable table = nested(Of<InOut<T>>::table, L);
 };
+
+/// The levels of vectors of a field; many for a type that no vertex can have: a structure, an
+/// array, a pointer, a double.
+template <typename T> struct Levels {
+  static constexpr bool refused = std::is_class<T>::value || std::is_union<T>::value ||
+                                  std::is_array<T>::value || std::is_pointer<T>::value ||
+                                  std::is_reference<T>::value || std::is_same<T, double>::value ||
+                                  std::is_same<T, long double>::value;
+  static constexpr int value = refused ? 100 : 0;
+};
+template <typename T> struct Levels<const T> : Levels<T> {};
+template <typename T, VectorLayout L, unsigned A, bool I> struct Levels<Vector<T, L, A, I>> {
+  static constexpr int value = 1 + Levels<T>::value;
+};
+template <typename T, VectorListLayout L, unsigned A, bool I>
+struct Levels<VectorList<T, L, A, I>> {
+  static constexpr int value = 2 + Levels<T>::value;
+};
+template <typename T> struct Levels<Input<T>> : Levels<T> {};
+template <typename T> struct Levels<Output<T>> : Levels<T> {};
+template <typename T> struct Levels<InOut<T>> : Levels<T> {};
+
+template <typename F> constexpr void requireSupported() {
+  static_assert(Levels<F>::value <= 2, "unsupported field type");
+}
 
 /// The table of a field of type F.
 template <typename F> constexpr FieldTable named(const char *name, std::size_t offset) {
