@@ -1,0 +1,129 @@
+"""How many Poplar programs compile: `python -m poplar_emulator.census FOLDER`.
+
+Every C++ file under the folder that includes a header of Poplar or its libraries is compiled
+against the emulator: a file with vertices by popc, any other by the host's compiler. The command
+prints the first error of each file that fails, the most frequent first, and the totals. Files that
+need a header which neither the emulator nor the folder has are listed apart and do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess  # runs the compiler and popc
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import List, NamedTuple, Optional, Sequence, Tuple
+
+from ipulse_core.build_cache.toolchain import NativeError, compiler
+from poplar_emulator.build import POPC, build, program_flags
+
+SUFFIXES = {".cpp", ".cc", ".cxx", ".C"}
+LIBRARIES = "poplar|poputil|popops|poplin|popnn|poprand|popsparse|popfloat|gcl|pva|pvti"
+POPLAR = re.compile(rf"^\s*#\s*include\s*[<\"](?:(?:{LIBRARIES})/|ipu_|ipudef)", re.MULTILINE)
+VERTEX = re.compile(r"\b(?:class|struct)\s+[^;{]*:[^;{]*\b(?:Multi|Supervisor)?Vertex(?:If)?\b")
+ERROR = re.compile(r"^(.*?):\d+:\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
+
+
+class Result(NamedTuple):
+    """A file, whether it is codelets, and its first error unless it compiles."""
+
+    path: Path
+    is_codelet: bool
+    error: Optional[str]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it needs a header of another library."""
+        missing = re.match(r"(\S+): No such file", self.error or "")
+        return bool(missing) and not re.match(rf"(?:{LIBRARIES})/|ipu", (self.error or ""))
+
+
+def find_files(folder: Path) -> List[Path]:
+    """Return the C++ files that include a header of Poplar, in order."""
+    found = (path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    return sorted(path for path in found if POPLAR.search(path.read_text(errors="replace")))
+
+
+def compile_file(path: Path, folder: Path, prefix: Path) -> Result:
+    """Compile a file without running it."""
+    is_codelet = bool(VERTEX.search(path.read_text(errors="replace")))
+    includes = {path.parent, folder, *(d for d in folder.rglob("include") if d.is_dir())}
+    own = [f"-I{directory}" for directory in sorted(includes)]
+    if is_codelet:
+        with tempfile.TemporaryDirectory(prefix="poplar-census-") as scratch:
+            out = str(Path(scratch) / "codelets.gp")
+            done = _run([str(prefix / POPC), *own, str(path), "-o", out])
+    else:
+        headers = [flag for flag in program_flags(prefix) if not flag.startswith("-l")]
+        done = _run([*compiler(), "-fsyntax-only", "-w", *own, *headers, str(path)])
+    return Result(path, is_codelet, None if done[0] == 0 else first_error(done[1]))
+
+
+def first_error(output: str) -> str:
+    """Return the compiler's first error without its place."""
+    found = ERROR.search(output)
+    if found is not None:
+        return found.group(2)
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[0] if lines else "the compiler said nothing"
+
+
+def table(results: Sequence[Result], folder: Path) -> str:
+    """Return the first errors, with their files, and the totals."""
+    failed = [one for one in results if one.error is not None and not one.is_foreign]
+    foreign = [one for one in results if one.is_foreign]
+    lines = []
+    errors = [str(one.error) for one in failed]
+    for error in sorted(set(errors), key=lambda e: (-errors.count(e), e)):
+        lines.append(f"{errors.count(error):5}  {error}")
+        lines += [
+            f"         {one.path.relative_to(folder)}" for one in failed if one.error == error
+        ]
+    if foreign:
+        lines.append("Not counted, for want of another library's header:")
+        lines += [f"         {one.path.relative_to(folder)}: {one.error}" for one in foreign]
+    for what, is_codelet in (("host programs", False), ("codelet files", True)):
+        of = [one for one in results if one.is_codelet == is_codelet and not one.is_foreign]
+        good = sum(one.error is None for one in of)
+        lines.append(f"{good} of {len(of)} {what} compile")
+    return "\n".join(lines)
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command and return its exit status: 1 if a counted file does not compile."""
+    parser = argparse.ArgumentParser(
+        prog="python -m poplar_emulator.census",
+        description="Compile every Poplar file under a folder against the emulator and print the "
+        "first errors.",
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--jobs", type=int, default=2, help="compilers at a time (default: 2)")
+    options = parser.parse_args(arguments)
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder}: no such folder")
+    files = find_files(options.folder)
+    if not files:
+        parser.error(f"{options.folder}: no C++ file includes a header of Poplar")
+    try:
+        prefix = build()
+    except NativeError as error:
+        sys.stderr.write(f"the emulator cannot be built: {error}\n")
+        return 1
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        results = list(pool.map(lambda path: compile_file(path, options.folder, prefix), files))
+    sys.stdout.write(table(results, options.folder) + "\n")
+    return int(any(one.error is not None and not one.is_foreign for one in results))
+
+
+def _run(command: Sequence[str]) -> Tuple[int, str]:
+    done = subprocess.run(  # noqa: S603 (the compiler, without a shell)
+        command, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(main())

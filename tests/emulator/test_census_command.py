@@ -1,0 +1,46 @@
+"""The table of first errors of the Poplar programs under a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from poplar_emulator.census import main
+
+pytestmark = pytest.mark.same_on_every_python
+
+CODELET = """
+#include <poplar/Vertex.hpp>
+class Add : public poplar::Vertex {
+public:
+  poplar::InOut<float> x;
+  bool compute() { x += ADDEND; return true; }
+};
+"""
+HOST = "#include <poplar/Graph.hpp>\npoplar::Tensor t; int n = t.%s;\n"
+
+
+def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "addend.h").write_text("#define ADDEND 2\n")
+    (tmp_path / "good.cpp").write_text('#include "addend.h"\n' + CODELET)
+    (tmp_path / "bad.cpp").write_text(CODELET)
+    (tmp_path / "host.cpp").write_text(HOST % "rank()")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.cpp").write_text(HOST % "colour()")
+    (tmp_path / "needs.cpp").write_text("#include <nowhere/x.h>\n" + HOST % "rank()")
+    (tmp_path / "other.cpp").write_text("this is not about the device\n")
+    assert main([str(tmp_path)]) == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].split()[0] == "2"
+    assert "colour" in shown[0]
+    assert [line.strip() for line in shown[1:3]] == ["one.cpp", "two.cpp"]
+    assert "ADDEND" in shown[3]
+    assert any("needs.cpp" in line and "nowhere/x.h" in line for line in shown)
+    assert shown[-2:] == ["1 of 3 host programs compile", "1 of 2 codelet files compile"]
+
+
+def test_a_folder_without_programs(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main([str(tmp_path)])
