@@ -116,7 +116,8 @@ def _recipe(flags: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for path in sorted(SOURCES.glob("**/*")):
         name = path.relative_to(SOURCES)
-        if path.suffix in (".cc", ".h", ".hpp") and name.parts[0] != FOLDER:
+        source = path.suffix in (".cc", ".h", ".hpp") or name.parts[0] == "include"
+        if source and path.is_file() and name.parts[0] != FOLDER:
             digest.update(str(name).encode() + b"\0" + path.read_bytes())
     digest.update(repr((platform.machine(), LIBRARIES, *flags)).encode())
     return digest.hexdigest()

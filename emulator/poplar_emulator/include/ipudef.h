@@ -28,7 +28,19 @@ typedef unsigned char uchar;
 typedef unsigned char uchar2 __attribute__((vector_size(2)));
 typedef unsigned char uchar4 __attribute__((vector_size(4)));
 typedef long long longlong;
+typedef int long2 __attribute__((vector_size(8))); // long has 4 bytes on a tile
+typedef int long4 __attribute__((vector_size(16)));
+typedef unsigned int ulong2 __attribute__((vector_size(8)));
+typedef unsigned int ulong4 __attribute__((vector_size(16)));
+typedef unsigned long long ulonglong;
+typedef unsigned long long ulonglong2 __attribute__((vector_size(16)));
+typedef long long longlong4 __attribute__((vector_size(32)));
+typedef unsigned long long ulonglong4 __attribute__((vector_size(32)));
 typedef long long longlong2 __attribute__((vector_size(16)));
+/// Eight bits of a float, without arithmetic.
+struct quarter {
+  unsigned char value;
+};
 /// A count of repetitions that the repeat instruction takes.
 typedef unsigned rptsize_t;
 

@@ -14,6 +14,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/IPUModel.hpp>
 #include <poplar/Program.hpp>
+#include <pva/pva.hpp>
 
 using namespace poplar;
 using namespace poplar::program;

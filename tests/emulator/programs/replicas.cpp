@@ -3,6 +3,8 @@
 #include <map>
 #include <sstream>
 
+#include <pva/pva.hpp>
+
 #include "replica_mistakes.h"
 
 namespace {

@@ -40,6 +40,7 @@ template <typename F> void withHostType(Type type, F &&f) {
   case Type::Id::Float:
     return f(float());
   case Type::Id::Quarter:
+  case Type::Id::QuarterMetadata:
   case Type::Id::None:
     break;
   }

@@ -162,8 +162,8 @@ Device IPUModel::createDevice(OptionFlags, bool, unsigned deviceManagerId) const
   emulator::Machine m = emulator::machineOf(IPUVersion);
   if (numIPUs == 0 || tilesPerIPU == 0 || numWorkerContexts == 0)
     throw invalid_machine_model("an IPUModel needs at least one IPU, one tile and one worker");
-  if (relativeSyncDelay != RelativeSyncDelayType::NO_DELAY || !globalExchangeConstraints.empty() ||
-      instructionBytes != 4)
+  if (relativeSyncDelay == RelativeSyncDelayType::SINGLE_DELAY ||
+      !globalExchangeConstraints.empty() || instructionBytes != 4)
     throw invalid_machine_model("relativeSyncDelay, globalExchangeConstraints and instructionBytes "
                                 "of an IPUModel are not emulated: leave them as they are");
   m.type = TargetType::IPU_MODEL;

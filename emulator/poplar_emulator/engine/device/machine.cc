@@ -92,6 +92,7 @@ std::size_t sizeOf(Type type) {
   case Type::Id::UnsignedChar:
   case Type::Id::SignedChar:
   case Type::Id::Quarter:
+  case Type::Id::QuarterMetadata:
     return 1;
   case Type::Id::UnsignedShort:
   case Type::Id::Short:

@@ -98,6 +98,9 @@ bool Target::operator==(const Target &other) const {
          a.clockHz == b.clockHz;
 }
 
+unsigned Target::getIpuLinkDomainSize() const { return getNumIPUs(); }
+IpuLinkTopology Target::getIpuLinkTopology() const { return IpuLinkTopology::Mesh; }
+
 void copyFloatToDeviceHalf(const Target &, const float *src, void *dst, std::size_t n) {
   auto *out = static_cast<std::uint16_t *>(dst);
   for (std::size_t i = 0; i < n; ++i)

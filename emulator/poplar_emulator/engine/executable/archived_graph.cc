@@ -115,7 +115,12 @@ void putStreams(Archive &a, GraphState &graph) {
   a.size(functions);
   for (std::string &handle : functions) {
     a(handle);
-    a(graph.hostFunctions[handle].inputs)(graph.hostFunctions[handle].outputs);
+    for (auto *arguments :
+         {&graph.hostFunctions[handle].inputs, &graph.hostFunctions[handle].outputs}) {
+      a.size(*arguments);
+      for (auto &[type, elements] : *arguments)
+        a(type)(elements);
+    }
   }
 }
 

@@ -38,6 +38,8 @@ struct ExchangeCost {
 
 /// A graph and its programs, checked.
 struct Compiled {
+  static constexpr const char *kUser = "Executable";
+
   std::shared_ptr<GraphState> graph;
   std::vector<std::shared_ptr<ProgramNode>> programs;
   OptionFlags options;

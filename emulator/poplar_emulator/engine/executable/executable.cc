@@ -16,7 +16,7 @@ namespace {
 const std::string kMagic = "IPULSE-EMULATED-EXECUTABLE ";
 // The version of the archive format, of Machine and of the tables in codelet files. Raise it with
 // any change of them.
-const std::string kVersion = "4";
+const std::string kVersion = "5";
 constexpr std::size_t kLongestVersion = 16;
 
 /// FNV-1a, so that damage is found before anything is read.
@@ -59,6 +59,8 @@ void checkHeader(std::istream &in) {
 } // namespace
 
 Executable::Executable(std::shared_ptr<Compiled> compiled) : compiled(std::move(compiled)) {}
+Executable::Executable() = default;
+const std::shared_ptr<Compiled> &Executable::getCompiled() const { return compiled.get(); }
 Executable::Executable(Executable &&) noexcept = default;
 Executable &Executable::operator=(Executable &&) noexcept = default;
 Executable::~Executable() = default;

@@ -41,11 +41,16 @@ Graph::Graph(const Target &whole, replication_factor r) : target(targetOfReplica
 Graph::Graph(const Device &device, replication_factor r) : Graph(device.getTarget(), r) {}
 Graph::Graph(std::shared_ptr<GraphState> state, std::vector<unsigned> tiles, Target target)
     : state(std::move(state)), tiles(std::move(tiles)), target(std::move(target)) {}
+Graph::Graph() = default;
 Graph::Graph(Graph &&) noexcept = default;
 Graph &Graph::operator=(Graph &&) noexcept = default;
 Graph::~Graph() = default;
 
-const Target &Graph::getTarget() const { return target; }
+const std::shared_ptr<GraphState> &Graph::getState() const { return state.get(); }
+const Target &Graph::getTarget() const {
+  state.get(); // raises for a placeholder
+  return target;
+}
 unsigned Graph::getReplicationFactor() const { return state->replicas; }
 
 unsigned Graph::physicalTile(unsigned t) const {
@@ -63,7 +68,7 @@ Graph Graph::createVirtualGraph(unsigned lowerTile, unsigned upperTile) {
   const unsigned n = upperTile - lowerTile, perIpu = target.getTilesPerIPU();
   // Whole IPUs stay IPUs of the virtual target; any other selection of tiles becomes one IPU.
   const unsigned ipus = n % perIpu == 0 && lowerTile % perIpu == 0 ? n / perIpu : 1;
-  return Graph(state, {tiles.begin() + lowerTile, tiles.begin() + upperTile},
+  return Graph(state.get(), {tiles.begin() + lowerTile, tiles.begin() + upperTile},
                target.createVirtualTarget(ipus, n / ipus));
 }
 
@@ -86,14 +91,15 @@ Graph Graph::createVirtualGraph(const std::vector<unsigned> &perIpuTiles) {
     }
   }
   return Graph(
-      state, std::move(chosen),
+      state.get(), std::move(chosen),
       target.createVirtualTarget(target.getNumIPUs(), static_cast<unsigned>(perIpuTiles.size())));
 }
 
 Graph Graph::getTopLevelGraph() {
   std::vector<unsigned> all(state->machine.numTiles());
   std::iota(all.begin(), all.end(), 0u);
-  return Graph(state, std::move(all), Target(std::make_shared<emulator::Machine>(state->machine)));
+  return Graph(state.get(), std::move(all),
+               Target(std::make_shared<emulator::Machine>(state->machine)));
 }
 
 ComputeSet Graph::addComputeSet(const DebugContext &debugContext) {

@@ -63,6 +63,8 @@ struct HostFunctionState {
 /// A graph with all its content, shared by its virtual graphs and its executables.
 class GraphState {
 public:
+  static constexpr const char *kUser = "Graph";
+
   explicit GraphState(Machine machine, unsigned replicas = 1)
       : machine(std::move(machine)), replicas(replicas) {}
 

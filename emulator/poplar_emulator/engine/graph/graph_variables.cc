@@ -117,11 +117,23 @@ Tensor Graph::clone(const Type &type, const Tensor &t, const DebugContext &debug
     const std::size_t i = static_cast<std::size_t>(at);
     result.append({id, begins[i] + p.begin - order[i].begin, p.end - p.begin, 1});
   });
-  return {state.get(), type, t.shape(), std::make_shared<View>(std::move(result))};
+  return {&*state, type, t.shape(), std::make_shared<View>(std::move(result))};
 }
 
 Tensor Graph::clone(const Tensor &t, const DebugContext &debugContext, TensorCloneMethod method) {
   return clone(t.elementType(), t, debugContext, method);
+}
+
+Tensor Graph::cloneN(const Type &type, const Tensor &t, unsigned n,
+                     const DebugContext &debugContext, TensorCloneMethod method) {
+  std::vector<Tensor> clones;
+  for (unsigned i = 0; i < n; ++i)
+    clones.push_back(clone(type, t, debugContext, method).expand({0}));
+  return concat(clones);
+}
+Tensor Graph::cloneN(const Tensor &t, unsigned n, const DebugContext &debugContext,
+                     TensorCloneMethod method) {
+  return cloneN(t.elementType(), t, n, debugContext, method);
 }
 
 void Graph::setInitialTensorValue(const Tensor &t, const FieldData &value) {

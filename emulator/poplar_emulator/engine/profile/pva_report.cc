@@ -124,7 +124,7 @@ std::vector<ProgramPointer> Program::children() const {
   return list;
 }
 
-Version Report::poplarVersion() const { return {3, 3, 0, "3.3.0 (emulated)"}; }
+Version Report::poplarVersion() const { return {3, 3, 0, poplar::versionString()}; }
 
 // Maps the emulator's programs to those of libpva.
 #define PVA_PROGRAMS(DO)                                                                           \

@@ -44,4 +44,25 @@ Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType
   return t;
 }
 
+Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile,
+                  const DebugContext &debugContext) {
+  return cycleCount(graph, prog, tile, SyncType::INTERNAL, debugContext);
+}
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile,
+                  const DebugContext &debugContext) {
+  return cycleStamp(graph, prog, tile, SyncType::INTERNAL, debugContext);
+}
+
+std::vector<Tensor> cycleStamp(Graph &graph, program::Sequence &prog,
+                               const std::vector<unsigned> &tiles, SyncType syncType,
+                               const DebugContext &debugContext) {
+  prog.add(program::Sync(syncType, debugContext));
+  std::vector<Tensor> stamps;
+  for (const unsigned tile : tiles) {
+    stamps.push_back(counter(graph, tile, debugContext));
+    prog.add(readClock(stamps.back(), false, debugContext));
+  }
+  return stamps;
+}
+
 } // namespace poplar

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -16,7 +17,24 @@
 
 namespace poplar {
 
-std::string Type::toString() const {
+Type BOOL{Type::Id::Bool};
+Type CHAR{Type::Id::Char};
+Type UNSIGNED_CHAR{Type::Id::UnsignedChar};
+Type SIGNED_CHAR{Type::Id::SignedChar};
+Type UNSIGNED_SHORT{Type::Id::UnsignedShort};
+Type SHORT{Type::Id::Short};
+Type UNSIGNED_INT{Type::Id::UnsignedInt};
+Type INT{Type::Id::Int};
+Type UNSIGNED_LONG{Type::Id::UnsignedLong};
+Type LONG{Type::Id::Long};
+Type UNSIGNED_LONGLONG{Type::Id::UnsignedLongLong};
+Type LONGLONG{Type::Id::LongLong};
+Type HALF{Type::Id::Half};
+Type FLOAT{Type::Id::Float};
+Type QUARTER{Type::Id::Quarter};
+Type QUARTER_METADATA{Type::Id::QuarterMetadata};
+
+StringRef Type::toString() const {
   switch (id) {
   case Id::None:
     return "none";
@@ -50,6 +68,8 @@ std::string Type::toString() const {
     return "float";
   case Id::Quarter:
     return "quarter";
+  case Id::QuarterMetadata:
+    return "quarter_metadata";
   }
   return "none";
 }
@@ -216,5 +236,12 @@ void readJSON(StringRef json, OptionFlags &flags) {
 void readJSON(std::istream &stream, OptionFlags &flags) {
   readJSON(std::string(std::istreambuf_iterator<char>(stream), {}), flags);
 }
+void readJSONFromEnv(StringRef name, OptionFlags &flags) {
+  if (const char *value = std::getenv(name.cloneAsString().c_str()))
+    readJSON(value, flags);
+}
+
+StringRef versionString() { return "3.3.0 (emulated)"; }
+StringRef packageHash() { return "emulated"; }
 
 } // namespace poplar

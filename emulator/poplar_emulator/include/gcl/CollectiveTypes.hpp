@@ -21,6 +21,8 @@ enum class CollectiveOperator {
   LOCAL
 };
 
+std::ostream &operator<<(std::ostream &os, CollectiveOperator op);
+
 /// The part of a result that one IPU has.
 struct Chunk {
   poplar::Tensor tensor;

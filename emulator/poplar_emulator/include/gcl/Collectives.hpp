@@ -66,6 +66,16 @@ poplar::Tensor allGatherCrossReplica(poplar::Graph &graph, const poplar::Tensor 
                                      poplar::program::Sequence &prog, const CommGroup &group,
                                      const poplar::DebugContext &debugContext = {},
                                      const poplar::OptionFlags &options = {});
+void allReduceToDestinationCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                        const poplar::Tensor &destination, CollectiveOperator op,
+                                        poplar::program::Sequence &prog, const CommGroup &group,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags &options = {});
+/// Row i goes to the group's replica i.
+poplar::Tensor allToAllCrossReplica(poplar::Graph &graph, const poplar::Tensor &data,
+                                    poplar::program::Sequence &prog, const CommGroup &group,
+                                    const poplar::DebugContext &debugContext = {},
+                                    const poplar::OptionFlags &options = {});
 
 /// Over the IPUs of the graph: toReduce is [IPUs, elements], a row on each.
 /// The sum, in chunks.

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include <poplar/StandardHeaders.hpp>
+
 namespace poplar {
 
 /// A view of `size()` values that it does not own.

@@ -14,9 +14,18 @@ namespace poplar {
 /// word first. Steps added to `prog` later are not counted.
 Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
                   const DebugContext &debugContext = {});
+/// The older form: with SyncType::INTERNAL.
+Tensor cycleCount(Graph &graph, program::Sequence &prog, unsigned tile,
+                  const DebugContext &debugContext = {});
 /// Adds to `prog` a reading of the cycle counter, into a tensor of the same kind.
 Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile, SyncType syncType,
                   const DebugContext &debugContext = {});
+Tensor cycleStamp(Graph &graph, program::Sequence &prog, unsigned tile,
+                  const DebugContext &debugContext = {});
+/// A reading on each of these tiles, in their order.
+std::vector<Tensor> cycleStamp(Graph &graph, program::Sequence &prog,
+                               const std::vector<unsigned> &tiles, SyncType syncType,
+                               const DebugContext &debugContext = {});
 
 } // namespace poplar
 

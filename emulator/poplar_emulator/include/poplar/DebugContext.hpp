@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include <poplar/StandardHeaders.hpp>
 #include <poplar/StringRef.hpp>
 
 namespace poplar {

@@ -20,7 +20,10 @@
 #include <poplar/ProfileValue.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/StreamCallback.hpp>
-#include <pva/pva.hpp>
+
+namespace pva {
+class Report;
+}
 
 namespace poplar {
 

@@ -8,9 +8,10 @@
 #include <ostream>
 #include <string>
 
+#include <poplar/Graph.hpp>
+
 namespace poplar {
 
-class Graph;
 namespace emulator {
 struct Compiled;
 }
@@ -18,6 +19,7 @@ struct Compiled;
 /// A compiled graph with its programs, which an Engine loads onto a device.
 class Executable {
 public:
+  Executable(); ///< a placeholder, to which an executable is assigned
   Executable(Executable &&) noexcept;
   Executable &operator=(Executable &&) noexcept;
   ~Executable();
@@ -29,10 +31,10 @@ public:
 
   // For internal use.
   explicit Executable(std::shared_ptr<emulator::Compiled> compiled);
-  const std::shared_ptr<emulator::Compiled> &getCompiled() const { return compiled; }
+  const std::shared_ptr<emulator::Compiled> &getCompiled() const;
 
 private:
-  std::shared_ptr<emulator::Compiled> compiled;
+  emulator::Assigned<emulator::Compiled> compiled;
 };
 
 } // namespace poplar

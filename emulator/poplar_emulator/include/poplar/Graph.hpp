@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <poplar/ArrayRef.hpp>
+#include <poplar/Assigned.hpp>
 #include <poplar/CodeletFileType.hpp>
 #include <poplar/DataStream.hpp>
 #include <poplar/DebugContext.hpp>
@@ -19,26 +20,23 @@
 #include <poplar/Interval.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/PerfEstimateFunc.hpp>
+#include <poplar/ProfileValue.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/SerializationFormat.hpp>
+#include <poplar/SyncType.hpp>
 #include <poplar/Target.hpp>
 #include <poplar/Tensor.hpp>
 #include <poplar/TensorCloneMethod.hpp>
 #include <poplar/Type.hpp>
 #include <poplar/VariableMappingMethod.hpp>
 #include <poplar/exceptions.hpp>
+#include <poplar/replication_factor.hpp>
 
 namespace poplar {
 
-namespace program {
-class Program;
-}
-
-enum class SerializationFormat { Binary, JSON };
-
-/// The number of copies of the graph that run in parallel, each on its share of the target's IPUs.
-struct replication_factor {
-  explicit replication_factor(unsigned value) : value(value) {}
-  unsigned value;
-};
+/// The version of the SDK that the emulator follows, and what stands for the packages' hash.
+StringRef versionString();
+StringRef packageHash();
 
 /// The variables, vertices and compute sets of a program, and their tiles.
 class Graph {
@@ -47,6 +45,7 @@ public:
 
   /// r: the number of replicas among which the target's IPUs are divided; the graph is that of one
   /// of them. Raises graph_replication_error if they cannot be divided.
+  Graph(); ///< a placeholder, to which a graph is assigned
   explicit Graph(const Target &target, replication_factor r = replication_factor(1));
   explicit Graph(const Device &device, replication_factor r = replication_factor(1));
   Graph(Graph &&) noexcept;
@@ -106,6 +105,13 @@ public:
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
   Tensor clone(const Tensor &t, const DebugContext &debugContext = {},
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+
+  /// n clones of t along a new first dimension.
+  Tensor cloneN(const Type &type, const Tensor &t, unsigned n,
+                const DebugContext &debugContext = {},
+                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+  Tensor cloneN(const Tensor &t, unsigned n, const DebugContext &debugContext = {},
+                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
 
   void setTileMapping(VertexRef v, unsigned tileNum);
   void setTileMapping(const Tensor &t, unsigned tileNum);
@@ -211,11 +217,8 @@ public:
   void createHostWrite(StringRef handle, const Tensor &t, bool rearrangeOnHost = false);
   void createHostRead(StringRef handle, const Tensor &t, bool rearrangeOnHost = false);
   Function addFunction(const program::Program &program);
-  /// Size and type of an argument of a host function.
-  struct HostFunctionArgument {
-    Type elementType;
-    std::size_t numElements;
-  };
+  /// Type and number of elements of an argument of a host function.
+  using HostFunctionArgument = std::tuple<Type, std::size_t>;
   HostFunction addHostFunction(StringRef handle, ArrayRef<HostFunctionArgument> inputs,
                                ArrayRef<HostFunctionArgument> outputs);
 
@@ -229,7 +232,7 @@ public:
   void serialize(std::ostream &out, SerializationFormat format) const;
 
   // For internal use.
-  const std::shared_ptr<emulator::GraphState> &getState() const { return state; }
+  const std::shared_ptr<emulator::GraphState> &getState() const;
   /// Returns the machine's tile of tile `t` of this graph. Raises invalid_tile_mapping.
   unsigned physicalTile(unsigned t) const;
 
@@ -241,7 +244,7 @@ private:
   void setInitialFieldValue(const FieldRef &field, const FieldData &value);
   void setInitialTensorValue(const Tensor &t, const FieldData &value);
 
-  std::shared_ptr<emulator::GraphState> state;
+  emulator::Assigned<emulator::GraphState> state;
   std::vector<unsigned> tiles; // by tile of this graph: tile of the machine
   Target target;
 };

@@ -29,6 +29,8 @@ using half = POPLAR_HALF_OF_THE_COMPILER;
 
 } // namespace poplar
 
+#include <poplar/HalfLimits.hpp>
+
 #else
 
 namespace poplar {

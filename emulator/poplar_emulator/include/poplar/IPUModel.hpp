@@ -22,7 +22,7 @@ struct IPUModel {
   /// Raises invalid_machine_model for another version than "ipu1", "ipu2", "ipu21".
   explicit IPUModel(const char *IPUVersion = "ipu2");
 
-  enum class RelativeSyncDelayType { NO_DELAY, SINGLE_DELAY };
+  enum class RelativeSyncDelayType { AUTO, NO_DELAY, SINGLE_DELAY };
 
   std::string IPUVersion;
   unsigned numIPUs = 1;
@@ -43,12 +43,12 @@ struct IPUModel {
   bool compileIPUCode = false;
   // Figures that the emulator does not use: createDevice() raises invalid_machine_model if one of
   // them was changed, because the change would have no effect. [M] their types
-  RelativeSyncDelayType relativeSyncDelay = RelativeSyncDelayType::NO_DELAY;
+  RelativeSyncDelayType relativeSyncDelay = RelativeSyncDelayType::AUTO;
   std::vector<GlobalExchangeConstraint> globalExchangeConstraints;
   unsigned instructionBytes = 4;
 
-  Device createDevice(OptionFlags opts = {}, bool accurateHalf = true,
-                      unsigned deviceManagerId = 0) const;
+  Device createDevice(OptionFlags opts = {}, bool accurateHalf = false,
+                      unsigned deviceManagerId = ~0u) const;
 };
 
 } // namespace poplar

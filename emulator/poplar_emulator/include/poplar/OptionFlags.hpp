@@ -45,6 +45,8 @@ std::ostream &operator<<(std::ostream &os, const OptionFlags &flags);
 /// Adds the options of a JSON object of strings to `flags`; raises parse_error for any other text.
 void readJSON(StringRef json, OptionFlags &flags);
 void readJSON(std::istream &stream, OptionFlags &flags);
+/// Adds the options of the JSON in an environment variable, if it is set.
+void readJSONFromEnv(StringRef name, OptionFlags &flags);
 
 } // namespace poplar
 

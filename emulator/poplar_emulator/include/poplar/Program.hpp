@@ -73,6 +73,14 @@ public:
   }
 };
 
+/// A program with a name, for people who read profiles.
+class Block : public Sequence {
+public:
+  Block(const Program &program, const DebugContext &debugContext = {}) : Sequence(debugContext) {
+    add(program);
+  }
+};
+
 /// Runs the vertices of a compute set in parallel.
 class Execute : public Program {
 public:

@@ -13,7 +13,7 @@ namespace poplar {
 /// The host's part of a copy from or to a stream.
 class StreamCallback {
 public:
-  enum class Result { Success, NotAvailable };
+  enum Result { Success, NotAvailable };
   virtual ~StreamCallback() = default;
   virtual Result prefetch(void *p) = 0;
   virtual void fetch(void *p) = 0;
@@ -21,26 +21,30 @@ public:
   virtual void invalidatePrefetched() {}
 };
 
-/// A StreamCallback with an empty prefetch: fetch does the work.
+/// A StreamCallback whose fetch does all the work.
 class LegacyStreamCallback : public StreamCallback {
 public:
-  explicit LegacyStreamCallback(std::function<void(void *)> f) : f(std::move(f)) {}
-  Result prefetch(void *) override { return Result::NotAvailable; }
-  void fetch(void *p) override { f(p); }
-  void complete() override {}
-
-private:
-  std::function<void(void *)> f;
+  Result prefetch(void *) final { return Result::NotAvailable; }
+  void complete() final {}
+  void invalidatePrefetched() final {}
 };
 
 /// Owns a StreamCallback, constructed from a function or a unique_ptr.
 class StreamCallbackHandle {
+  template <typename F> struct Function : LegacyStreamCallback {
+    explicit Function(F f) : f(std::move(f)) {}
+    void fetch(void *p) override { f(p); }
+    F f;
+  };
+
 public:
   template <typename Callback, typename = typename std::enable_if<
                                    std::is_base_of<StreamCallback, Callback>::value>::type>
   StreamCallbackHandle(std::unique_ptr<Callback> callback) : callback(std::move(callback)) {}
-  template <typename F, typename = decltype(std::declval<F>()(static_cast<void *>(nullptr)))>
-  StreamCallbackHandle(F &&f) : callback(new LegacyStreamCallback(std::forward<F>(f))) {}
+  template <typename F, typename = decltype(std::declval<typename std::decay<F>::type &>()(
+                            static_cast<void *>(nullptr)))>
+  StreamCallbackHandle(F &&f)
+      : callback(new Function<typename std::decay<F>::type>(std::forward<F>(f))) {}
   StreamCallbackHandle(StreamCallbackHandle &&) = default;
   StreamCallbackHandle &operator=(StreamCallbackHandle &&) = default;
 

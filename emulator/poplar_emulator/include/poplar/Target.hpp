@@ -17,6 +17,9 @@ namespace emulator {
 struct Machine;
 }
 
+/// How the IPUs of a link domain are wired.
+enum class IpuLinkTopology { Mesh, Torus };
+
 /// The hardware for which a graph is built. A virtual graph's target has only that graph's tiles.
 class Target {
 public:
@@ -51,6 +54,8 @@ public:
   const std::vector<unsigned> &getMemoryElementOffsets() const;
   unsigned getTilesPerSharedExchangeBus() const;
   bool supportsExchangeBusSharing() const;
+  unsigned getIpuLinkDomainSize() const; ///< in IPUs
+  IpuLinkTopology getIpuLinkTopology() const;
   unsigned getNumStrideBits() const;
   unsigned getRptCountMax() const;
   unsigned getFp16InFp16OutConvUnitsPerTile() const;

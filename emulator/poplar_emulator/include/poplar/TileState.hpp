@@ -17,6 +17,7 @@ struct TileState {
   unsigned id;
   float scale; // TAS
   unsigned worker;
+  void *vertex;      // the state of the vertex that runs
   unsigned seeds[2]; // PRNG_1_0 and PRNG_1_1, which random bits do not depend on here
 };
 

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <type_traits>
 
 #include <poplar/HalfFloat.hpp>
+#include <poplar/StringRef.hpp>
 #include <poplar/TypeId.hpp>
 
 namespace poplar {
@@ -22,7 +24,8 @@ public:
   constexpr Type() = default;
   constexpr explicit Type(Id id) : id(id) {}
   /// The name in a vertex's template arguments: "float", "unsigned int".
-  std::string toString() const;
+  StringRef toString() const;
+  bool isFloatingPoint() const { return id == Id::Half || id == Id::Float || id == Id::Quarter; }
   bool isSimple() const { return id != Id::None; }
   constexpr Id identity() const { return id; }
 
@@ -35,21 +38,25 @@ constexpr bool operator!=(Type a, Type b) { return !(a == b); }
 constexpr bool operator<(Type a, Type b) { return a.identity() < b.identity(); }
 std::ostream &operator<<(std::ostream &os, const Type &t);
 
-constexpr Type BOOL{Type::Id::Bool};
-constexpr Type CHAR{Type::Id::Char};
-constexpr Type UNSIGNED_CHAR{Type::Id::UnsignedChar};
-constexpr Type SIGNED_CHAR{Type::Id::SignedChar};
-constexpr Type UNSIGNED_SHORT{Type::Id::UnsignedShort};
-constexpr Type SHORT{Type::Id::Short};
-constexpr Type UNSIGNED_INT{Type::Id::UnsignedInt};
-constexpr Type INT{Type::Id::Int};
-constexpr Type UNSIGNED_LONG{Type::Id::UnsignedLong};
-constexpr Type LONG{Type::Id::Long};
-constexpr Type UNSIGNED_LONGLONG{Type::Id::UnsignedLongLong};
-constexpr Type LONGLONG{Type::Id::LongLong};
-constexpr Type HALF{Type::Id::Half};
-constexpr Type FLOAT{Type::Id::Float};
-constexpr Type QUARTER{Type::Id::Quarter};
+// Variables, because programs pass them as `Type &`. They have their values before any
+// initialiser runs.
+extern Type BOOL;
+extern Type CHAR;
+extern Type UNSIGNED_CHAR;
+extern Type SIGNED_CHAR;
+extern Type UNSIGNED_SHORT;
+extern Type SHORT;
+extern Type UNSIGNED_INT;
+extern Type INT;
+extern Type UNSIGNED_LONG;
+extern Type LONG;
+extern Type UNSIGNED_LONGLONG;
+extern Type LONGLONG;
+extern Type HALF;
+extern Type FLOAT;
+extern Type QUARTER;
+/// The format and scale of a QUARTER tensor.
+extern Type QUARTER_METADATA;
 
 /// The device type that holds a C++ type of the host or of a codelet.
 template <typename T> struct equivalent_device_type {
@@ -99,5 +106,17 @@ template <> struct equivalent_device_type<float> {
 };
 
 } // namespace poplar
+
+/// Makes T a host type of the device type TYPE.
+#define POPLAR_DECLARE_EQUIV_TYPE(T, TYPE)                                                         \
+  namespace poplar {                                                                               \
+  template <> struct equivalent_device_type<T> {                                                   \
+    const Type value = TYPE;                                                                       \
+  };                                                                                               \
+  }
+
+template <> struct std::hash<poplar::Type> {
+  std::size_t operator()(poplar::Type t) const { return static_cast<std::size_t>(t.identity()); }
+};
 
 #endif

@@ -25,6 +25,7 @@ enum class TypeId : std::uint8_t {
   Half,
   Float,
   Quarter,
+  QuarterMetadata,
 };
 
 } // namespace emulator

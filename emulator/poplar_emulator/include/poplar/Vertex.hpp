@@ -3,6 +3,12 @@
 
 // [M] but for what PopLibs or public programs use: Poplar's headers are closed.
 
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #include <poplar/HalfFloat.hpp>
 #include <poplar/VectorLayout.hpp>
 #include <poplar/VertexFields.hpp>

@@ -44,6 +44,8 @@ public:
   T &operator[](std::size_t i) const { return begin()[i]; }
   T &operator*() const { return *begin(); }
   T *begin() const { return static_cast<T *>(span.first); }
+  T *data() const { return begin(); }
+  const Elements *operator->() const { return this; }
   template <VectorLayout M = L, typename = std::enable_if_t<hasSize(M)>> T *end() const {
     return begin() + span.count;
   }
@@ -60,6 +62,7 @@ template <typename T> class ListElements {
 public:
   Elements<T, VectorLayout::SPAN> operator[](std::size_t i) const { return rows()[i]; }
   unsigned size() const { return static_cast<unsigned>(span.count); }
+  const ListElements *operator->() const { return this; }
   const Elements<T, VectorLayout::SPAN> *begin() const { return rows(); }
   const Elements<T, VectorLayout::SPAN> *end() const { return rows() + span.count; }
 
@@ -78,6 +81,15 @@ public:
 
 protected:
   Span span;
+};
+
+/// Lets a field be passed to a function that takes the vector in it.
+template <typename Field, typename V> class Whole {
+public:
+  operator const V &() const {
+    static_assert(sizeof(V) == sizeof(Span), "a vector is its elements' addresses");
+    return *static_cast<const V *>(static_cast<const void *>(static_cast<const Field *>(this)));
+  }
 };
 
 template <typename T> struct IsVector : std::false_type {};
@@ -105,14 +117,22 @@ template <typename T> class Input : public field::Scalar<const T> {
 public:
   operator const T &() const { return **this; }
 };
+/// Assigning to one, even another of the same type, writes the element.
 template <typename T> class Output : public field::Scalar<T> {
 public:
-  const T &operator=(const T &value) { return **this = value; }
+  Output() = default;
+  Output(const Output &) = default;
+  operator T &() const { return **this; }
+  T &operator=(const T &value) { return **this = value; }
+  T &operator=(const Output &other) { return **this = *other; }
 };
 template <typename T> class InOut : public field::Scalar<T> {
 public:
-  operator const T &() const { return **this; }
-  const T &operator=(const T &value) { return **this = value; }
+  InOut() = default;
+  InOut(const InOut &) = default;
+  operator T &() const { return **this; }
+  T &operator=(const T &value) { return **this = value; }
+  T &operator=(const InOut &other) { return **this = *other; }
 };
 
 template <typename T, VectorLayout L, unsigned A, bool I>
@@ -129,11 +149,17 @@ class Vector<InOut<T>, L, A, I>
                                 field::ScalarFields<InOut<T>, T, L>> {};
 
 template <typename T, VectorLayout L, unsigned A, bool I>
-class Input<Vector<T, L, A, I>> : public field::Elements<const T, L> {};
+class Input<Vector<T, L, A, I>>
+    : public field::Elements<const T, L>,
+      public field::Whole<Input<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
 template <typename T, VectorLayout L, unsigned A, bool I>
-class Output<Vector<T, L, A, I>> : public field::Elements<T, L> {};
+class Output<Vector<T, L, A, I>>
+    : public field::Elements<T, L>,
+      public field::Whole<Output<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
 template <typename T, VectorLayout L, unsigned A, bool I>
-class InOut<Vector<T, L, A, I>> : public field::Elements<T, L> {};
+class InOut<Vector<T, L, A, I>>
+    : public field::Elements<T, L>,
+      public field::Whole<InOut<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
 
 template <typename T, VectorListLayout L, unsigned A, bool I>
 class Input<VectorList<T, L, A, I>> : public field::ListElements<const T> {};

@@ -14,6 +14,7 @@
 #include <poplar/Program.hpp>
 #include <poplin/ConvParams.hpp>
 #include <poplin/MatMul.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace poplin {
 

@@ -12,6 +12,7 @@
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
 #include <poplin/PlanningCache.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace poplin {
 

@@ -255,5 +255,6 @@ POPOPS_CONVERSION(varianceToInvStdDev, VarianceToInvStdDev)
 } // namespace popops
 
 #include <popops/ElementWiseTernary.hpp>
+#include <poputil/exceptions.hpp>
 
 #endif

@@ -8,6 +8,7 @@
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
 #include <popops/Operation.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace popops {
 

@@ -10,6 +10,7 @@
 #include <poplar/Program.hpp>
 #include <poplar/Tensor.hpp>
 #include <poputil/TensorUseTracker.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace poputil {
 

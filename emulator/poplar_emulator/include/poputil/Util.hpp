@@ -11,6 +11,7 @@
 #include <poplar/Program.hpp>
 #include <poplar/Target.hpp>
 #include <poplar/TensorCloneMethod.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace poputil {
 
@@ -46,6 +47,21 @@ poplar::Tensor
 cloneN(poplar::Graph &graph, const poplar::Tensor &t, unsigned n,
        const poplar::DebugContext &debugContext = {},
        poplar::TensorCloneMethod method = poplar::TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+/// The coordinates of an element by its row-major index, and back.
+template <typename T>
+std::vector<T> unflattenIndex(const std::vector<T> &shape, std::size_t index) {
+  std::vector<T> indices(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; index /= shape[d])
+    indices[d] = static_cast<T>(index % shape[d]);
+  return indices;
+}
+template <typename T>
+std::size_t flattenIndex(const std::vector<T> &shape, const std::vector<T> &indices) {
+  std::size_t index = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    index = index * shape[d] + indices[d];
+  return index;
+}
 std::vector<int> balancedPartition(int rangeUpperBound, int splitCount);
 
 std::size_t

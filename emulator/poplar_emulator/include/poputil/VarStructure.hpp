@@ -15,6 +15,9 @@ namespace poputil {
 using GroupingInfo = std::pair<unsigned, unsigned>;
 /// Returns the number of contiguous elements along the last dimension of t, a divisor of its size.
 unsigned detectInnermostGrouping(const poplar::Graph &graph, const poplar::Tensor &t);
+/// Returns the nested blocks that are contiguous, innermost first: the dimension and the number of
+/// elements along it, none of size 1. Raises poplibs_error for a tensor of rank 0.
+std::vector<GroupingInfo> detectDimGroupings(const poplar::Graph &graph, const poplar::Tensor &t);
 /// Creates a tensor with contiguous parts for a division of each dimension d into nPartitions[d]
 /// parts.
 poplar::Tensor createPartitionableTensor(poplar::Graph &graph, const poplar::Type &type,

@@ -3,6 +3,7 @@
 
 // [M] Signatures are from memory: no source of them was at hand.
 
+#include <cstddef>
 #include <string>
 
 /// Traces for the System Analyser. Programs that record them run; nothing is recorded here.
@@ -21,8 +22,13 @@ private:
 inline TraceChannel createTraceChannel(const std::string &name) { return TraceChannel(name); }
 inline bool checkTracingEnabled() { return false; }
 
+/// Details of a trace point.
+class Metadata {};
+
 class Tracepoint {
 public:
+  Tracepoint(TraceChannel *, const char *, std::size_t, Metadata * = nullptr) {}
+  Tracepoint(TraceChannel &, const char *, std::size_t, Metadata * = nullptr) {}
   Tracepoint(TraceChannel *, const std::string &) {}
   Tracepoint(TraceChannel &, const std::string &) {}
   Tracepoint(const Tracepoint &) = delete;

@@ -11,6 +11,12 @@
 
 namespace gcl {
 
+std::ostream &operator<<(std::ostream &os, CollectiveOperator op) {
+  static const char *const names[] = {"ADD",         "MEAN",       "MUL",        "MIN",  "MAX",
+                                      "LOGICAL_AND", "LOGICAL_OR", "SQUARE_ADD", "LOCAL"};
+  return os << names[static_cast<unsigned>(op)];
+}
+
 using poplar::DebugContext;
 using poplar::Graph;
 using poplar::OptionFlags;

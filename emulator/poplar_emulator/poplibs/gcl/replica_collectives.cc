@@ -176,8 +176,16 @@ void allReduceInPlaceCrossReplica(Graph &graph, Tensor data, CollectiveOperator 
 }
 void allReduceToDestinationCrossReplica(Graph &graph, const Tensor &data, const Tensor &destination,
                                         CollectiveOperator op, Sequence &prog,
-                                        const DebugContext &debugContext, const OptionFlags &) {
-  allReduce(graph, data, destination, op, prog, CommGroup(), debugContext);
+                                        const DebugContext &debugContext,
+                                        const OptionFlags &options) {
+  allReduceToDestinationCrossReplica(graph, data, destination, op, prog, CommGroup(), debugContext,
+                                     options);
+}
+void allReduceToDestinationCrossReplica(Graph &graph, const Tensor &data, const Tensor &destination,
+                                        CollectiveOperator op, Sequence &prog,
+                                        const CommGroup &group, const DebugContext &debugContext,
+                                        const OptionFlags &) {
+  allReduce(graph, data, destination, op, prog, group, debugContext);
 }
 Tensor reduceScatterCrossReplica(Graph &graph, const Tensor &data, CollectiveOperator op,
                                  Sequence &prog, const DebugContext &debugContext,
@@ -189,8 +197,13 @@ Tensor allGatherCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
   return allGatherCrossReplica(graph, data, prog, CommGroup(), debugContext, options);
 }
 Tensor allToAllCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
-                            const DebugContext &debugContext, const OptionFlags &) {
-  const Groups groups(graph, CommGroup());
+                            const DebugContext &debugContext, const OptionFlags &options) {
+  return allToAllCrossReplica(graph, data, prog, CommGroup(), debugContext, options);
+}
+Tensor allToAllCrossReplica(Graph &graph, const Tensor &data, Sequence &prog,
+                            const CommGroup &group, const DebugContext &debugContext,
+                            const OptionFlags &) {
+  const Groups groups(graph, group);
   if (data.rank() == 0 || data.dim(0) != groups.size)
     throw poputil::poplibs_error("allToAll needs a row for each of " + std::to_string(groups.size) +
                                  " replicas, and has " + data.shapeToString());

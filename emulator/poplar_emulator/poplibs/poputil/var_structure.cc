@@ -45,6 +45,38 @@ void check(std::size_t rank, const Sizes &parts) {
 
 } // namespace
 
+std::vector<GroupingInfo> detectDimGroupings(const Graph &graph, const Tensor &t) {
+  if (t.rank() == 0)
+    throw poplibs_error("detectDimGroupings of a tensor of rank 0");
+  std::vector<GroupingInfo> found;
+  // The dimension of t of each dimension of `rest`, in which what was found has become the last.
+  Tensor rest = t;
+  std::vector<unsigned> of(t.rank());
+  std::iota(of.begin(), of.end(), 0u);
+  for (std::size_t inner = 1;;) {
+    // Which dimension has the longest contiguous piece when it is moved last?
+    unsigned best = 0, size = 1;
+    for (unsigned d = 0; d < of.size(); ++d) {
+      const Tensor tried = rest.dimRoll(d, static_cast<unsigned>(of.size()) - 1)
+                               .flatten(static_cast<unsigned>(of.size()) - 1, rest.rank());
+      const unsigned n = tried.numElements() == 0 ? 0 : detectInnermostGrouping(graph, tried);
+      if (n % inner == 0 && n / inner > size) {
+        best = d;
+        size = static_cast<unsigned>(n / inner);
+      }
+    }
+    if (size == 1)
+      return found;
+    found.emplace_back(of[best], size);
+    // [.., n, .., inner] -> [.., n / size, .., size * inner]
+    const std::size_t n = rest.dim(best);
+    const unsigned last = static_cast<unsigned>(of.size());
+    rest = rest.reshapePartial(best, best + 1, {n / size, size}).dimRoll(best + 1, last);
+    inner *= size;
+    rest = rest.flatten(last, rest.rank());
+  }
+}
+
 unsigned detectInnermostGrouping(const Graph &graph, const Tensor &t) {
   if (t.rank() == 0 || t.numElements() == 0)
     throw poplibs_error("a grouping of a tensor of shape " + t.shapeToString());

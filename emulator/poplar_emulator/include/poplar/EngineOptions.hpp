@@ -1,0 +1,6 @@
+#ifndef poplar_EngineOptions_hpp
+#define poplar_EngineOptions_hpp
+
+#include <poplar/Engine.hpp>
+
+#endif

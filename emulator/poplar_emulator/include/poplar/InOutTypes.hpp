@@ -1,0 +1,6 @@
+#ifndef poplar_InOutTypes_hpp
+#define poplar_InOutTypes_hpp
+
+#include <poplar/Vertex.hpp>
+
+#endif

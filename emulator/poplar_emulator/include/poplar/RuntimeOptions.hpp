@@ -1,0 +1,6 @@
+#ifndef poplar_RuntimeOptions_hpp
+#define poplar_RuntimeOptions_hpp
+
+#include <poplar/OptionFlags.hpp>
+
+#endif

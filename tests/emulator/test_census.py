@@ -1,0 +1,142 @@
+"""Small programs for what public Poplar programs use, each with the value that it must print."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Callable, Dict, List, Tuple
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.same_on_every_python
+
+
+def numbers(output: str) -> Dict[str, List[float]]:
+    lines = [line.split(":") for line in output.splitlines()]
+    return {name: [float(word) for word in rest.split()] for name, rest in lines}
+
+
+@pytest.fixture(scope="module")
+def printed(run_program: Callable) -> Dict[str, List[float]]:
+    done = run_program("census")
+    assert done.returncode == 0, done.stderr
+    return numbers(done.stdout)
+
+
+class TestCodelets:
+    def test_intrinsics_are_overloaded_by_type(self, printed: Dict[str, List[float]]) -> None:
+        extremes = [0.75, -0.25, 3, 2, 0.5]
+        sums = [15, 3, 8]
+        bits = [2, 3, 0, 1, 0, -1]
+        assert printed["Intrinsics"] == [*extremes, *sums, *bits, 77, 4]
+
+    def test_half_has_limits_and_literals(self, printed: Dict[str, List[float]]) -> None:
+        assert printed["Limits"] == [65504, -65504, 1, 11, -13, 1.5]
+
+    def test_vectors_have_members(self, printed: Dict[str, List[float]]) -> None:
+        assert printed["ExtVectors"] == [3, 8, 10, 4, 6, -1, 4]
+
+    def test_fields_are_used_like_their_elements(self, printed: Dict[str, List[float]]) -> None:
+        assert printed["Fields"] == [3, 5, 8, 8, 8, 6]
+        assert (printed["n"], printed["m"], printed["o"]) == ([16], [16], [3])
+
+
+def test_host_programs_of_every_spelling(run_program: Callable) -> None:
+    done = run_program("census_host")
+    assert done.returncode == 0, done.stderr
+    words = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert "default-constructed" in words.pop("placeholder")
+    assert words == {
+        "standard": "15 unsigned int 110 2 1",
+        "version": "00",
+        "cloneN": "{3,2,3} half",
+        "index": "1 1 4",
+        "groupings": "1 4 0 4 1 4 0 2",
+        "argument": "t {2,3} 2",
+        "collective": "ADD",
+        "arguments": "4",
+        "metadata": "quarter_metadata",
+        "stamps": "2 2",
+        "fetched": "3 0",
+    }
+
+
+def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
+    done = run_program("census_outputs", "false", more=(("POPLAR_ENGINE_OPTIONS", "{}"),))
+    kept = numbers(done.stdout)
+    assert (kept["here"], kept["pieces"]) == ([0, 1, 0], [0, 0, 1, 0, 0, 0])
+    # The memory of another tile is not copied in.
+    np.testing.assert_array_equal(kept["far"], [np.nan, 1, np.nan])
+    poisoned = numbers(run_program("census_outputs", "true").stdout)
+    np.testing.assert_array_equal(poisoned["here"], [np.nan, 1, np.nan])
+    np.testing.assert_array_equal(poisoned["pieces"], [np.nan, 0, 1, 0, np.nan, 0])
+
+
+class TestPopc:
+    @pytest.mark.parametrize(
+        ("body", "target", "said"),
+        [
+            ("plain", "ipu", "3"),
+            ("heap", "ipu", "operator new[]"),
+            ("heap", "model", "operator new[]"),
+            ("stream", "model", "undefined symbol 'std::"),
+            ("recursion", "ipu", "DEF_STACK_USAGE"),
+            ("recursion", "model", "9"),
+            ("declared", "ipu", "9"),
+            ("virtual", "ipu", "DEF_STACK_USAGE"),
+        ],
+    )
+    def test_what_a_tile_cannot_link(
+        self, run_program: Callable, body: str, target: str, said: str
+    ) -> None:
+        done = run_program("census_link", body, target)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+
+    def test_a_device_gets_the_codelets_of_its_pass(self, run_program: Callable) -> None:
+        assert run_program("census_passes", "ipu").stdout.strip() == "10 534"
+        assert run_program("census_passes", "model").stdout.strip() == "01 534"
+
+    @pytest.mark.parametrize(
+        "declared", ["int {}[4]", "char *{}", "double {}", "Pair {}", "Input<Pair> {}"]
+    )
+    def test_types_that_no_field_has(
+        self, declared: str, prefix: Path, tmp_path: Path, environment: Dict[str, str]
+    ) -> None:
+        source = tmp_path / "codelet.cpp"
+        field = declared.format("bad")
+        source.write_text(
+            "#include <poplar/Vertex.hpp>\nusing namespace poplar;\nstruct Pair { int a, b; };\n"
+            f"class C : public Vertex {{ public: static int s; {field}; "
+            "bool compute() { return true; } };\n"
+        )
+        command = [str(prefix / "bin" / "popc"), str(source), "-o", str(tmp_path / "c.gp")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "Field 'C.bad' has unsupported field type '" in done.stderr
+
+
+class TestProducts:
+    def test_a_static_sparse_matrix(self, run_program: Callable) -> None:
+        values = numbers(run_program("census_products", "sparse").stdout)
+        sparse = np.zeros((4, 6))
+        sparse[0:2, 2:4] = [[1, 2], [3, 4]]
+        sparse[2:4, 4:6] = [[5, 6], [7, 8]]
+        right, left = np.arange(18.0).reshape(6, 3), np.arange(12.0).reshape(3, 4)
+        assert values["sparse dense"] == list((sparse @ right).ravel())
+        assert values["dense sparse"] == list((left @ sparse).ravel())
+
+    @pytest.mark.parametrize(
+        ("sizes", "planned"),
+        [((96, 160, 112), "linear"), ((1024, 1024, 1024), "planned"), ((900, 600, 300), "linear")],
+    )
+    def test_large_products_are_planned_in_bounded_memory(
+        self, run_program: Callable, sizes: Tuple[int, int, int], planned: str
+    ) -> None:
+        run = "run" if max(sizes) < 200 else "compile"
+        done = run_program("census_products", planned, run, *map(str, sizes))
+        assert done.returncode == 0, done.stderr
+        values = numbers(done.stdout)
+        assert values["wrong"] == [0]
+        assert values["megabytes"][0] < 1000
