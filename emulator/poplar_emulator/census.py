@@ -36,7 +36,7 @@ class Result(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it needs a header of another library."""
+        """Return whether it needs a header of another library."""
         missing = re.match(r"(\S+): No such file", self.error or "")
         return bool(missing) and not re.match(rf"(?:{LIBRARIES})/|ipu", (self.error or ""))
 
