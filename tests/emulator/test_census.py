@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Callable, Dict, List, Tuple
@@ -115,6 +116,11 @@ class TestPopc:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "Field 'C.bad' has unsupported field type '" in done.stderr
+
+    def test_build_scripts_read_the_version(self, prefix: Path) -> None:
+        command = [str(prefix / "bin" / "popc"), "--version"]
+        first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert re.fullmatch(r"\d+\.\d+\.\d+", first.splitlines()[0].split()[2])
 
 
 class TestProducts:

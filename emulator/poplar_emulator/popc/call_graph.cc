@@ -24,7 +24,7 @@ std::string demangled(const std::string &symbol) {
   return name;
 }
 
-/// Whether a tile's libraries lack the function: the heap, exceptions, threads, files, and the
+/// Returns whether a tile's libraries lack the function: the heap, exceptions, threads, files, and the
 /// compiled part of the C++ library.
 bool isMissing(const std::string &symbol) {
   static const std::set<std::string> names{"malloc", "calloc", "realloc", "free",  "fopen",

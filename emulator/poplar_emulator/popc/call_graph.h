@@ -8,7 +8,7 @@
 
 namespace popc {
 
-/// What a tile's linker refuses in a function and in what it calls; empty: nothing.
+/// Errors of a tile's linker in a function and its callees; empty strings for none.
 struct LinkProblems {
   std::string everywhere; // a symbol that no tile has: of the heap, of streams
   std::string onDevice;   // a stack without a computable size

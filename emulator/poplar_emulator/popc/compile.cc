@@ -90,7 +90,7 @@ std::string preprocessed(const std::string &source, const std::vector<std::strin
   return readFile(text);
 }
 
-/// Whether code of the user's depends on the pass.
+/// Returns whether the sources, with the headers of the user, name __IPU__.
 bool namesDevice(const std::vector<std::string> &sources, const std::vector<std::string> &flags) {
   const ScratchDirectory scratch;
   for (const std::string &source : sources) {

@@ -86,7 +86,7 @@ struct alignas(popc_detail::extBytes(sizeof(T), N)) popc_ext_vector
     for (unsigned i = 0; i < sizeof...(More) + 2; ++i)
       (*this)[i] = given[i];
   }
-  /// From and to a vector of the other attribute, vector_size.
+  /// Conversions from and to a vector of the other attribute, vector_size.
   template <
       typename V,
       typename = std::enable_if_t<popc_detail::IsVector<V>::value &&

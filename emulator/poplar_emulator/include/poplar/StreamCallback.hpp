@@ -21,7 +21,7 @@ public:
   virtual void invalidatePrefetched() {}
 };
 
-/// A StreamCallback whose fetch does all the work.
+/// A StreamCallback with no prefetch: its fetch fills the buffer.
 class LegacyStreamCallback : public StreamCallback {
 public:
   Result prefetch(void *) final { return Result::NotAvailable; }

@@ -140,7 +140,7 @@ template <typename T, typename F> inline auto test(F f, T a) {
 
 namespace popc_detail {
 
-// Of a number and not-a-number: the number.
+// If one argument is not-a-number, the result is the other.
 inline float larger(float a, float b) { return fmaxf(a, b); }
 inline float smaller(float a, float b) { return fminf(a, b); }
 inline float magnitude(float a) { return fabsf(a); }
