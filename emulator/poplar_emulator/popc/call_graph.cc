@@ -24,8 +24,8 @@ std::string demangled(const std::string &symbol) {
   return name;
 }
 
-/// Returns whether a tile's libraries lack the function: the heap, exceptions, threads, files, and the
-/// compiled part of the C++ library.
+/// Returns whether a tile's libraries lack the function: the heap, exceptions, threads, files, and
+/// the compiled part of the C++ library.
 bool isMissing(const std::string &symbol) {
   static const std::set<std::string> names{"malloc", "calloc", "realloc", "free",  "fopen",
                                            "fclose", "fread",  "fwrite",  "fgets", "system",

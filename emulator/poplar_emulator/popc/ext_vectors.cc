@@ -52,7 +52,7 @@ std::string withExtVectors(std::string text) {
     const std::string count = text.substr(open, endOf(text, open) - open);
     const std::size_t start = startOf(text, attribute), stop = text.find(';', end);
     std::string before = text.substr(start, attribute - start), kept;
-    // What precedes the type: `typedef`, or `using NAME =`, of a template, too.
+    // The text before the type: `typedef`, or `using NAME =`, of a template, too.
     const std::size_t equals = before.rfind('=');
     if (before.compare(0, 7, "typedef") == 0)
       kept = "typedef ";

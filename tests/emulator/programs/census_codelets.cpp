@@ -1,4 +1,4 @@
-// What public codelets write and the emulator once refused or computed wrongly; census.cpp runs it.
+// Fields, intrinsics and types as in public codelets; census.cpp runs them.
 #include <arch/gc_tile_defines.h>
 #include <ipuvectormath>
 #include <limits>

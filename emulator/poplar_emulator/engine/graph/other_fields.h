@@ -17,7 +17,8 @@ private:
   std::vector<Piece> pieces; // sorted; ends ascend, too
 };
 
-/// Returns whether all elements are in the memory of the tile, where an Output keeps its old elements.
+/// Returns whether all elements are in the memory of the tile, where an Output keeps its old
+/// elements.
 bool isOnTile(const GraphState &graph, const View &view, unsigned tile);
 
 } // namespace poplar::emulator

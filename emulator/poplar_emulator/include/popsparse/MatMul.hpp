@@ -1,8 +1,8 @@
 #ifndef popsparse_MatMul_hpp
 #define popsparse_MatMul_hpp
 
-// The products of popsparse::static_, whose sparse matrix has its places in the graph and its
-// values in a tensor. Those of popsparse::dynamic are not emulated.
+// The products of popsparse::static_: the graph contains the places of a sparse matrix, and a
+// tensor its values. Those of popsparse::dynamic are not emulated.
 
 #include <string>
 #include <vector>
