@@ -20,7 +20,7 @@ _INTEGER = re.compile(r"-?[0-9]+")
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
 
 
-def _written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator:
+def written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator:
     """Returns a check of a parameter's text: pydantic's conversion takes many more forms."""
 
     def check(value: Any) -> Any:
@@ -32,8 +32,8 @@ def _written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidato
 
 
 # The last metadata of an integer or a time in a query or header; limits come before it.
-DIGITS = _written_as(_INTEGER, "int_parsing", "must be an integer in decimal digits, such as 20")
-RFC3339 = _written_as(
+DIGITS = written_as(_INTEGER, "int_parsing", "must be an integer in decimal digits, such as 20")
+RFC3339 = written_as(
     _RFC3339, "datetime_parsing", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)"
 )
 

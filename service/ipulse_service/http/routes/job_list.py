@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
 from ipulse_service.db import calendar
 from ipulse_service.http import pagination
-from ipulse_service.http.dependencies import DIGITS, RFC3339, State
+from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs import JobList, JobSummary
 from ipulse_service.jobs import filters, leases, listing
@@ -25,6 +26,10 @@ MAX_PAGE = 500
 
 _LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"
 _FIELD = r"^(/[^=/\"\\\x00-\x1f]+)+=[^\x00-\x1f]*$"
+
+# The last metadata, as of integers: it says more than that a pattern does not match.
+_AS_LABEL = written_as(re.compile(_LABEL), "wrong_form", "must look like team=audio")
+_AS_FIELD = written_as(re.compile(_FIELD), "wrong_form", "must look like /training/epochs=30")
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
@@ -40,13 +45,13 @@ class SelectionQuery(BaseModel):
     device: list[Annotated[str, Field(max_length=32)]] = Field(
         default=[], max_length=16, description="Jobs for one of these kinds of devices."
     )
-    label: list[Annotated[str, Field(pattern=_LABEL, max_length=600)]] = Field(
+    label: list[Annotated[str, Field(pattern=_LABEL, max_length=600), _AS_LABEL]] = Field(
         default=[],
         max_length=16,
         description="`NAME=VALUE` of the spec's metadata.",
         examples=[["team=audio"]],
     )
-    field: list[Annotated[str, Field(pattern=_FIELD, max_length=600)]] = Field(
+    field: list[Annotated[str, Field(pattern=_FIELD, max_length=600), _AS_FIELD]] = Field(
         default=[],
         max_length=16,
         description="`POINTER=VALUE`: a JSON pointer into the spec, and the JSON value or text "
