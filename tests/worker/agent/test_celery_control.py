@@ -115,7 +115,7 @@ def test_agents_send_the_events_that_flower_shows(
                     receiver.should_stop = event["type"] == "task-succeeded"
 
                 receiver.handlers["*"] = note
-                receiver.capture(limit=None, timeout=DEADLINE, wakeup=False)
+                receiver.capture(limit=None, timeout=DEADLINE, wakeup=True)
 
         receiving = threading.Thread(target=receive)
         receiving.start()
