@@ -78,6 +78,7 @@ lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,service,3.11,--all-extras -c requirements/runtime.txt service/pyproject.toml)
 	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
+	$(call compile_lock,generators,3.11,requirements/generators.in)
 
 clean: ## Remove the environments, the caches and the demo's output; not your jobs.
 	rm -rf .venv .venv38 demo-output build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
