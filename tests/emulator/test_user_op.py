@@ -43,6 +43,14 @@ class TestPromises:
             with compiled(library, name) as op:
                 np.testing.assert_array_equal(op.forward([X])[0], 2 * X, err_msg=name)
 
+    @pytest.mark.parametrize("name", ["SixFlags", "SixAliases"])
+    def test_six_parameters_are_ignored_with_a_warning(
+        self, library: Path, name: str, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        with compiled(library, name) as op:
+            np.testing.assert_array_equal(op.forward([X])[0], 2 * X)
+        assert f"{name}_metadata has six parameters" in capfd.readouterr().err
+
     @pytest.mark.parametrize(
         ("name", "words"),
         [

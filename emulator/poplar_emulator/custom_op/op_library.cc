@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+#include <iostream>
 #include <map>
+#include <new>
 #include <stdexcept>
 
 #include "codelets/shared_object.h"
@@ -35,6 +38,36 @@ void *loaded(const std::string &path) {
   } catch (const std::runtime_error &error) {
     throw std::runtime_error("the library cannot be loaded: " + std::string(error.what()));
   }
+}
+
+/// Calls a function of level 5. Returns false if it has six parameters, without the indices of
+/// identical outputs, as the libraries of two code bases do: `found` is then as it was.
+///
+/// The argument that is a vector for one form is a map for the other, and here it is both: the
+/// first bytes of an empty map are padding and null pointers, as an empty vector is. The argument
+/// that is a map for one form is a bool for the other: a map never writes its first byte.
+bool readsSeven(Metadata5 function, OpLibrary::Metadata &found, std::uint32_t inputs) {
+  constexpr unsigned char kUntouched = 0xa5;
+  alignas(Aliasing) unsigned char both[sizeof(Aliasing)], mapOrBool[sizeof(Aliasing)];
+  static_assert(sizeof(Indices) <= 3 * sizeof(void *), "a vector is three pointers");
+  Aliasing *bothAsMap = new (both) Aliasing(), *aliasing = new (mapOrBool) Aliasing();
+  std::memset(both, 0, sizeof(void *));
+  mapOrBool[0] = kUntouched;
+  OpLibrary::Metadata read;
+  auto *identical = reinterpret_cast<Indices *>(both);
+  function(read.allocatingIndices, *identical, *aliasing, read.isElementwise, read.isStateless,
+           read.isHashable, inputs);
+  const bool seven = mapOrBool[0] == kUntouched && bothAsMap->empty();
+  if (seven) {
+    read.identicalOutputs = std::move(*identical);
+    read.aliasing = std::move(*aliasing);
+    found = std::move(read);
+    identical->~Indices();
+  } else {
+    bothAsMap->~Aliasing();
+  }
+  aliasing->~Aliasing();
+  return seven;
 }
 
 } // namespace
@@ -70,13 +103,16 @@ OpLibrary::Metadata OpLibrary::metadataOf(const std::string &name, std::uint32_t
   if (!function)
     return found;
   bool &elementwise = found.isElementwise, &stateless = found.isStateless;
-  if (apiLevel >= 5)
-    reinterpret_cast<Metadata5>(function)(found.allocatingIndices, found.identicalOutputs,
-                                          found.aliasing, elementwise, stateless, found.isHashable,
-                                          inputs);
-  else
+  if (apiLevel >= 5) {
+    if (!readsSeven(reinterpret_cast<Metadata5>(function), found, inputs))
+      std::cerr << "warning: " << name
+                << " has six parameters, and API level 5 has seven: the second one, for the "
+                   "indices of outputs that replicas have in common, is missing. The op runs as "
+                   "if it had no metadata; TensorFlow would read each of its flags as another\n";
+  } else {
     reinterpret_cast<Metadata4>(function)(found.allocatingIndices, found.aliasing, elementwise,
                                           stateless, found.isHashable, inputs);
+  }
   return found;
 }
 

@@ -63,6 +63,23 @@ std::int32_t custom_op_api_level = 5;
 OP(Elementwise) { return twice(graph, inputs, outputs); }
 PROMISES(Elementwise, elementwise = true)
 
+// Six parameters: the form of level 4 in a library of level 5.
+#define SIX_PARAMETERS(NAME, PROMISE)                                                              \
+  OP(NAME) {                                                                                       \
+    const Program program = twice(graph, inputs, outputs);                                         \
+    graph.setTileMapping(outputs[0], 3);                                                           \
+    return program;                                                                                \
+  }                                                                                                \
+  void NAME##_metadata(std::vector<std::int64_t> &indices, Aliasing &aliasing, bool &elementwise,  \
+                       bool &stateless, bool &hashable, std::uint32_t) {                           \
+    indices.clear();                                                                               \
+    aliasing.clear();                                                                              \
+    elementwise = stateless = hashable = false;                                                    \
+    PROMISE;                                                                                       \
+  }
+SIX_PARAMETERS(SixFlags, stateless = true)
+SIX_PARAMETERS(SixAliases, aliasing[0] = 0)
+
 OP(OtherTile) {
   const Program program = twice(graph, inputs, outputs);
   graph.setTileMapping(outputs[0], 3);
