@@ -96,7 +96,11 @@ def _signals() -> Iterator[int]:
         os.write(write, b"\0")
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    former = {number: signal.signal(number, on_signal) for number in numbers}
+    former = {
+        number: signal.signal(number, on_signal)
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP  # nohup
+    }
     try:
         yield wake
     finally:

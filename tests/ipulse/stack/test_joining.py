@@ -11,7 +11,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,9 +69,11 @@ def join_line(stack: Stack, *options: str) -> list[str]:
 
 
 @contextmanager
-def running(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(
+    home: Path, *arguments: str, before: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
     """An agent that waits for jobs; it ends with the context."""
-    command = [sys.executable, "-m", "ipulse", *arguments, "--home", str(home), "--json"]
+    command = [*before, sys.executable, "-m", "ipulse", *arguments, "--home", str(home), "--json"]
     process = subprocess.Popen(
         command,
         cwd=SOURCE,
@@ -109,7 +111,9 @@ def test_an_agent_joins_runs_a_job_and_runs_again_later(
         job = client.wait(submit(client, "completes"), timeout=DEADLINE)
         assert job.state is JobState.SUCCEEDED
     assert process.returncode == 0
-    with running(home, "agent", "run"):
+    with running(home, "agent", "run", before=["nohup"]) as process:
+        for each in [process, *psutil.Process(process.pid).children(recursive=True)]:
+            os.kill(each.pid, signal.SIGHUP)
         job = client.wait(submit(client, "completes"), timeout=DEADLINE)
         assert job.state is JobState.SUCCEEDED
     for name in ("agent.json", "instance"):

@@ -145,9 +145,12 @@ def run_worker(
     def on_shutdown(**_: Any) -> None:
         stop()
 
+    on_hang_up = signal.getsignal(signal.SIGHUP)  # ignored under nohup
+
     def on_ready(**_: Any) -> None:
         # Celery would restart the program on a hang-up, without its arguments.
-        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+        handler = on_hang_up if on_hang_up is signal.SIG_IGN else signal.getsignal(signal.SIGTERM)
+        signal.signal(signal.SIGHUP, handler)
         say_ready()
 
     def on_logging(**_: Any) -> None:

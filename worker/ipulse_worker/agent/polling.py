@@ -107,7 +107,8 @@ def poll_for_work(agent: Agent) -> int:
             os.write(write, b"e")
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, on_signal)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, on_signal)
     threading.Thread(target=poll, name="polling", daemon=True).start()
     has_ended = os.read(wake, 1) == b"e"
     agent.stop()
