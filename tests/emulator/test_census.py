@@ -50,6 +50,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
     assert "default-constructed" in words.pop("placeholder")
     assert words == {
         "standard": "15 unsigned int 110 2 1",
+        "casts": "15872 -65504 nan",
         "version": "00",
         "cloneN": "{3,2,3} half",
         "index": "1 1 4",

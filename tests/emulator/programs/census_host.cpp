@@ -20,6 +20,7 @@ std::string nameOf(poplar::Type &type) { return type.toString(); }
 } // namespace
 
 #include <gcl/Collectives.hpp>
+#include <popfloat/experimental/CastToHalf.hpp>
 #include <poplar/CycleCount.hpp>
 #include <poplar/Engine.hpp>
 #include <poplar/IPUModel.hpp>
@@ -70,6 +71,10 @@ int main() {
             << std::unordered_set<Type>{INT, FLOAT, INT}.size() << ' '
             << (equivalent_device_type<Pair>().value == INT) << '\n';
 
+  namespace cast = popfloat::experimental;
+  std::cout << "casts " << cast::singleToHalf(1.5f) << ' '
+            << cast::halfToSingle(cast::singleToHalf(-1e6f)) << ' '
+            << cast::halfToSingle(cast::singleToHalf(1e6f, true)) << '\n';
   Graph graph;
   Executable executable;
   std::cout << "placeholder " << raised([&] { graph.addComputeSet("cs"); }) << '\n'
