@@ -24,7 +24,7 @@ ONLINE = ["tutorial/2-results.md"]
 
 @pytest.fixture(scope="session")
 def everyones_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """The reader of all pages, whose stack runs on from page to page."""
+    """The reader of all pages; its stack runs on from page to page."""
     reader = Reader(tmp_path_factory.mktemp("home"))
     yield reader
     reader.stop()

@@ -52,7 +52,7 @@ class Reason(str, Enum):
 
     COMPLETED = "completed"
     CANCELLED_BY_USER = "cancelled_by_user"
-    PAUSED_BY_USER = "paused_by_user"  # the end of an attempt whose job was paused
+    PAUSED_BY_USER = "paused_by_user"  # the end of an attempt of a paused job
     DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     DATA_INVALID = "data_invalid"  # a file of the data set has another format, or nothing to learn

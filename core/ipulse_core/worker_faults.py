@@ -24,7 +24,7 @@ REASONS: Dict[int, Reason] = {
     errno.EAGAIN: Reason.WORKER_LIMIT,  # of fork and clone
 }
 NO_THREAD = "can't start new thread"  # Python's RuntimeError
-# What programs print: C's errors, and threads that Python and TensorFlow cannot create.
+# Messages of programs: C's errors, and threads that Python and TensorFlow cannot create.
 TEXTS: Dict[str, Reason] = {
     **{os.strerror(number): reason for number, reason in REASONS.items()},
     NO_THREAD: Reason.WORKER_LIMIT,

@@ -33,7 +33,7 @@ def as_called(text: str) -> str:
 
 
 def replace_process(*arguments: str) -> NoReturn:
-    """Let this process go on as the command `ipulse` with other arguments."""
+    """Replace this process by the command `ipulse` with other arguments."""
     sys.stdout.flush()
     sys.stderr.flush()
     called = Path(sys.argv[0])

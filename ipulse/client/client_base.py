@@ -243,7 +243,7 @@ class ClientBase:
         return await self._send(agent_calls.resume_agent(name))
 
     async def remove_agent(self, name: str) -> None:
-        """Remove an agent, whose own token becomes invalid. Raises Conflict, NotFound."""
+        """Remove an agent and revoke its own token. Raises Conflict, NotFound."""
         await self._send(agent_calls.remove_agent(name))
 
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:

@@ -35,7 +35,7 @@ class ServiceLocation:
     token: str = field(repr=False)
     # How to verify the service; None: by the machine's own authorities.
     trust: ssl.SSLContext | None = field(default=None, repr=False)
-    # Whether its address comes from the home of `ipulse up`.
+    # True if its address comes from the home of `ipulse up`.
     is_at_home: bool = field(default=False, compare=False)
 
     @property

@@ -221,5 +221,5 @@ class Client:
         return finished(self._calls.resume_agent(name))
 
     def remove_agent(self, name: str) -> None:
-        """Remove an agent, whose own token becomes invalid. Raises Conflict, NotFound."""
+        """Remove an agent and revoke its own token. Raises Conflict, NotFound."""
         finished(self._calls.remove_agent(name))

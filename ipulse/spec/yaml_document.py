@@ -87,7 +87,7 @@ class _Loader(yaml.CSafeLoader):
             raise _refused("an integer has thousands of digits", node) from None
 
     def construct_float(self, node: yaml.ScalarNode) -> float:
-        # As in JSON, 1.0 is an integer, too.
+        # 1.0 is an integer, too, as it is in JSON.
         return strict_json.number(repr(self.construct_yaml_float(node)))
 
 

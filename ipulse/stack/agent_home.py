@@ -16,7 +16,7 @@ _DEFAULT_HOME = "~/.local/state/ipulse-agent"
 
 @dataclass(frozen=True)
 class Membership:
-    """What an agent knows of the service that it has joined, as its home stores it."""
+    """The service that an agent has joined, as the agent's home stores it."""
 
     url: str
     name: str

@@ -18,7 +18,7 @@ from ipulse.stack.supervisor import Part, Say, Supervisor
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import NotPermitted
 
-EXIT_REFUSED = 4  # of an agent whose token the service refuses
+EXIT_REFUSED = 4  # the service refuses the agent's token
 # Variables for the client, which no agent inherits.
 _NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 

@@ -23,7 +23,7 @@ class OtherMachine:
     """A namespace that reaches this machine at `here` and nothing else."""
 
     def __init__(self, number: int) -> None:
-        """Choose its addresses; `number` tells the machines of one test apart."""
+        """Choose its addresses; `number` is unique among the machines of one test."""
         self._tag = f"{os.getpid() % 10_000}{secrets.token_hex(1)}{number}"
         self.namespace = f"ipulse-{self._tag}"
         self._outside, self._inside = f"ipo{self._tag}", f"ipi{self._tag}"
@@ -58,7 +58,7 @@ class OtherMachine:
         return ["ip", "netns", "exec", self.namespace, *arguments]
 
     def cut(self) -> None:
-        """Cut the link: what is sent is lost, and no end is told."""
+        """Cut the link: packets are lost, and neither end is notified."""
         self._within("ip", "link", "set", self._inside, "down")
 
     def mend(self) -> None:

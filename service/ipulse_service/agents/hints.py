@@ -24,7 +24,7 @@ _DRAINS = select(func.max(agents.c.draining_at), func.count(agents.c.draining_at
 
 @dataclass(frozen=True)
 class WorkHint:
-    """What an agent may do now. `tag` changes whenever there may be something new."""
+    """Actions that an agent may take now. `tag` changes whenever there may be something new."""
 
     job_id: str | None  # one that it may claim; the claim decides which job it gets
     draining: bool

@@ -154,7 +154,7 @@ def _kept_on_error(testbed: Testbed, logs: Path, say: Callable[[str], None]) -> 
 
 
 def _keep(testbed: Testbed, logs: Path) -> None:
-    """Copies logs and database out of the home, whose disks are unmounted with the testbed."""
+    """Copies logs and database out of the home: its disks are unmounted with the testbed."""
     shutil.copytree(testbed.home / "logs", logs)
     testbed.records.keep(logs.parent)
 

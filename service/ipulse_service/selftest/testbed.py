@@ -35,7 +35,7 @@ LOG_TAIL_BYTES = 2**18
 HOUSEKEEPING_SECONDS = 3.0
 START_TRIES = 5  # for a process that was killed
 SMALL_WORK = "small-work"  # the work directory of one more agent
-# Of the home's disks, by folder.
+# The home's disks, by folder.
 MEBIBYTES = {"": 96, "artifacts": 32, "work": 32, SMALL_WORK: 16}
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.generated_clients, pytest.mark.verify, pytest.mark.tim
 PYTHON_CONFIG = """\
 [mypy]
 strict = True
-# What the generator's own template passes to httpx.
+# The generator's own template passes this to httpx.
 [mypy-generated.client]
 disable_error_code = arg-type
 """
@@ -69,7 +69,7 @@ def check_results(client: Client, printed: str, folder: Path) -> None:
 
 
 def typescript_program(generators: Generators, name: str, folder: Path) -> Path:
-    """Copies a program beside its generated client and checks the types of both."""
+    """Copies a program to its generated client and checks the types of both."""
     for file in (name, "shared.ts", "tsconfig.json", "package.json"):
         shutil.copy(HERE / file, folder)
     (folder / "node_modules").symlink_to(generators.modules)

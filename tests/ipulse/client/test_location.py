@@ -31,7 +31,7 @@ class TestOrder:
         )
 
     def test_the_home_gives_the_token_for_its_own_address_of_any_kind(self, home: Path) -> None:
-        """As with `ipulse up --tls --host 192.0.2.10`."""
+        """The home of `ipulse up --tls --host 192.0.2.10`."""
         (home / "server.json").write_text(json.dumps({"url": "https://192.0.2.10:8470", "pid": 1}))
         location = find_service(environment={"IPULSE_HOME": str(home)})
         assert location == ServiceLocation("https://192.0.2.10:8470", HIDDEN)

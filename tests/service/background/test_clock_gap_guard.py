@@ -1,4 +1,4 @@
-"""A service that was suspended, or whose clock was set, ends no attempt because of that."""
+"""A suspended service, or one with a changed clock, ends no attempt because of that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.service.running import SPEC
 
 
 class Clocked:
-    """A reaper that scans when a test says so, on a database whose clock the test sets."""
+    """A reaper that scans when a test says so, on a database with a clock that the test sets."""
 
     def __init__(self, home: Path) -> None:
         settings = self.settings = Settings(home=home)
@@ -35,7 +35,7 @@ class Clocked:
         self.database.clock.elapsed_ms = lambda: self.now
 
     def pass_seconds(self, seconds: float) -> None:
-        """Both clocks go on, the database's and this machine's own."""
+        """Both clocks advance, the database's and this machine's own."""
         self.now += round(seconds * 1000)
         self.database.clock.expression = str(self.now + self.ahead)
 

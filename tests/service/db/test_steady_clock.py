@@ -1,4 +1,4 @@
-"""The service's time passes evenly, whoever sets the database's clock."""
+"""The service's time passes evenly although the database's clock is set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = [5 * HOUR, -2 * HOUR, 87_600 * HOUR, -400_000 * HOUR, 1_500, -1_500]  # 
 
 
 class World:
-    """Processes of the service on one database, whose clock a test sets."""
+    """Processes of the service on one database with a clock that a test sets."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -133,7 +133,7 @@ def test_drift_is_followed(world: World) -> None:
 
 
 def test_a_replica_that_was_paused_does_not_hold_the_others_back(world: World) -> None:
-    """As when the host of a virtual machine stops it, clocks and all, and the server goes on."""
+    """The host of a virtual machine stops it with its clocks, while the server continues."""
     replica = world.process()
     paused_at = 0
     replica.clock.elapsed_ms = lambda: 12_345 + world.passed - paused_at
@@ -176,7 +176,7 @@ def test_a_moment_that_the_clock_skipped_is_that_of_the_step(world: World) -> No
 
 
 class TestWhatDependsOnTime:
-    """Each of these was judged by a clock that anybody may set."""
+    """Each of these once depended on a clock that may be set."""
 
     @pytest.fixture(params=STEPS[:2])
     def set_clock(self, world: World, request: pytest.FixtureRequest) -> Callable[[], None]:

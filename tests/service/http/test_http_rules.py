@@ -16,7 +16,7 @@ from tests.service.running import SPEC, InProcess
 
 TIME = "2026-01-31T12:00:00.5+01:00"
 CONTENT = b"0123456789"
-# What differs from one response to the next.
+# These headers differ from one response to the next.
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
 FILES = ("/", "/docs", "/redoc", "/report", "/web/page.js", "/openapi.json")

@@ -1,4 +1,4 @@
-"""Who has no token cannot fill the log; what callers with a token do is all in it."""
+"""Callers without a token cannot fill the log; every request with a token is in it."""
 
 from __future__ import annotations
 

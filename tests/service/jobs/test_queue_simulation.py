@@ -1,4 +1,4 @@
-"""What is said about the queue is what happens: thousands of jobs on a clock of their own."""
+"""Predictions about the queue come true: thousands of jobs on a clock of their own."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class World:
                 job = store.move(transaction, job, state)
 
     def waits(self, view: QueueView) -> dict[int, Waiting]:
-        """What is said about each queued job."""
+        """Return the prediction for each queued job."""
         with self.read() as transaction:
             found = [
                 (entry.pk, view.waiting(transaction, store.get_by_pk(transaction, entry.pk)))
@@ -138,7 +138,7 @@ def needs(dice: random.Random) -> Needs:
 
 
 def seeded(number: int) -> random.Random:
-    """Random numbers whose seed is shown if a test fails."""
+    """Random numbers; their seed is shown if a test fails."""
     sys.stdout.write(f"seed {SEED + number}\n")
     return random.Random(SEED + number)
 
@@ -163,7 +163,7 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
     running: list[tuple[int, KnownAgent, claims.Claim]] = []
     started: dict[int, int] = {}
     while True:
-        # Of several that are free, those that take fewer jobs begin, as is said.
+        # If several are free, those that take fewer jobs begin, as documented.
         for agent in list(free):
             with world.read() as transaction:
                 queued = queue_order.entries(transaction)

@@ -11,7 +11,7 @@ from ipulse_service.selftest.testbed import START_TRIES, _start_with_retries
 
 
 class Part:
-    """A process whose starts fail once for each of its errors."""
+    """A process: its start fails once for each of its errors."""
 
     def __init__(self, errors: List[IPUlseError]) -> None:
         self._errors = errors

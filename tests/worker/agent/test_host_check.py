@@ -90,7 +90,7 @@ def test_a_directory_that_is_gone_has_failed(tmp_path: Path, watch: Watch) -> No
 
 
 def test_an_agent_without_descriptors_takes_no_job() -> None:
-    """In a process of its own, whose limit is lowered."""
+    """The check runs in a process of its own with a lowered limit."""
     program = f"""
 import resource
 from pathlib import Path

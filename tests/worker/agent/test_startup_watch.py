@@ -16,7 +16,7 @@ from .test_quarantine import Watch
 
 
 class Runner:
-    """A process whose processor time the test sets."""
+    """A process with a processor time that the test sets."""
 
     cpu = 3.0
 

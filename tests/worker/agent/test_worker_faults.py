@@ -28,7 +28,7 @@ from .fake_service import FakeService
 
 @pytest.fixture
 def small(settings: AgentSettings, tmp_path: Path) -> Iterator[AgentSettings]:
-    """Settings of an agent whose work directory is on a disk of 8 MiB."""
+    """Settings of an agent with its work directory on a disk of 8 MiB."""
     with small_disk(tmp_path / "small", "size=8m,mode=0700,nr_inodes=200") as disk:
         yield replace(settings, work_dir=disk, least_free_bytes=2**16)
 

@@ -1,4 +1,4 @@
-"""What the runner prints is in the log in the order in which it was printed."""
+"""Printed lines are in the log in the order in which they were printed."""
 
 from __future__ import annotations
 

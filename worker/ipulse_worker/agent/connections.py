@@ -14,7 +14,7 @@ import httpx
 from ipulse_core import __version__, messages
 from ipulse_worker.agent.service_responses import ServiceUnavailable, unreachable
 
-# A connection whose other end is gone without a word, as after a cut, is noticed in 25 s.
+# A connection that lost its other end, as after a cut, is noticed in 25 s.
 KEEP_ALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),

@@ -37,7 +37,7 @@ class WorkPoller:
         self._running = threading.Lock()  # held while a job runs
         self._wait_seconds = LONGEST_WAIT
         self._pause_seconds = FIRST_PAUSE
-        self._hint: WorkHint | None = None  # the latest, whose job is not claimed
+        self._hint: WorkHint | None = None  # the latest; its job is not claimed
         self._is_ready = False
 
     def stop(self) -> None:

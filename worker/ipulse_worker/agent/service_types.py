@@ -37,7 +37,7 @@ class AgentOrders(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkHint:
-    """Whether there is a job that this agent could claim."""
+    """True if there is a job that this agent could claim."""
 
     job_id: str | None
     draining: bool
@@ -73,7 +73,7 @@ class PiggybackedManifest:
 
 
 class HeartbeatOrders(NamedTuple):
-    """What the service answered to a heartbeat."""
+    """The service's answer to a heartbeat."""
 
     cancel: bool  # the job is to stop
     must_return: bool  # it is to return to the queue: this agent drains

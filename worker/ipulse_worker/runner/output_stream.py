@@ -18,7 +18,7 @@ from ipulse_worker.runner.event_writer import EventWriter
 
 
 class OutputStream(io.TextIOBase):
-    """A text stream each of whose lines becomes an event."""
+    """A text stream that turns each line into an event."""
 
     def __init__(self, events: EventWriter, stream: Stream, original: TextIO) -> None:
         self._events = events

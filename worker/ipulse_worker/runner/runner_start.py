@@ -19,7 +19,7 @@ class RunnerStart:
 
     @classmethod
     def of(cls, startup: Timeline, import_seconds: float) -> RunnerStart:
-        """Return the start of this process, whose assignment arrives now.
+        """Return the start of this process; its assignment arrives now.
 
         Args:
             startup: a timeline whose clock was started with the process.

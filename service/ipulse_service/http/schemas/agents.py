@@ -77,7 +77,7 @@ class AgentFaultInfo(BaseModel):
 
     reason: Reason = Field(description="The reason with which an attempt there would end.")
     message: str = Field(description="What is wrong, with the path.")
-    since: Timestamp | None = Field(description="When the service was first told.")
+    since: Timestamp | None = Field(description="When the service first received it.")
 
     @classmethod
     def of(cls, found: AgentFault | None) -> Self | None:

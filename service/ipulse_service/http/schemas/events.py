@@ -14,7 +14,7 @@ from ipulse_service.http.schemas.base import METRIC, Timestamp, example
 REF = "#/components/schemas/JobEvent"  # any event of a job
 MESSAGE_REF = "#/components/schemas/StreamMessage"  # of a stream
 
-# What agents report; the service stores these fields and adds those of `_Stored`.
+# Agents report these fields; the service stores them and adds those of `_Stored`.
 _REPORTED = (
     protocol.PhaseEvent,
     protocol.ProgressEvent,

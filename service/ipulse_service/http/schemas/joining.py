@@ -146,7 +146,7 @@ class AgentOrders(BaseModel):
 
 
 class WakeUpHint(BaseModel):
-    """What an agent may do now."""
+    """Actions that an agent may take now."""
 
     model_config = example(job_id=JOB_ID, draining=False)
 

@@ -1,4 +1,4 @@
-"""An agent whose own disk fills up while it runs jobs, beside agents with room."""
+"""Fills the disk of one agent while it runs jobs; other agents have room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no agent can run is refused with what there is; on both databases."""
+"""Specs that no agent can run are refused with what there is; on both databases."""
 
 from __future__ import annotations
 

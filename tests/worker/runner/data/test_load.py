@@ -1,4 +1,4 @@
-"""What is refused, or warned of, in data sets that their own loaders accept."""
+"""Refusals and warnings for data sets that their own loaders accept."""
 
 from __future__ import annotations
 

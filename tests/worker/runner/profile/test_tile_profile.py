@@ -32,7 +32,7 @@ def test_adds_cycles_up_by_kind_step_and_layer(profile: TileProfile) -> None:
 
 
 def with_a_delay() -> Any:
-    """A profile whose steps are those of all layers together."""
+    """A profile with steps of all layers together."""
     given = document()
     for compute_set in given["compilation"]["computeSets"]:
         last = compute_set["name"].rsplit("/", 1)[1]

@@ -26,7 +26,7 @@ SEED = 12
 
 
 def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.ndarray]:
-    """What a NIR graph does with input spikes [time, channels], by its own equations: each node
+    """Run a NIR graph on input spikes [time, channels] by its own equations: each node
     once a step, in the order of the edges. The spikes of every LIF, and the last LI's v."""
     graph = nir.read(str(path))
     loops = {there: here for here, there in graph.edges if here.startswith("recurrent_")}

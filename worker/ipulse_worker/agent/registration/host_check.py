@@ -1,4 +1,4 @@
-"""Whether this machine can run a job now: room, inodes, a working disk, descriptors, processes."""
+"""Checks that this machine can run a job: room, inodes, a working disk, descriptors, processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine has that jobs may need: IPUs, and data sets in the data directory."""
+"""The resources of this machine: IPUs, and data sets in the data directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Inventory:
-    """What an agent has; jobs that need more are refused or run elsewhere."""
+    """The resources of an agent; jobs that need more are refused or run elsewhere."""
 
     host: str = ""
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known

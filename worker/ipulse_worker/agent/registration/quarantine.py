@@ -71,7 +71,7 @@ class Quarantine:
 
     @property
     def is_draining(self) -> bool:
-        """Whether the service drains this agent."""
+        """True while the service drains this agent."""
         return self._draining_until > self._clock()
 
     @property

@@ -97,7 +97,7 @@ class AttemptSupervisor:
                 except (StaleToken, NotFound) as error:
                     _log.warning("attempt_superseded", extra={**self._facts, "why": error.message})
                 except IPUlseError as error:
-                    # Its files may exist nowhere else, and the attempt may not be over.
+                    # The files may exist nowhere else, and the attempt may not be over.
                     self.is_unreported = directory.is_kept = True
                     _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
         except (OSError, RuntimeError) as error:

@@ -42,7 +42,7 @@ class RunnerExit:
     stop: StopCause | None = None  # why the agent stopped it, if it did
     detail: str = ""  # an error message of the agent that says more than the exit code
     oom_kills: int = 0  # processes that the kernel killed for lack of memory while it ran
-    fault: WorkerFault | None = None  # of the machine, by which it could not start or go on
+    fault: WorkerFault | None = None  # the fault of the machine that stopped it
 
     @property
     def is_complete(self) -> bool:

@@ -154,7 +154,7 @@ class RunnerProcess:
         }
 
         def read_events(data: bytes) -> None:
-            # What was printed before these events were written is in a pipe by now.
+            # Lines printed before these events were written are in a pipe by now.
             for output, read in outputs.items():
                 if printed := _read_or_nothing(output):
                     read(printed)

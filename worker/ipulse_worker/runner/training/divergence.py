@@ -1,4 +1,4 @@
-"""Ends a training whose numbers are no longer finite."""
+"""Ends a training if its numbers are no longer finite."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ LABELS = {
 
 @dataclass(frozen=True)
 class TrainingPlatform:
-    """What the bits of a training depend on besides its spec."""
+    """The platform: the bits of a training depend on it besides the spec."""
 
     processor: str  # its model
     instruction_set: str  # of the LIF kernels

@@ -1,4 +1,4 @@
-"""A pair of axes: SVG marks that stretch to any width, and texts in HTML beside them."""
+"""A pair of axes: SVG marks that stretch to any width, and texts in HTML around them."""
 
 from __future__ import annotations
 

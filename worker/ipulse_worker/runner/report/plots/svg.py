@@ -39,7 +39,7 @@ def stretched_svg(width: float, height: float, marks: Iterable[str]) -> str:
 
 
 def plot(parts: Iterable[str], description: str) -> Markup:
-    """Return a plot of HTML parts, whose texts keep their size on screens of every width."""
+    """Return a plot of HTML parts; the texts keep their size on screens of every width."""
     return Markup(  # noqa: S704 - the parts are numbers and escaped texts
         f'<div class="chart" role="img" aria-label="{escape(description)}">{"".join(parts)}</div>'
     )
