@@ -15,7 +15,7 @@ OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulat
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test verify wheels clients lint kernels docs bench bench-peers load accuracy containers lock clean runtime dev
+.PHONY: help demo up test verify wheels clients poplar-census lint kernels docs bench bench-peers load accuracy containers lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -39,6 +39,9 @@ wheels: dev ## Build every distribution and try it in a fresh environment.
 
 clients: dev ## Generate clients from the OpenAPI document and put jobs through them.
 	@$(BIN)/python -m pytest -q -m generated_clients tests/acceptance/generated_clients $(ARGS)
+
+poplar-census: runtime ## Compile every Poplar file under DIR on the emulator; prints the first errors.
+	@$(BIN)/python -m poplar_emulator.census $(DIR)
 
 lint: dev ## Style, types, imports and C++ layout; changes nothing.
 	$(BIN)/ruff check
