@@ -27,10 +27,22 @@ AgentHomePath = Annotated[
         "[default: ~/.local/state/ipulse-agent]",
     ),
 ]
+KINDS = ("cpu", "emulator", "ipu")  # of devices, as agents know them
+
+
+def _known_kinds(value: str | None) -> str | None:
+    """Refuse other kinds of devices before a use of the join token is taken."""
+    chosen = {part.strip() for part in (value or "").split(",") if part.strip()}
+    if value is not None and (not chosen or not chosen <= set(KINDS)):
+        raise typer.BadParameter(f"must list some of {', '.join(KINDS)}")
+    return value
+
+
 Devices = Annotated[
     str | None,
     typer.Option(
         metavar="KINDS",
+        callback=_known_kinds,
         envvar="IPULSE_DEVICE_KINDS",
         show_envvar=False,
         help="Kinds of devices that jobs may use here. [env: IPULSE_DEVICE_KINDS] "

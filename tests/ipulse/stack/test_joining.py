@@ -19,10 +19,12 @@ from typing import Any
 import psutil
 import pytest
 
+from ipulse.cli.commands.agent import KINDS
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import digest_of, self_signed
 from ipulse_core.states import JobState
+from ipulse_worker.agent import settings
 from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.test_guarded_process import DEADLINE
 from tests.ipulse.stack.test_stack import ENVIRONMENT, submit
@@ -237,6 +239,21 @@ class TestRefusals:
         done = ipulse(*line, *options)
         assert error(done) == code
         assert (done.returncode == 2) is (code == "invalid_input")
+
+    @pytest.mark.parametrize("devices", ["cpu,quantum", "", ","])
+    def test_devices_that_are_none_use_nothing(
+        self, stack: Stack, client: Client, tmp_path: Path, devices: str
+    ) -> None:
+        line = join_line(stack)
+        done = ipulse(*line, "--home", str(tmp_path), "--devices", devices)
+        assert done.returncode == 2
+        assert not SECRET.search(done.stdout + done.stderr)
+        assert line[line.index("--token") + 1].split("_")[1] in [
+            token.id for token in client.join_tokens()
+        ]
+
+    def test_the_devices_are_those_of_agents(self) -> None:
+        assert KINDS == settings.KINDS
 
     def test_a_token_that_is_none(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
