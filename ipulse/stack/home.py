@@ -86,7 +86,7 @@ class Home:
         status = self.path.stat()
         if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise Unavailable(
-                f"{self.path} contains tokens and must be private to this user: "
+                f"{self.path} is for tokens and must be private to this user: "
                 f"chmod 700 {self.path}, or choose another home with {self.variable}"
             )
 
