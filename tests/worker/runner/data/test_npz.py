@@ -186,6 +186,15 @@ BAD = {
         },
         "event 1 has a time that is no time",
     ),
+    "events that are at true": (
+        {
+            "spikes": None,
+            "event_samples": np.array([0, 1]),
+            "event_times_ms": np.array([False, True]),
+            "event_channels": np.array([0, 0]),
+        },
+        "event_times_ms numbers",
+    ),
 }
 
 

@@ -238,8 +238,10 @@ def _add_events(
     time_ms = arrays["event_times_ms"]
     if not len(sample) == len(channel) == len(time_ms):
         raise DataInvalid(f"{path}: the three arrays of events must be equally long")
-    if sample.dtype.kind not in "iu" or channel.dtype.kind not in "iu":
-        raise DataInvalid(f"{path}: event_samples and event_channels must be integers")
+    if sample.dtype.kind not in "iu" or channel.dtype.kind not in "iu" or time_ms.dtype == bool:
+        raise DataInvalid(
+            f"{path}: event_samples and event_channels must be integers, event_times_ms numbers"
+        )
     if len(sample) and not (sample.min() >= 0 and sample.max() < samples):
         raise DataInvalid(f"{path}: event_samples must be 0 to {samples - 1}")
     if not np.isfinite(time_ms).all():
