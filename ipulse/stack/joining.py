@@ -175,8 +175,10 @@ def _client(url: str, token: str, trust: ssl.SSLContext | bool) -> httpx.Client:
 
 
 def _unreachable(url: str, error: Exception) -> Unavailable:
-    why = tls.distrust_in(error) or str(error) or type(error).__name__
-    return Unavailable(f"no service can be reached at {url}: {why}")
+    distrust = tls.distrust_in(error)
+    why = distrust or str(error) or type(error).__name__
+    hint = "; or --pin, which `ipulse agent token` prints on its machine" if distrust else ""
+    return Unavailable(f"no service can be reached at {url}: {why}{hint}")
 
 
 def _own_name() -> str:
