@@ -117,7 +117,7 @@ def socket_path(directory: Path) -> Path:
 class RedisServer:
     """A Redis server, which ends with `stop` or with the process that started it."""
 
-    name = "redis"
+    name = "Redis server"
 
     def __init__(self, directory: Path, log: ProgramLog, program: Path | None = None) -> None:
         """Prepare a server that stores its data in `directory` and appends its log to `log`."""

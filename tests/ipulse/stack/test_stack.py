@@ -238,7 +238,7 @@ class TestWaiting:
             assert starter.stdout is not None
             report = starter.stdout.read()
             assert starter.wait(DEADLINE) == 0
-        for name in ("redis", "service", "agent"):
+        for name in ("Redis server", "service", "agent"):
             assert f"{name} has ended (signal 9)" in report
 
     def test_an_agent_that_ends_disturbs_nothing_else(self, tmp_path: Path) -> None:
