@@ -16,7 +16,9 @@ from ipulse.client import Client
 
 from .exits import Exit
 
-JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of the job.", show_default=False)]
+JOB_HELP = "Id of the job, its first characters (4 or more), latest, or latest~1 (one before)."
+
+JobId = Annotated[str, typer.Argument(metavar="ID", help=JOB_HELP, show_default=False)]
 SpecPath = Annotated[
     Path,
     typer.Argument(

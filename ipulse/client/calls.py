@@ -88,7 +88,9 @@ def get_ended(job_id: str, seconds: int) -> APICall[Job]:
     return APICall("GET", _job_path(job_id), _job, headers=headers)
 
 
-def list_jobs(state: str | None, page_size: int, page_token: str) -> APICall[JobPage]:
+def list_jobs(
+    state: str | None, page_size: int, page_token: str, id_prefix: str | None = None
+) -> APICall[JobPage]:
     """Return the call that reads one page of jobs."""
 
     def read(response: httpx.Response) -> JobPage:
@@ -99,6 +101,8 @@ def list_jobs(state: str | None, page_size: int, page_token: str) -> APICall[Job
     params: dict[str, Any] = {"page_size": page_size}
     if state is not None:
         params["state"] = _state(state)
+    if id_prefix is not None:
+        params["id_prefix"] = id_prefix
     if page_token:
         params["page_token"] = page_token
     return APICall("GET", "/v1/jobs", read, params=params)

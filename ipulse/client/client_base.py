@@ -83,12 +83,12 @@ class ClientBase:
         return job
 
     async def list(
-        self, state: str | None = None, page_size: int = 100
+        self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
     ) -> AsyncGenerator[Job, None]:
         """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
         token = ""
         while True:
-            page = await self._send(calls.list_jobs(state, page_size, token))
+            page = await self._send(calls.list_jobs(state, page_size, token, id_prefix))
             for job in page.jobs:
                 yield job
             token = page.next_page_token

@@ -104,9 +104,11 @@ class Client:
         """Return the job in its current state. Raises NotFound."""
         return finished(self._calls.get(job_id))
 
-    def list(self, state: str | None = None, page_size: int = 100) -> Iterator[Job]:
+    def list(
+        self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
+    ) -> Iterator[Job]:
         """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
-        return stepped(self._calls.list(state, page_size))
+        return stepped(self._calls.list(state, page_size, id_prefix))
 
     def cancel(self, job_id: str) -> Job:
         """Cancel the job; a job that has ended does not change. Raises NotFound."""

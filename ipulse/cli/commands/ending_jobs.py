@@ -12,7 +12,8 @@ import typer
 
 from ipulse.cli.commands.jobs import print_job
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.job_reference import find_job
+from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import BatchResult, Client, JobSelection
 from ipulse.client.resources import time_of
@@ -20,7 +21,7 @@ from ipulse_core.errors import InvalidInput, Problem
 
 OneJob = Annotated[
     str | None,
-    typer.Argument(metavar="[ID]", help="Id of one job.", show_default=False),
+    typer.Argument(metavar="[ID]", help=JOB_HELP, show_default=False),
 ]
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")
@@ -69,7 +70,7 @@ def cancel(
     _check(job_id, selection, dry_run)
     with at.connect() as client:
         if job_id is not None:
-            return print_job(client.cancel(job_id), as_json)
+            return print_job(client.cancel(find_job(client, job_id)), as_json)
         return _change("cancel", client.cancel_all, selection, dry_run, yes, as_json)
 
 
@@ -94,7 +95,7 @@ def delete(
     _check(job_id, selection, dry_run)
     with at.connect() as client:
         if job_id is not None:
-            return _delete_one(client, job_id, as_json)
+            return _delete_one(client, find_job(client, job_id), as_json)
         return _change("delete", client.delete_all, selection, dry_run, yes, as_json)
 
 

@@ -11,6 +11,7 @@ import typer
 from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
 from ipulse.cli.figures import completed, figure, metric_rows
+from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts, show_table
@@ -61,7 +62,7 @@ def status(
 ) -> Exit:
     """Show the state, the times and the results of a job. Exit code 0 if the job exists."""
     with at.connect() as client:
-        job = client.get(job_id)
+        job = client.get(find_job(client, job_id))
     if as_json:
         emit(job.json)
         return Exit.OK
@@ -74,14 +75,14 @@ def status(
 def pause(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     """Pause a job; a running job writes a checkpoint first."""
     with at.connect() as client:
-        return print_job(client.pause(job_id), as_json)
+        return print_job(client.pause(find_job(client, job_id)), as_json)
 
 
 @addressed
 def resume(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
     """Resume a paused job from its last checkpoint."""
     with at.connect() as client:
-        return print_job(client.resume(job_id), as_json)
+        return print_job(client.resume(find_job(client, job_id)), as_json)
 
 
 @addressed
@@ -102,7 +103,7 @@ def priority(
 ) -> Exit:
     """Change the priority of a job that has not ended."""
     with at.connect() as client:
-        return print_job(client.change_priority(job_id, number), as_json)
+        return print_job(client.change_priority(find_job(client, job_id), number), as_json)
 
 
 def print_job(job: Job, as_json: bool) -> Exit:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.profile_page import profile_lines
 from ipulse.cli.terminal import emit, say, show, show_table
@@ -27,7 +28,7 @@ def artifacts(
 ) -> Exit:
     """List the files of a job."""
     with at.connect() as client:
-        files = client.artifacts(job_id)
+        files = client.artifacts(find_job(client, job_id))
     if as_json:
         emit({"artifacts": [file.json for file in files]})
         return Exit.OK
@@ -57,8 +58,9 @@ def download(
         if role not in _ROLES:
             detail = f"must be one of {', '.join(_ROLES)}; got {role[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
-    folder = Path(job_id) if to is None else to
     with at.connect() as client:
+        job_id = find_job(client, job_id)
+        folder = Path(job_id) if to is None else to
         paths = client.download(job_id, folder, only or None)
     if only and not paths:
         raise NotFound(f"job {job_id} has no file of role {' or '.join(only)} (yet)")
@@ -83,7 +85,7 @@ def profile(
 ) -> Exit:
     """Show the time and memory that a job used. With --json the whole profile.json."""
     with at.connect() as client:
-        profile_json: dict[str, Any] = client.profile(job_id)
+        profile_json: dict[str, Any] = client.profile(find_job(client, job_id))
     if to is not None:
         with errors_name(to):
             to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from rich.live import Live
 
 from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import JobProgress, outcome, style_of
 from ipulse.cli.terminal import clean, console, emit, say, show, write
@@ -33,7 +34,7 @@ def watch(
     With --json every event is one line, and the last line is the job at its end.
     """
     with at.connect() as client:
-        return follow(client, client.get(job_id), as_json)
+        return follow(client, client.get(find_job(client, job_id)), as_json)
 
 
 @addressed
@@ -47,6 +48,7 @@ def logs(
 ) -> Exit:
     """Show the log of a job. With --json every line is an event."""
     with at.connect() as client:
+        job_id = find_job(client, job_id)
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
         attempt: int | None = None
         for event in events:

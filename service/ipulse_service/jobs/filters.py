@@ -13,6 +13,8 @@ from ipulse_core import strict_json
 from ipulse_core.states import JobState
 from ipulse_service.db.tables import jobs
 
+_AFTER_DIGITS = "g"  # sorts after every hexadecimal digit
+
 Scalar = str | int | float | bool | None
 
 
@@ -34,6 +36,7 @@ class JobFilter:
     fields: tuple[Field, ...] = ()  # in the spec
     created_after: int | None = None
     created_before: int | None = None
+    id_prefix: str = ""  # job_ and hexadecimal digits
 
     @property
     def looks_inside(self) -> bool:
@@ -50,6 +53,8 @@ class JobFilter:
             yield jobs.c.state.in_(sorted(state.value for state in self.states))
         if self.devices:
             yield jobs.c.device.in_(sorted(self.devices))
+        if self.id_prefix:  # a range, for which every database uses the index of ids
+            yield jobs.c.id.between(self.id_prefix, self.id_prefix + _AFTER_DIGITS)
         if self.created_after is not None:
             yield jobs.c.created_at >= self.created_after
         if self.created_before is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -25,10 +26,14 @@ DEFAULT_PAGE = 50
 MAX_PAGE = 500
 
 _LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"
+_ID_PREFIX = r"^job_[0-9a-f]{0,24}$"
 _FIELD = r"^(/[^=/\"\\\x00-\x1f]+)+=[^\x00-\x1f]*$"
 
 # The last metadata, as of integers: it says more than that a pattern does not match.
 _AS_LABEL = written_as(re.compile(_LABEL), "wrong_form", "must look like team=audio")
+_AS_ID_PREFIX = written_as(
+    re.compile(_ID_PREFIX), "wrong_form", "must be the beginning of an id, such as job_5f3a9c0d"
+)
 _AS_FIELD = written_as(re.compile(_FIELD), "wrong_form", "must look like /training/epochs=30")
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
@@ -80,12 +85,21 @@ class SelectionQuery(BaseModel):
 class JobQuery(SelectionQuery):
     """Query parameters of the list of jobs."""
 
+    id_prefix: Annotated[str, Field(pattern=_ID_PREFIX, max_length=64), _AS_ID_PREFIX] = Field(
+        default="",
+        description="Jobs whose id begins like this, to find the id of a shortened one.",
+        examples=["job_5f3a9c0d"],
+    )
     page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
         default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
     )
     page_token: str = Field(
         default="", max_length=256, description="The `next_page_token` of the previous page."
     )
+
+    def filter(self) -> filters.JobFilter:
+        """Returns the filter that the parameters describe."""
+        return replace(super().filter(), id_prefix=self.id_prefix)
 
 
 @router.get("/jobs", summary="List jobs", response_description="One page of jobs.")

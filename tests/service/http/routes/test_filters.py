@@ -57,6 +57,15 @@ def test_only_what_was_asked_for_is_listed(
     assert [job["id"] for job in response.json()["jobs"]] == [jobs[name] for name in names]
 
 
+def test_the_beginning_of_an_id_finds_the_job(service: InProcess, jobs: dict[str, str]) -> None:
+    for job_id in jobs.values():
+        for length in (20, len(job_id)):
+            page = service.user.get("/v1/jobs", params={"id_prefix": job_id[:length]}).json()
+            assert [job["id"] for job in page["jobs"]] == [job_id]
+    page = service.user.get("/v1/jobs", params={"id_prefix": "job_"}).json()
+    assert [job["id"] for job in page["jobs"]] == [*reversed(jobs.values())]
+
+
 def test_a_page_token_is_good_for_its_filters_only(
     service: InProcess, jobs: dict[str, str]
 ) -> None:
@@ -94,6 +103,8 @@ def test_a_page_opens_so_many_specs_and_the_next_continues(
         ("field", "/seed=" + "9" * 30),
         ("field", "/seed=-1e400"),
         ("field", '/name="\\u0000"'),
+        ("id_prefix", "job_%"),
+        ("id_prefix", "job_" + "0" * 25),
         ("created_after", "yesterday"),
         ("created_after", "2026-01-01T00:00:00"),
     ],
