@@ -9,11 +9,19 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": ("up", "up --tls --host 0.0.0.0 --name lab.example.org", "up --data ~/recordings"),
     "demo": (
         "demo",
+        "demo --set training.epochs=2",
         "demo --spec examples/randman.yaml --to results",
         "demo --spec examples/npz.yaml --data ~/recordings",
     ),
-    "submit": ("submit examples/digits.yaml --watch", "submit - --priority 10 < spec.json"),
-    "validate": ("validate examples/digits.yaml", "validate spec.json --json"),
+    "submit": (
+        "submit examples/digits.yaml --watch",
+        "submit examples/digits.yaml --set training.epochs=5 --set 'network.layers[0].neurons=256'",
+        "submit - --priority 10 < spec.json",
+    ),
+    "validate": (
+        "validate examples/digits.yaml",
+        "validate examples/digits.yaml --set /seed=7 --json",
+    ),
     "list": ("list --state running", "list --limit 100 --json"),
     "status": ("status job_5f3a9c0d7be14f2aa86c1e90", "status 5f3a", "status latest"),
     "watch": ("watch latest", "watch 5f3a9c0d"),

@@ -28,6 +28,15 @@ SpecPath = Annotated[
         allow_dash=True,
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Replace a field of the spec: training.epochs=5 or /training/epochs=5. "
+        "The value is YAML. May be repeated.",
+    ),
+]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 URL = Annotated[
     str | None,

@@ -5,6 +5,7 @@ A code is part of the HTTP API; a message is for people and may change.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -137,8 +138,7 @@ def _code_and_detail(line: ErrorDetails, fields: Sequence[str]) -> tuple[str, st
         name, text = _BOUNDS[kind]
         return "out_of_range", text.format(value=shown(value), bound=_number(context[name]))
     if kind in ("extra_forbidden", "invalid_key", "unexpected_keyword_argument"):
-        listed = f"; the fields here are {', '.join(fields)}" if fields else ""
-        return "unknown_field", f"there is no such field{listed}"
+        return "unknown_field", _no_such_field(str(line["loc"][-1]), fields)
     if kind == "literal_error":
         expected = str(context["expected"]).replace("'", "")
         return "not_a_choice", f"must be {expected}; got {shown(value)}"
@@ -151,6 +151,16 @@ def _code_and_detail(line: ErrorDetails, fields: Sequence[str]) -> tuple[str, st
     if kind == "finite_number":
         return "not_finite", "must be a finite number"
     return _of_text(line)
+
+
+def _no_such_field(name: str, fields: Sequence[str]) -> str:
+    if not fields:
+        return "there is no such field"
+    listed = f"he fields here are {', '.join(fields)}"
+    near = difflib.get_close_matches(name[:60], fields, n=1)
+    if near:
+        return f"there is no such field; did you mean {near[0]}? T{listed}"
+    return f"there is no such field; t{listed}"
 
 
 def _of_text(line: ErrorDetails) -> tuple[str, str]:

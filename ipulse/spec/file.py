@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,9 @@ class SpecFile:
 
     name: str
     value: Any
-    _root: yaml.Node | None = field(repr=False, compare=False)
+    root: yaml.Node | None = field(repr=False, compare=False)
+    # Places of parts that are not from the file, by pointer.
+    origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def spec(self) -> ExperimentSpec:
         """Returns the spec in the file.
@@ -60,13 +63,19 @@ class SpecFile:
             raise InvalidSpec([self.placed(problem) for problem in error.problems]) from None
 
     def placed(self, problem: Problem) -> PlacedProblem:
-        """Returns the problem with its line."""
+        """Returns the problem with its line, or with the setting that it is about."""
+        at = problem.pointer
+        while at and at not in self.origins:
+            at = at.rpartition("/")[0]
+        if at:
+            place = self.origins[at]
+            return PlacedProblem(problem.pointer, problem.code, problem.detail, place)
         line = self.line_of(problem.pointer)
         return PlacedProblem(problem.pointer, problem.code, problem.detail, self.name, line)
 
     def line_of(self, pointer: str) -> int:
         """Returns the line that a JSON pointer refers to, or that of the nearest enclosing part."""
-        node, line = self._root, 1
+        node, line = self.root, 1
         for token in pointer.split("/")[1:]:
             name = token.replace("~1", "/").replace("~0", "~")
             if isinstance(node, yaml.MappingNode):
@@ -124,7 +133,7 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
         parsed, root = parse(text if not is_json else _without_pairs(text))
     except yaml.MarkedYAMLError as error:
         if is_json:
-            return SpecFile(name=name, value=value, _root=None)
+            return SpecFile(name=name, value=value, root=None)
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
         raise _invalid(name, error.problem or "not YAML", line, column) from error
@@ -132,7 +141,7 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
         raise _invalid(name, "nested too deeply") from error
     if root is None:
         raise _invalid(name, "the file is empty")
-    return SpecFile(name=name, value=value if is_json else parsed, _root=root)
+    return SpecFile(name=name, value=value if is_json else parsed, root=root)
 
 
 def _readable(text: str, name: str) -> str:

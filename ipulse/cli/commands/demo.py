@@ -20,13 +20,13 @@ from ipulse.cli.called import as_called
 from ipulse.cli.commands.watch import show_progress
 from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON
+from ipulse.cli.options import AsJSON, Settings
 from ipulse.cli.progress import PHASES, duration, outcome, style_of
 from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec
 from ipulse.spec.example import example_path
-from ipulse.spec.file import read_spec_file
+from ipulse.spec.settings import read_spec
 
 OUTPUT = Path("demo-output")
 
@@ -63,6 +63,7 @@ def demo(
         Path | None,
         typer.Option(metavar="FILE", help="Spec to train. [default: examples/digits.yaml]"),
     ] = None,
+    settings: Settings = None,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -83,7 +84,7 @@ def demo(
     run compiles the C++ kernels, which are cached. At the end the stack is stopped, and only the
     results stay. With --json one object is printed at the end, and progress goes to standard error.
     """
-    chosen = read_spec_file(example_path() if spec is None else spec).spec()
+    chosen = read_spec(example_path() if spec is None else spec, settings)
     _check_writable(OUTPUT if to is None else to)
     watch = Stopwatch()
     home = Path(tempfile.mkdtemp(prefix="ipulse-demo-"))

@@ -10,10 +10,10 @@ import typer
 
 from ipulse.cli.commands.watch import follow
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, SpecPath, addressed
+from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.spec import spec_to_json
-from ipulse.spec.file import read_spec_file
+from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
 from ipulse_core.derived_values import class_count, input_channels
 
@@ -22,6 +22,7 @@ from ipulse_core.derived_values import class_count, input_channels
 def submit(
     at: Address,
     file: SpecPath,
+    settings: Settings = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
     ] = False,
@@ -49,7 +50,7 @@ def submit(
     The spec is checked here first, so that problems are reported with their lines. With --json the
     job is printed; with --json and --watch every event is one line, and the last line is the job.
     """
-    spec = read_spec_file(file).spec()
+    spec = read_spec(file, settings)
     with at.connect() as client:
         job = client.submit(
             spec,
@@ -70,13 +71,13 @@ def submit(
     return Exit.OK
 
 
-def validate(file: SpecPath, as_json: AsJSON = False) -> Exit:
+def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False) -> Exit:
     """Check a spec in YAML or JSON, without a service.
 
     With --json one object is printed: valid, the spec with every default filled in, and
     its SHA-256.
     """
-    spec = read_spec_file(file).spec()
+    spec = read_spec(file, settings)
     document = spec_to_json(spec)
     text = strict_json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()

@@ -87,7 +87,7 @@ class JobQuery(SelectionQuery):
 
     id_prefix: Annotated[str, Field(pattern=_ID_PREFIX, max_length=64), _AS_ID_PREFIX] = Field(
         default="",
-        description="Jobs whose id begins like this, to find the id of a shortened one.",
+        description="Jobs with an id that begins with this text.",
         examples=["job_5f3a9c0d"],
     )
     page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
