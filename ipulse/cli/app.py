@@ -26,6 +26,7 @@ from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
+from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.results import artifacts, download, profile
@@ -53,6 +54,7 @@ def version(as_json: AsJSON = False) -> Exit:
 COMMANDS: dict[str, Callable[..., int]] = {
     "up": up,
     "demo": demo,
+    "init": init,
     "submit": submit,
     "validate": validate,
     "list": list_jobs,

@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "demo --spec examples/randman.yaml --to results",
         "demo --spec examples/npz.yaml --data ~/recordings",
     ),
+    "init": ("init", "init wide.yaml"),
     "submit": (
         "submit examples/digits.yaml --watch",
         "submit examples/digits.yaml --set training.epochs=5 --set 'network.layers[0].neurons=256'",

@@ -1,0 +1,62 @@
+"""The commented spec that `ipulse init` writes."""
+
+from __future__ import annotations
+
+import json
+
+# Lines that begin with "# " and a field are optional; each is valid without its mark.
+_TEMPLATE = """\
+# An experiment of IPUlse: data, network, training and device.
+# Check it:  ipulse validate {file}
+# Train it:  ipulse submit {file} --watch
+# Lines such as "# capacity: 64" are optional. All fields and limits: docs/reference/spec.md.
+version: 1
+name: {name}
+# Equal specs and seeds give equal results.
+seed: 0
+
+# What to learn: digits (included), randman, yin_yang and others that are generated, or recordings
+# of your own, such as {{kind: npz, file: mine.npz}}.
+data:
+  kind: digits
+  # Time steps of one sample.
+  steps: 40
+
+network:
+  # Hidden layers of spiking neurons, from the input to the readout.
+  layers:
+    - neurons: 128
+      # Fraction of the membrane that is left after one time step.
+      decay: 0.95
+      # Gradient flows only through neurons with a membrane above this value.
+      # second_threshold: 0.5
+      # The most spikes that the layer sends in a time step; further ones are dropped and counted.
+      # capacity: 64
+      # Whether the layer receives its own spikes of the previous time step.
+      # recurrent: true
+    # Another layer:
+    # - {{neurons: 64}}
+  # How the classes are read: leaky (membranes) or spiking (spike counts).
+  readout: {{kind: leaky, decay: 0.97}}
+  # The derivative that replaces that of the spike.
+  surrogate: {{name: superspike, slope: 20}}
+
+training:
+  epochs: 20
+  batch_size: 32
+  optimizer: {{kind: adam, learning_rate: 0.01}}
+  # schedule: {{shape: cosine, warmup_steps: 20}}
+  # A checkpoint after so many epochs, from which a paused job continues.
+  # checkpoint_epochs: 5
+
+# Where to train: cpu, emulator (an IPU in software) or ipu.
+device: {{kind: cpu}}
+
+# Notes of your own, for filters such as --label team=audio.
+# metadata: {{team: audio}}
+"""
+
+
+def spec_template(name: str, file: str) -> str:
+    """Return a commented spec with this name, for a file that its comments mention."""
+    return _TEMPLATE.format(name=json.dumps(name, ensure_ascii=False), file=file)
