@@ -29,6 +29,7 @@ from ipulse.cli.commands.ending_jobs import cancel, delete
 from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status
 from ipulse.cli.commands.op import check_library
+from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.results import artifacts, download, profile
 from ipulse.cli.commands.selftest import selftest
 from ipulse.cli.commands.submit import submit, validate
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "list": list_jobs,
     "status": status,
     "watch": watch,
+    "open": open_page,
     "logs": logs,
     "artifacts": artifacts,
     "download": download,

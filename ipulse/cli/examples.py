@@ -26,6 +26,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "list": ("list --state running", "list --limit 100 --json"),
     "status": ("status job_5f3a9c0d7be14f2aa86c1e90", "status 5f3a", "status latest"),
     "watch": ("watch latest", "watch 5f3a9c0d"),
+    "open": ("open", "open latest", "open 5f3a9c0d --print"),
     "logs": ("logs latest --follow", "logs 5f3a9c0d --json"),
     "artifacts": ("artifacts latest",),
     "download": (

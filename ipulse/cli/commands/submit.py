@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import sys
 from typing import Annotated
 
 import typer
@@ -11,7 +12,8 @@ import typer
 from ipulse.cli.commands.watch import follow
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
-from ipulse.cli.terminal import emit, show, show_facts
+from ipulse.cli.pages import job_address
+from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.spec import spec_to_json
 from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
@@ -47,7 +49,8 @@ def submit(
 ) -> Exit:
     """Submit a job from a spec in YAML or JSON.
 
-    The spec is checked here first, so that problems are reported with their lines. With --json the
+    The spec is checked here first, so that problems are reported with their lines. The id is
+    printed, and on a terminal the address of the job's page. With --json the
     job is printed; with --json and --watch every event is one line, and the last line is the job.
     """
     spec = read_spec(file, settings)
@@ -60,14 +63,16 @@ def submit(
             run_seconds=run_seconds,
             total_seconds=total_seconds,
         )
+        if not as_json:
+            show(job.id)
+            if sys.stderr.isatty():
+                say(job_address(client, job.id))
         if watch:
-            if not as_json:
-                show(job.id)
             return follow(client, job, as_json)
     if as_json:
         emit(job.json)
-    else:
-        show(job.id)
+    elif sys.stderr.isatty():
+        say(f"Follow it: `ipulse watch {job.id[4:12]}`")
     return Exit.OK
 
 
