@@ -71,6 +71,7 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
         "join_token_id": token.id,
         "instance_sha256": digest,
         "seen_at": transaction.now,
+        "stopped_at": None,
     }
     if former is None:
         row.update(name=name, device_kinds="[]")

@@ -14,7 +14,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents, attempts, jobs
 from ipulse_service.jobs import agent_faults
 from ipulse_service.jobs.agent_faults import AgentFault
-from ipulse_service.jobs.agents import KNOWN_MS, PRESENT_MS
+from ipulse_service.jobs.agents import KNOWN_MS, is_present
 
 AgentState = Literal["idle", "busy", "draining", "drained", "offline"]
 DeviceState = Literal["free", "busy", "agent_busy", "quarantined", "draining", "offline"]
@@ -103,7 +103,7 @@ def _listed(transaction: Transaction, name: str | None) -> Iterator[ListedAgent]
 def _agent(
     row: Row[Any], holding: Holding | None, fault: AgentFault | None, now: int
 ) -> ListedAgent:
-    if row.seen_at <= now - PRESENT_MS:
+    if not is_present(row.seen_at, row.stopped_at is not None, now):
         state: AgentState = "offline"
     elif row.draining_at is not None:
         state = "drained" if holding is None else "draining"

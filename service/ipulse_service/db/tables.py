@@ -149,6 +149,7 @@ agents = Table(
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
     Column("seen_at", BigInteger, nullable=False),
+    Column("stopped_at", BigInteger),  # null: it did not sign off after its last registration
     Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object
     Column("version", String(64), nullable=False, server_default=""),
     Column("joined_at", BigInteger),  # null: it has the token that agents share

@@ -65,8 +65,8 @@ class _Jobs(Collector):
             pending = transaction.connection.execute(
                 select(func.count()).select_from(outbox)
             ).scalar_one()
-            since = transaction.now - agents.PRESENT_MS
-            present = sum(agent.seen_at > since for agent in agents.known(transaction))
+            now = transaction.now
+            present = sum(agent.is_present(now) for agent in agents.known(transaction))
             faults = Counts(found.fault.reason for found in agent_faults.present(transaction))
         states = GaugeMetricFamily("ipulse_jobs", "Jobs by state.", labels=["state"])
         for state in JobState:

@@ -36,6 +36,7 @@ class KnownAgent:
     version: str = ""
     seen_at: int = 0
     since: int = 0  # present without a gap since then
+    has_stopped: bool = False  # it signed off when it stopped
     is_draining: bool = False  # it takes no more jobs
 
     @property
@@ -46,8 +47,8 @@ class KnownAgent:
         return tuple(kind for kind in self.device_kinds if kind not in self.quarantined)
 
     def is_present(self, now: int) -> bool:
-        """Returns whether it registered lately."""
-        return self.seen_at > now - PRESENT_MS
+        """Returns whether it registered lately and has not stopped since then."""
+        return is_present(self.seen_at, self.has_stopped, now)
 
     def has_ipus(self, needs: Needs) -> bool:
         """Returns whether it has enough IPUs; one that did not say how many may have enough."""
@@ -60,6 +61,11 @@ class KnownAgent:
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
         return needs.device in self.device_kinds and self.has_ipus(needs) and self.has_data(needs)
+
+
+def is_present(seen_at: int, has_stopped: bool, now: int) -> bool:
+    """Returns whether an agent registered lately and has not stopped since then."""
+    return not has_stopped and seen_at > now - PRESENT_MS
 
 
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
@@ -77,11 +83,44 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
         "ipus": strict_json.dumps(agent.ipus),
         "data_sets": None if sets is None else json.dumps(sorted(sets)),
         "seen_at": now,
+        "stopped_at": None,
         "since": former.since if former and stays else now,
     }
     known_agent = update(agents).where(agents.c.name == agent.name).values(row)
     if transaction.connection.execute(known_agent).rowcount == 0:
         transaction.connection.execute(insert(agents).values(name=agent.name, **row))
+    _forget_replaced(transaction, agent)
+
+
+def sign_off(transaction: Transaction, name: str) -> None:
+    """Notes that an agent has stopped: it is absent until it registers again."""
+    transaction.lock(f"agent/{name}")
+    statement = update(agents).where(agents.c.name == name).values(stopped_at=transaction.now)
+    transaction.connection.execute(statement)
+
+
+def _forget_replaced(transaction: Transaction, agent: KnownAgent) -> None:
+    """Deletes absent agents that this one replaces: of its host, without a token of their own.
+
+    The name of such an agent contains its process id, so it does not come back. One that drains is
+    kept: its host may be in maintenance.
+    """
+    if not agent.host:
+        return
+    query = _SELECT.where(
+        agents.c.host == agent.host,
+        agents.c.name != agent.name,
+        agents.c.joined_at.is_(None),
+        agents.c.draining_at.is_(None),
+    )
+    for row in transaction.connection.execute(query).all():
+        former = _agent(row)
+        kinds = set(former.device_kinds)
+        if not former.is_present(transaction.now) and kinds <= set(agent.device_kinds):
+            statement = delete(agents).where(
+                agents.c.name == former.name, agents.c.seen_at == former.seen_at
+            )
+            transaction.connection.execute(statement)
 
 
 def forget_silent(transaction: Transaction) -> None:
@@ -113,6 +152,7 @@ def _agent(row: Row[Any]) -> KnownAgent:
         version=row.version,
         seen_at=row.seen_at,
         since=row.since,
+        has_stopped=row.stopped_at is not None,
         is_draining=row.draining_at is not None,
     )
 

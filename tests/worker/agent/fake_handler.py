@@ -45,7 +45,10 @@ class FakeHandler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         path = urlsplit(self.path).path
         with service.changed:
-            if path != "/v1/worker/agents":  # said now and then, whatever a test is about
+            if path not in (
+                "/v1/worker/agents",
+                "/v1/worker/sign-off",
+            ):  # said now and then, whatever a test is about
                 service.requests.append((self.command, path))
             faults = (fault(self.command, path) for fault in service.faults)
             fault = next((status for status in faults if status is not None), None)
@@ -79,6 +82,9 @@ class FakeHandler(BaseHTTPRequestHandler):
         if path == "/v1/worker/agents":
             service.registrations.append(strict_json.loads(content))
             return _json(service.orders)
+        if path == "/v1/worker/sign-off":
+            service.sign_offs.append(strict_json.loads(content)["agent"])
+            return _json({})
         if path == "/v1/worker/token":
             service.orders = {}
             service.token = secrets.token_urlsafe(32)  # the former one ends at once here

@@ -38,6 +38,7 @@ class FakeService(FakeRules):
         token_file.write_text(self.token + "\n")
         self.requests: list[tuple[str, str]] = []  # method and path of each, in order
         self.registrations: list[dict[str, Any]] = []  # their bodies
+        self.sign_offs: list[str] = []  # names of agents
         self.waits: list[str] = []  # what requests for wake-ups preferred
         self.orders: dict[str, bool] = {}  # answered to registrations
         self.faults: list[Fault] = []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ipulse.stack.agent_home import Membership
 from ipulse_worker.agent.registration import registration as presence
+from ipulse_worker.agent.registration.quarantine import Quarantine
+from ipulse_worker.agent.service_api import ServiceAPI
+from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 from tests.service.conditions import eventually
 from tests.worker.agent.conftest import agent_with
@@ -44,3 +49,50 @@ def test_a_renewed_token_is_stored_and_used(
         eventually(lambda: agent.run_job(job_id))
     assert Membership.read(path).token == service.token
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_agent_that_stops_signs_off_and_does_not_register_again(
+    service: FakeService, settings: AgentSettings
+) -> None:
+    with agent_with(settings):
+        service.wait_for(lambda: service.registrations)
+    assert service.sign_offs == [settings.name]
+
+
+def test_a_registration_under_way_comes_before_the_sign_off(
+    service: FakeService, settings: AgentSettings
+) -> None:
+    order: list[str] = []
+    begun, proceed = threading.Event(), threading.Event()
+
+    def note(_method: str, path: str) -> None:
+        order.append(path)
+
+    service.faults.append(note)
+
+    class SlowAPI(ServiceAPI):
+        def register(self, *args: Any, **more: Any) -> AgentOrders:
+            begun.set()
+            proceed.wait(DEADLINE)
+            return super().register(*args, **more)
+
+    api = SlowAPI(settings.service_url, settings.worker_token)
+    quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds)
+    registration = presence.Registration(api, settings, quarantine, lambda _orders: None)
+    registration.start()
+    assert begun.wait(DEADLINE)
+    ending = threading.Thread(target=registration.end)
+    ending.start()
+    proceed.set()
+    ending.join(DEADLINE)
+    api.close()
+    assert order == ["/v1/worker/agents", "/v1/worker/sign-off"]
+
+
+def test_a_service_that_is_away_does_not_keep_an_agent_from_stopping(
+    service: FakeService, settings: AgentSettings
+) -> None:
+    with agent_with(settings):
+        service.wait_for(lambda: service.registrations)
+        service.is_down = True
+    assert service.sign_offs == []

@@ -36,6 +36,7 @@ FENCE = "IPUlse-Fence"
 _NOTHING_KNOWN = Inventory()
 _DOWNLOAD_BYTES = 2**20  # of one chunk
 HEARTBEAT_SECONDS = 4.0  # timeout of a heartbeat
+_LAST_TIMEOUT = httpx.Timeout(2.0)  # of the last request, for which nobody should wait
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # The service answers once the file is stored, and a bucket may be slow. Heartbeats detect a service
 # that is down.
@@ -99,6 +100,10 @@ class ServiceAPI:
         with understood("a registration"):
             orders = (answer.get(name, False) for name in AgentOrders._fields)
             return AgentOrders(*map(bool, orders))
+
+    def sign_off(self, agent: str) -> None:
+        """Tell the service that this agent stops."""
+        self._request("POST", "/v1/worker/sign-off", json={"agent": agent}, timeout=_LAST_TIMEOUT)
 
     def renew_token(self) -> str:
         """Return another token for this agent; `use_token` switches to it."""

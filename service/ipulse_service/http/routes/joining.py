@@ -1,4 +1,4 @@
-"""Routes of agents of other machines: join, wait for work, renew the token, leave."""
+"""Routes of agents: join, renew the token, wait for work, sign off, leave."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ from ipulse_service.http.dependencies import (
     State,
 )
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.joining import AgentToken, JoinRequest, WakeUpHint
+from ipulse_service.http.schemas.joining import (
+    AgentToken,
+    JoinRequest,
+    SignOffRequest,
+    WakeUpHint,
+)
 from ipulse_service.http.schemas.worker_requests import AgentName, DeviceKind
 from ipulse_service.http.state import AppState
+from ipulse_service.jobs import agent_faults, agents
 
 MAX_WAIT_SECONDS = 50  # of a request for a wake-up; shorter than the time limits of most proxies
 
@@ -85,6 +91,27 @@ def leave(state: State, caller: CurrentCaller) -> None:
     with state.database.write() as transaction:
         joining.leave(transaction, name)
     _log.info("agent_left", extra={"agent": name})
+
+
+@router.post(
+    "/sign-off",
+    status_code=204,
+    summary="Sign off with an agent",
+    response_description="The agent is offline until it registers again.",
+    responses=problems.documented(409, 413, 415, 422),
+    dependencies=KNOWN_AGENT,
+)
+@open_to("worker")
+def sign_off(
+    request: SignOffRequest, state: State, caller: CurrentCaller, session: AgentSession = ""
+) -> None:
+    """Notes that an agent stops, so that nobody waits for it; its token stays valid."""
+    caller.check_agent(request.agent)
+    with state.database.write() as transaction:
+        if caller.agent:
+            sessions.check(transaction, request.agent, session)
+        agents.sign_off(transaction, request.agent)
+        agent_faults.record(transaction, request.agent, None)
 
 
 @router.get(

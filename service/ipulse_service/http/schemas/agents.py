@@ -95,7 +95,8 @@ class AgentInfo(BaseModel):
 
     name: str
     state: AgentState = Field(
-        description="offline: not seen for 90 s; drained: draining, and it holds no job."
+        description="offline: it has stopped, or was not seen for 90 s; drained: draining, and it "
+        "holds no job."
     )
     device_kinds: list[str] = Field(description="Kinds of devices that it can use.")
     quarantined: list[str] = Field(description="Those that it does not use at present.")

@@ -11,6 +11,7 @@ from ipulse_service.agents.join_tokens import JoinToken
 from ipulse_service.agents.joining import JoinedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, Timestamp, example
+from ipulse_service.http.schemas.worker_requests import AgentName
 
 MAX_USES = 1000
 LONGEST_SECONDS = 30 * 86_400
@@ -134,6 +135,14 @@ class AgentToken(BaseModel):
             token=joined.token,
             seconds=joined.seconds,
         )
+
+
+class SignOffRequest(StrictModel):
+    """An agent that stops."""
+
+    model_config = example(agent="worker-1-4711")
+
+    agent: AgentName
 
 
 class AgentOrders(BaseModel):

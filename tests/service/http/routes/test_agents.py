@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,9 @@ class JoinedAgent:
     def register(self) -> httpx.Response:
         body = {"agent": self.name, "device_kinds": self.kinds}
         return self.http.post("/v1/worker/agents", json=body)
+
+    def sign_off(self) -> httpx.Response:
+        return self.http.post("/v1/worker/sign-off", json={"agent": self.name})
 
     def claim(self, job_id: str) -> httpx.Response:
         body = {"job_id": job_id, "agent": self.name, "device_kinds": self.kinds}
@@ -71,6 +75,7 @@ def agent(service: InProcess) -> Iterator[JoinedAgent]:
     """It is the only one with emulated IPUs, so that no job of another test is in its way."""
     made = JoinedAgent(service, "emulator", "cpu", labels={"site": "b"})
     yield made
+    made.sign_off()
     made.http.close()
 
 
@@ -102,6 +107,51 @@ class TestList:
         assert {device["state"] for device in agent.devices.values()} == {"offline"}
         agent.register()
         assert agent.shown["state"] == "idle"
+
+    def test_shows_an_agent_that_has_stopped_as_offline(self, agent: JoinedAgent) -> None:
+        spec = {**SPEC, "device": {"kind": "emulator"}}
+        job = agent.service.submit(spec)["id"]
+        assert agent.service.job(job)["waiting_on"]["reason"] == "wake_up"
+        assert agent.sign_off().status_code == 204
+        assert agent.shown["state"] == "offline"
+        assert {device["state"] for device in agent.devices.values()} == {"offline"}
+        waiting = agent.service.job(job)["waiting_on"]
+        assert (waiting["reason"], waiting["estimated_start"]) == ("no_agent", None)
+        assert agent.register().status_code == 204
+        assert agent.shown["state"] == "idle"
+        assert agent.service.job(job)["waiting_on"]["reason"] == "wake_up"
+        response = agent.claim(job)
+        assert response.status_code == 200, response.text
+        Attempt(agent.http, response.json()).complete()
+
+    def test_shows_one_that_was_started_again_once(self, service: InProcess) -> None:
+        host, other = secrets.token_hex(4), secrets.token_hex(4)
+        kinds = ["cpu", "emulator"]
+
+        def register(name: str, host: str = host, kinds: list[str] = kinds) -> None:
+            body = {"agent": name, "device_kinds": kinds, "host": host}
+            assert service.worker.post("/v1/worker/agents", json=body).status_code == 204
+
+        def stop(name: str) -> None:
+            response = service.worker.post("/v1/worker/sign-off", json={"agent": name})
+            assert response.status_code == 204
+
+        def listed() -> set[str]:
+            found = service.user.get("/v1/agents").json()["agents"]
+            return {each["name"] for each in found if each["host"] in (host, other)}
+
+        names = [f"{host}-{number}" for number in range(5)]
+        for name in names[:3]:
+            register(name)
+        register(names[3], kinds=["ipu"])
+        register(other, other)
+        for name in (names[0], names[1], names[3], other):
+            stop(name)
+        drained = service.user.post(f"/v1/agents/{names[1]}:drain", json={})
+        assert drained.status_code == 200
+        register(names[4])
+        # One that runs, one that drains, one with another device, and one elsewhere stay.
+        assert listed() == {*names[1:], other}
 
     def test_shows_a_device_in_quarantine(self, agent: JoinedAgent) -> None:
         body = {"agent": agent.name, "device_kinds": agent.kinds, "quarantined": ["cpu"]}

@@ -225,6 +225,7 @@ class TestAgentToken:
                     process.post("/v1/worker/agents", json=registration),
                     process.post("/v1/worker/claims", json={**registration, "job_id": "job_x"}),
                     process.get(wake_up),
+                    process.post("/v1/worker/sign-off", json={"agent": name}),
                 ):
                     assert refusal(response) == (409, "agent_replaced")
             assert latest.get(wake_up).status_code == 200

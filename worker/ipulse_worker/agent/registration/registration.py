@@ -18,6 +18,7 @@ from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
+LAST_SECONDS = 2.0  # that the end waits for a registration that is under way
 RETRY_SECONDS = 2.0  # after the retry policy has given up, or a refusal
 
 _log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class Registration:
         self._registered_data = 0
         self._wake = threading.Event()
         self._has_ended = False
+        self._has_registered = False
+        self._registering = threading.Lock()
         self._registered_trouble: WorkerFault | None = None
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
@@ -50,9 +53,22 @@ class Registration:
         self._thread.start()
 
     def end(self) -> None:
-        """End the thread, without waiting for it."""
+        """End the thread, without waiting for it, and sign the agent off.
+
+        A service that does not answer finds out by the agent's silence.
+        """
         self._has_ended = True
         self._wake.set()
+        # A registration that arrived later would undo it.
+        if not self._registering.acquire(timeout=LAST_SECONDS):
+            return
+        try:
+            if self._has_registered:
+                self._api.sign_off(self._settings.name)
+        except IPUlseError as error:
+            _log.info("not_signed_off", extra={"why": error.message})
+        finally:
+            self._registering.release()
 
     def renew_now(self) -> None:
         """Renew the registration at once, because something has changed."""
@@ -96,11 +112,16 @@ class Registration:
             _log.info("takes_jobs_again")
         self._registered_trouble = trouble
         self._registered_data = self._inventory.state_of_data()
-        orders = self._api.register(
-            self._settings.name,
-            self._settings.device_kinds,
-            self._quarantine.quarantined,
-            self._inventory.read(),
-            trouble=trouble,
-        )
+        inventory = self._inventory.read()
+        with self._registering:
+            if self._has_ended:
+                return
+            self._has_registered = True  # also if its answer is lost
+            orders = self._api.register(
+                self._settings.name,
+                self._settings.device_kinds,
+                self._quarantine.quarantined,
+                inventory,
+                trouble=trouble,
+            )
         self._on_orders(orders)
