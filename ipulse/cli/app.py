@@ -21,6 +21,7 @@ from ipulse.cli.commands.agents import (
     revoke_join_token,
 )
 from ipulse.cli.commands.cache import list_executables, prune_executables
+from ipulse.cli.commands.completion import completion
 from ipulse.cli.commands.crosscheck import compare, crosscheck
 from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
@@ -37,6 +38,7 @@ from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
 from ipulse.cli.commands.up import up
 from ipulse.cli.commands.watch import logs, watch
 
+from .completing import PROGRAM, prepare_completion
 from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
 from .options import AsJSON
@@ -76,6 +78,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "devices": list_devices,
     "doctor": doctor,
     "selftest": selftest,
+    "completion": completion,
     "version": version,
 }
 
@@ -115,7 +118,7 @@ _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in M
 def make_app() -> typer.Typer:
     """Make the command-line application."""
     app = typer.Typer(
-        name="ipulse",
+        name=PROGRAM,
         help="Train spiking neural networks on a remote service.",
         epilog=f"{epilog(FIRST)}\n\nExit codes:\n\n{_CODES}",
         no_args_is_help=True,
@@ -165,8 +168,9 @@ def run(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _allow_any_character(stream)
+    prepare_completion()
     try:
-        typer.main.get_command(make_app()).main(arguments, prog_name="ipulse")
+        typer.main.get_command(make_app()).main(arguments, prog_name=PROGRAM)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
     except OSError as error:  # while printing the help, which no command does

@@ -53,6 +53,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "devices": ("devices",),
     "doctor": ("doctor",),
     "selftest": ("selftest --faults --kills 20",),
+    "completion": ("completion bash", "completion fish"),
     "version": ("version",),
     "agent token": ("agent token", "agent token --labels site=b,room=2 --uses 4 --hours 2"),
     "agent tokens": ("agent tokens",),

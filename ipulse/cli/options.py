@@ -14,11 +14,15 @@ import typer
 
 from ipulse.client import Client
 
+from .completing import complete_job
 from .exits import Exit
 
 JOB_HELP = "Id of the job, its first characters (4 or more), latest, or latest~1 (one before)."
 
-JobId = Annotated[str, typer.Argument(metavar="ID", help=JOB_HELP, show_default=False)]
+JobId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help=JOB_HELP, show_default=False, autocompletion=complete_job),
+]
 SpecPath = Annotated[
     Path,
     typer.Argument(

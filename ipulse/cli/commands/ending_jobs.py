@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.commands.jobs import print_job
+from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
@@ -21,7 +22,7 @@ from ipulse_core.errors import InvalidInput, Problem
 
 OneJob = Annotated[
     str | None,
-    typer.Argument(metavar="[ID]", help=JOB_HELP, show_default=False),
+    typer.Argument(metavar="[ID]", help=JOB_HELP, show_default=False, autocompletion=complete_job),
 ]
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
@@ -20,7 +21,10 @@ def open_page(
     job_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", help=f"{JOB_HELP} [default: the list of jobs]", show_default=False
+            metavar="[ID]",
+            help=f"{JOB_HELP} [default: the list of jobs]",
+            show_default=False,
+            autocompletion=complete_job,
         ),
     ] = None,
     only_print: Annotated[

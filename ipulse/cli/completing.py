@@ -1,0 +1,44 @@
+"""Completion of words that a user types in a shell."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+
+import typer
+from typer.completion import completion_init  # type: ignore[attr-defined]
+
+from ipulse.client import Client
+from ipulse_core.errors import IPUlseError
+
+PROGRAM = "ipulse"
+VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
+
+OFFERED = 20  # jobs
+TIMEOUT = 2.0  # seconds that a shell may wait for the service
+
+# What a shell evaluates must not contain other text of a service, such as names of jobs.
+_ID = re.compile(r"job_[0-9a-f]{24}")
+_SHORT = len("job_") + 8
+
+
+def prepare_completion() -> None:
+    """Make Typer know the shells, if one of them asks for completions."""
+    if VARIABLE in os.environ:
+        completion_init()
+
+
+def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the ids of the newest jobs that begin so, and their states; none if it fails."""
+    options = {name: context.params.get(name) for name in ("token_file", "home", "ca")}
+    try:
+        with Client(context.params.get("url"), timeout=TIMEOUT, retries=0, **options) as client:
+            jobs = list(islice(client.list(page_size=OFFERED), OFFERED))
+    except (IPUlseError, OSError):
+        return []
+    ids = [(job.id, job.state.value) for job in jobs if _ID.fullmatch(job.id)]
+    if not incomplete.startswith("job_"):
+        ids = [(job_id[4:_SHORT], state) for job_id, state in ids]
+        ids = [*([("latest", ids[0][1])] if ids else []), *ids]
+    return [(job_id, state) for job_id, state in ids if job_id.startswith(incomplete)]

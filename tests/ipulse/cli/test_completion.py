@@ -1,0 +1,113 @@
+"""Completion in shells: what they offer after a part of a command line."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ipulse.client import Client
+from tests.ipulse.live_service import LiveService
+
+from .conftest import SPEC, Run, environment
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@pytest.fixture
+def bin_folder(tmp_path: Path) -> Path:
+    """A folder of the path in which a shell finds the program."""
+    program = tmp_path / "bin" / "ipulse"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ipulse "$@"\n')
+    program.chmod(0o755)
+    return program.parent
+
+
+def offered(shell: str, line: str, bin_folder: Path, **more: str) -> str:
+    """Return what the program offers to a shell at the end of a line."""
+    words = line.split(" ")
+    env = environment(
+        _IPULSE_COMPLETE=f"complete_{shell}",
+        COMP_WORDS="\n".join(words),
+        COMP_CWORD=str(len(words) - 1),
+        _TYPER_COMPLETE_ARGS=line,
+        _TYPER_COMPLETE_FISH_ACTION="get-args",
+        **more,
+    )
+    program = str(bin_folder / "ipulse")
+    done = subprocess.run([program], capture_output=True, text=True, env=env, timeout=120)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+class TestEveryShell:
+    def test_commands_and_options(self, shell: str, bin_folder: Path) -> None:
+        assert "status" in offered(shell, "ipulse sta", bin_folder)
+        assert "--watch" in offered(shell, "ipulse submit --wa", bin_folder)
+
+    def test_jobs(self, service: LiveService, client: Client, shell: str, bin_folder: Path) -> None:
+        job_id = client.submit({**SPEC, "name": "$(touch here) `touch here`"}).id
+        home = {"IPULSE_HOME": str(service.home)}
+        shown = offered(shell, "ipulse cancel ", bin_folder, **home)
+        assert job_id[4:12] in shown
+        assert "touch" not in shown  # a shell may evaluate it
+        line = f"ipulse open --home {service.home} job_"
+        assert job_id in offered(shell, line, bin_folder)
+
+    def test_without_a_service_it_is_silent(
+        self, shell: str, bin_folder: Path, tmp_path: Path
+    ) -> None:
+        line = "ipulse status --url http://127.0.0.1:1 "
+        assert "latest" not in offered(shell, line, bin_folder, IPULSE_TOKEN="t" * 40)
+        assert "latest" not in offered(shell, "ipulse logs ", bin_folder, IPULSE_HOME=str(tmp_path))
+
+
+def test_the_script_completes_in_bash(run: Run, bin_folder: Path) -> None:
+    script = run("completion", "bash")
+    assert (script.code, script.err) == (0, "")
+    assert asked_in("bash", bin_folder, f"{script.out}\n{_ASK_BASH}") == "status"
+
+
+_ASK_BASH = """
+COMP_WORDS=(ipulse statu)
+COMP_CWORD=1
+$(complete -p ipulse | sed 's/.*-F \\([^ ]*\\) .*/\\1/') ipulse
+echo "${COMPREPLY[@]}"
+"""
+
+
+def test_the_script_completes_in_fish(run: Run, bin_folder: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    script = run("completion", "fish").out
+    shown = asked_in("fish", bin_folder, f"{script}\ncomplete --do-complete 'ipulse statu'")
+    assert shown.split()[0] == "status"
+
+
+def test_the_script_is_accepted_by_zsh(run: Run, bin_folder: Path) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    script = run("completion", "zsh").out
+    assert script.startswith("#compdef ipulse\n")
+    loaded = f"autoload -U compinit; compinit -D -u\n{script}\nprint $_comps[ipulse]"
+    assert asked_in("zsh", bin_folder, loaded).startswith("_ipulse")
+
+
+def asked_in(shell: str, bin_folder: Path, program: str) -> str:
+    env = environment()
+    env["PATH"] = f"{bin_folder}:{env['PATH']}"
+    command = [shell, *(["--norc"] if shell == "bash" else []), "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_another_shell_is_refused_with_the_choices(offline: Run) -> None:
+    ran = offline("completion", "tcsh")
+    assert (ran.code, ran.out) == (2, "")
+    assert all(shell in ran.err for shell in SHELLS)
