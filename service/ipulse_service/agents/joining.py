@@ -15,6 +15,7 @@ from ipulse_service.agents import join_tokens, roster
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
+from ipulse_service.jobs import leases
 from ipulse_service.jobs.agents import PRESENT_MS
 
 TOKEN_SECONDS = 86_400  # the life of an agent's own token
@@ -48,7 +49,8 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
     `instance` is a secret of the joining machine. The same machine may repeat a request whose
     response was lost, with the same join token, without another use of that token; and it may take
     its own name again. Raises JoinTokenUsed, or AgentNameInUse for the name of another machine
-    whose agent is present.
+    whose agent is present, and for that of a removed agent that still holds a job: the name opens
+    the job's files.
     """
     transaction.lock(f"agent/{name}")
     token = join_tokens.get(transaction, join_token_id)
@@ -62,6 +64,11 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
         raise AgentNameInUse(
             f"an agent called {name} is present, seen {seconds} s ago: choose another --name, or "
             f"stop that agent and wait until it was silent for {PRESENT_MS // 1000} s"
+        )
+    if not is_same and leases.holds_any(transaction, name):
+        raise AgentNameInUse(
+            f"a former agent called {name} still holds a job: try again once its lease has "
+            "expired, or choose another --name"
         )
     if not (is_same and former is not None and former.join_token_id == token.id):
         join_tokens.use(transaction, token.id)

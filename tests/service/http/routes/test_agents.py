@@ -14,6 +14,7 @@ from sqlalchemy import func, select, update
 from ipulse_service.db import tables
 from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.agents import Attempt
+from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.joined import Machine, client, join_token, joined
 from tests.service.running import SPEC, InProcess
@@ -262,6 +263,25 @@ class TestRemoval:
         assert agent.register().status_code == 401
         assert attempt.heartbeat().status_code == 401
         assert agent.service.user.get(f"/v1/agents/{agent.name}").status_code == 404
+
+    def test_keeps_its_name_from_others_while_its_job_is_held(self, agent: JoinedAgent) -> None:
+        attempt = agent.hold()
+        job = attempt.claim["job_id"]
+        assert agent.service.user.delete(f"/v1/agents/{agent.name}").status_code == 204
+        token = join_token(agent.service)
+        heir = Machine(agent.service)
+        refused = heir.join(token["token"], agent.name)
+        assert (refused.status_code, refused.json()["code"]) == (409, "agent_name_in_use")
+        listed = agent.service.user.get("/v1/join-tokens").json()["join_tokens"]
+        assert token["about"] in listed  # its use was not taken
+        with agent.service.database.write() as transaction:
+            ends = update(tables.attempts).where(
+                tables.attempts.c.id == attempt.claim["attempt_id"]
+            )
+            transaction.connection.execute(ends.values(lease_expires_at=transaction.now))
+        eventually(lambda: agent.service.job(job)["attempts"][-1]["finished_at"])
+        assert heir.join(token["token"], agent.name).status_code == 201
+        assert agent.service.user.post(f"/v1/jobs/{job}/cancel").status_code == 200
 
     def test_of_one_that_would_register_again_is_refused(self, service: InProcess) -> None:
         body = {"agent": "beside-the-service", "device_kinds": ["cpu"]}
