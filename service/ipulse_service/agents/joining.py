@@ -15,6 +15,7 @@ from ipulse_service.agents import join_tokens, roster
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
+from ipulse_service.jobs import agents as registered
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.agents import PRESENT_MS
 
@@ -48,9 +49,11 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
 
     `instance` is a secret of the joining machine. The same machine may repeat a request whose
     response was lost, with the same join token, without another use of that token; and it may take
-    its own name again. Raises JoinTokenUsed, or AgentNameInUse for the name of another machine
-    whose agent is present, and for that of a removed agent that still holds a job: the name opens
-    the job's files.
+    its own name again. Under another name it replaces its former agent, unless that one is present:
+    then it runs on a machine with a copy of this one's disk.
+
+    Raises JoinTokenUsed, or AgentNameInUse for the name of another machine whose agent is present,
+    and for that of a removed agent that still holds a job: the name opens the job's files.
     """
     transaction.lock(f"agent/{name}")
     token = join_tokens.get(transaction, join_token_id)
@@ -86,6 +89,7 @@ def join(transaction: Transaction, join_token_id: str, name: str, instance: str)
     else:  # a drain outlives the agent
         transaction.connection.execute(update(agents).where(agents.c.name == name).values(row))
     tokens.revoke_of_agent(transaction, name)
+    _remove_former(transaction, name, digest)
     return JoinedAgent(name, token.labels, _issue(transaction, name), TOKEN_SECONDS)
 
 
@@ -125,6 +129,17 @@ def remove(transaction: Transaction, name: str) -> None:
     if agent.joined_at is None and agent.state != "offline":
         raise AgentPresent()
     leave(transaction, name)
+
+
+def _remove_former(transaction: Transaction, name: str, instance_sha256: str) -> None:
+    """Removes the absent agents of a machine that has joined under this name."""
+    query = select(agents.c.name).where(
+        agents.c.instance_sha256 == instance_sha256, agents.c.name != name
+    )
+    for former in transaction.connection.execute(query).scalars().all():
+        known = registered.find(transaction, former)
+        if known is not None and not known.is_present(transaction.now):
+            leave(transaction, former)
 
 
 def _issue(transaction: Transaction, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 from typing import Any
 
@@ -126,6 +127,24 @@ class TestName:
         assert Machine(service).join(join_token(service)["token"], name).status_code == 201
         with client(service, former) as agent:
             assert agent.get(f"/v1/worker/wakeups?agent={name}").status_code == 401
+
+    def test_that_is_new_ends_the_former_agent_of_the_machine(self, service: InProcess) -> None:
+        machine = Machine(service)
+        former, token = f"agent-{secrets.token_hex(4)}", join_token(service, uses=4)["token"]
+        answer = machine.join(token, former)
+        with client(service, answer.json()["token"]) as agent:
+            registration = {"agent": former, "device_kinds": ["cpu"]}
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+            # One that is present runs on another machine with a copy of the disk.
+            assert machine.join(token, f"{former}-copy").status_code == 201
+            assert agent.post("/v1/worker/agents", json=registration).status_code == 204
+            assert agent.post("/v1/worker/sign-off", json={"agent": former}).status_code == 204
+            assert Machine(service).join(token, f"{former}-other").status_code == 201
+            assert service.user.get(f"/v1/agents/{former}").status_code == 200
+            assert machine.join(token, f"{former}-new").status_code == 201
+            refused = agent.post("/v1/worker/agents", json=registration)
+        assert refused.status_code == 401
+        assert service.user.get(f"/v1/agents/{former}").status_code == 404
 
     @pytest.mark.parametrize("name", ["", ".x", "a b", "a/b", "x" * 64, "\u202eabc", "ä"])
     def test_that_cannot_be_one_is_refused(self, service: InProcess, name: str) -> None:
