@@ -85,10 +85,12 @@ class SelectionQuery(BaseModel):
 class JobQuery(SelectionQuery):
     """Query parameters of the list of jobs."""
 
-    id_prefix: Annotated[str, Field(pattern=_ID_PREFIX, max_length=64), _AS_ID_PREFIX] = Field(
-        default="",
-        description="Jobs with an id that begins with this text.",
-        examples=["job_5f3a9c0d"],
+    id_prefix: Annotated[str, Field(pattern=_ID_PREFIX, max_length=64), _AS_ID_PREFIX] | None = (
+        Field(
+            default=None,
+            description="Jobs with an id that begins with this text.",
+            examples=["job_5f3a9c0d"],
+        )
     )
     page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
         default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
@@ -99,7 +101,7 @@ class JobQuery(SelectionQuery):
 
     def filter(self) -> filters.JobFilter:
         """Returns the filter that the parameters describe."""
-        return replace(super().filter(), id_prefix=self.id_prefix)
+        return replace(super().filter(), id_prefix=self.id_prefix or "")
 
 
 @router.get("/jobs", summary="List jobs", response_description="One page of jobs.")
