@@ -53,6 +53,12 @@ class AgentStatus:
     fault: str | None  # of its machine, for which it takes no job
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
+    @property
+    def has_unknown_data(self) -> bool:
+        """True if it did not report its data sets; it may have any of them."""
+        is_registered = bool(self.device_kinds)
+        return is_registered and self.json.get("data_sets", ()) is None
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> AgentStatus:
         """Read an agent from a response."""

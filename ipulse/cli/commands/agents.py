@@ -131,6 +131,13 @@ def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
         for agent in agents
     ]
     show_table(["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"], rows)
+    unknown = [agent.name for agent in agents if agent.has_unknown_data]
+    if unknown:
+        say(
+            f"These do not say which data sets they have: {', '.join(unknown)}. Meanwhile jobs are "
+            "accepted for any; `ipulse agent remove NAME` removes one that is gone for good.",
+            style="yellow",
+        )
     return Exit.OK
 
 

@@ -62,6 +62,15 @@ def test_lists_show_the_job_that_an_agent_holds(run: Run, client: Client, pod: P
         assert "site=b" in line
 
 
+def test_an_agent_of_unknown_data_sets_is_named_with_the_remedy(run: Run, pod: Pod) -> None:
+    hints = run("agent", "list").err
+    assert pod.name in hints
+    assert "ipulse agent remove" in hints
+    registration = {"agent": pod.name, "device_kinds": ["emulator"], "data_sets": []}
+    assert pod.http.post("/v1/worker/agents", json=registration).status_code == 204
+    assert pod.name not in run("agent", "list").err
+
+
 def test_a_drain_and_its_end(run: Run, pod: Pod) -> None:
     assert run("agent", "drain", pod.name, "--within", "60", "--json").json["state"] == "drained"
     assert run("agent", "drain", pod.name).code == 0

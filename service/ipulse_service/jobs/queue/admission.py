@@ -42,6 +42,12 @@ def check(transaction: Transaction, needs: Needs) -> None:
         raise misfit(known, needs)
 
 
+def awaited(known: Collection[KnownAgent], needs: Needs, now: int) -> list[KnownAgent]:
+    """Returns the absent agents for which a job with these needs is not refused."""
+    counted = _without_replaced(known, now)
+    return [agent for agent in counted if not agent.is_present(now) and agent.can_run(needs)]
+
+
 def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
     """Returns the error that says what is missing and what these agents have."""
     with_device = [agent for agent in known if needs.device in agent.device_kinds]

@@ -146,7 +146,14 @@ def _why_nobody_takes(look: _Look, needs: Needs) -> tuple[Why, str]:
     fitting = [agent for agent in with_device if agent.can_run(needs)]
     if not fitting:
         problems = admission.misfit(with_device, needs).problems
-        return "no_match", "; ".join(problem.detail for problem in problems)
+        details = [problem.detail for problem in problems]
+        if absent := admission.awaited(look.known, needs, look.now):
+            names = ", ".join(agent.name for agent in absent[:NAMES])
+            details.append(
+                f"absent agents that may have it: {names}. Such jobs are accepted until "
+                "`ipulse agent remove NAME` removes those that are gone for good"
+            )
+        return "no_match", "; ".join(details)
     usable = [agent.name for agent in fitting if needs.device in agent.usable_kinds]
     if not usable:
         return "agent_draining" if all(agent.is_draining for agent in fitting) else "quarantine", ""

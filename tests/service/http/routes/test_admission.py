@@ -113,6 +113,18 @@ def test_an_absent_agent_may_come_back(alone: InProcess) -> None:
     assert waits(alone, job)["reason"] == "no_match"
 
 
+def test_an_absent_agent_of_unknown_inventory_is_named_with_the_remedy(alone: InProcess) -> None:
+    announce(alone, "old-one", "cpu")
+    announce(alone, "b", "cpu", data_sets=["npz/mine"])
+    grow_old(alone, "old-one")
+    waiting = waits(alone, accepted(alone, SHD))
+    assert waiting["reason"] == "no_match"
+    assert "old-one" in waiting["detail"]
+    assert "ipulse agent remove" in waiting["detail"]
+    assert alone.user.delete("/v1/agents/old-one").status_code == 204
+    refusal(alone, SHD, "no_matching_agent")
+
+
 def test_what_took_the_place_of_an_absent_agent_counts(alone: InProcess) -> None:
     announce(alone, "host-1", "emulator", ipus={"emulator": 64}, host="host")
     grow_old(alone, "host-1")
