@@ -9,6 +9,7 @@ from .data import Data, DigitsData
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
+from .export import ExportSpec, NirExportSpec
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
 from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
 from .network import NetworkSpec
@@ -45,6 +46,7 @@ __all__ = [
     "Encoding",
     "ExperimentSpec",
     "ExponentialSpec",
+    "ExportSpec",
     "FrozenNoiseData",
     "GradientClipping",
     "GrowingCapacity",
@@ -57,6 +59,7 @@ __all__ = [
     "LowerBound",
     "NMNISTData",
     "NetworkSpec",
+    "NirExportSpec",
     "NpzData",
     "Optimizer",
     "PoissonData",

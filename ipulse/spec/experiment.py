@@ -17,9 +17,11 @@ from ipulse_core.derived_values import (
 )
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
+from ipulse_core.nir_targets import SIMULATORS, losses
 
 from .data import Data, DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
+from .export import ExportSpec
 from .network import NetworkSpec
 from .training import SPIKE_LOSSES, TrainingSpec
 
@@ -68,6 +70,9 @@ class ExperimentSpec(StrictModel):
     device: Annotated[Device, ByKind(default="cpu")] = Field(
         default=CPUDevice(), description="The device to run on."
     )
+    export: ExportSpec = Field(
+        default=ExportSpec(), description="Additional files of the trained network."
+    )
     metadata: TextByKey = Field(
         default={},
         max_length=16,
@@ -80,6 +85,7 @@ class ExperimentSpec(StrictModel):
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from self._problems_of_training()
+        yield from self._problems_of_export()
         if not isinstance(self.device, CPUDevice):
             yield from self._problems_on_ipus(self.device)
 
@@ -132,6 +138,16 @@ class ExperimentSpec(StrictModel):
                 "inconsistent",
                 "no layer has a second_threshold to rise to: set one",
             )
+
+    def _problems_of_export(self) -> Iterator[Problem]:
+        for index, export in enumerate(self.export.nir):
+            if export.on_loss == "refuse":
+                for pointer, loss in losses(self.network, export.target):
+                    detail = (
+                        f"{SIMULATORS[export.target]} cannot run {pointer[1:].replace('/', '.')} "
+                        f"({loss}): change it, or set on_loss to warn"
+                    )
+                    yield Problem(f"/export/nir/{index}/target", "inconsistent", detail)
 
     def _problems_on_ipus(self, device: EmulatorDevice | IPUDevice) -> Iterator[Problem]:
         """Yields what the Poplar op cannot do; see docs/reference/poplar_op.md."""

@@ -25,6 +25,7 @@ from ipulse.spec import (
     CPUDevice,
     EmulatorDevice,
     ExperimentSpec,
+    ExportSpec,
     FrozenNoiseData,
     GrowingCapacity,
     IPUDevice,
@@ -44,6 +45,7 @@ from ipulse.spec.experiment import MOST_SENDERS
 from ipulse_core.derived_values import class_count, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
+from ipulse_core.nir_targets import losses
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
@@ -244,6 +246,7 @@ def specs(draw: Any) -> ExperimentSpec:
     spec = replace(spec, network=_fit_synapses(spec))
     spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
     spec = _fit_device(spec)
+    spec = replace(spec, export=_fit_export(spec))
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // neurons)
     batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
@@ -300,6 +303,16 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     power = 2 ** (most.bit_length() - 1)
     device = replace(device, ipus=power)
     return replace(spec, network=network, device=device)
+
+
+def _fit_export(spec: ExperimentSpec) -> ExportSpec:
+    files = {file.target: file for file in spec.export.nir}.values()
+    return ExportSpec(
+        nir=tuple(
+            replace(file, on_loss="warn") if losses(spec.network, file.target) else file
+            for file in files
+        )
+    )
 
 
 def _fit_training(spec: ExperimentSpec) -> TrainingSpec:

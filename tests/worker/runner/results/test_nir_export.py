@@ -40,7 +40,12 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
         order.append(following[order[-1]])
     with h5py.File(str(path), "r") as file:
         dt = float(file["node/metadata/dt"][()])
+        is_euler = file["node/metadata/discretization"][()].startswith(b"decay = 1 - dt / tau")
         subtracts = b"is subtracted from v" in file["node/metadata/spike"][()]
+
+    def kept(tau: np.ndarray) -> np.ndarray:
+        return 1 - dt / tau if is_euler else np.exp(-dt / tau)
+
     state: Dict[str, Any] = {}
     traces: Dict[str, List[np.ndarray]] = {name: [] for name in order}
     for now in spikes:
@@ -59,12 +64,12 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
                     signal = signal + own @ traces[name][-1]
                 tau = node.tau_mem if isinstance(node, nir.CubaLIF) else node.tau
                 if isinstance(node, nir.CubaLIF):
-                    keep = np.exp(-dt / node.tau_syn)
+                    keep = kept(node.tau_syn)
                     before = state.get(f"synapse of {name}", 0.0)
                     signal = keep * before + (1 - keep) * node.w_in * signal
                     state[f"synapse of {name}"] = signal
-                # The exact solution of tau dv/dt = (v_leak - v) + r I over one dt.
-                keep = np.exp(-dt / tau)
+                # The solution of tau dv/dt = (v_leak - v) + r I over one dt.
+                keep = kept(tau)
                 v = keep * state.get(name, 0.0) + (1 - keep) * (node.v_leak + node.r * signal)
                 signal = v
                 if not isinstance(node, nir.LI):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, Tuple
 
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.nir_export import left_out
+from ipulse_worker.runner.results.nir_targets import nir_exports
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
@@ -34,9 +35,16 @@ def reproduction(results: Results) -> Dict[str, Any]:
             ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
             ("Git revision", revision),
             ("network.nir leaves out", "; ".join(left_out(results.spec)) or "nothing"),
+            *_exports(results),
             *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
         ],
         "spec": json.dumps(spec_document(results.spec), indent=2, ensure_ascii=False),
         "is_on_one_platform": not PlatformHistory(profile["attempt"]["platforms"]).others(),
         "has_tile_profile": results.poplar_profile is not None,
     }
+
+
+def _exports(results: Results) -> Iterator[Tuple[str, str]]:
+    for export in nir_exports(results.spec, results.evaluation.dropped_spikes):
+        missing = "; ".join(export.left_out) or "nothing"
+        yield f"{export.file} leaves out", missing if export.written else f"not written: {missing}"

@@ -5,6 +5,7 @@ The manifest is written last: if it exists, all other files exist.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import RESET, left_out, write_nir
+from ipulse_worker.runner.results.nir_targets import NirExport, nir_exports, write_target
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.work_dir import WorkDir
 
@@ -40,6 +42,7 @@ class Artifacts:
         self._work_dir = work_dir
         self._events = events
         self.written: List[ArtifactEvent] = []
+        self._exports: List[NirExport] = []
 
     def write_results(
         self,
@@ -66,12 +69,13 @@ class Artifacts:
         self._report("weights.npz", "weights", BINARY)
 
         with work_dir.writing(NETWORK) as path:
-            write_nir(path, spec, arrays, int(results.evaluation.metrics.dropped.sum()))
+            write_nir(path, spec, arrays, results.evaluation.dropped_spikes)
         self._report(NETWORK, "network", "application/x-hdf5")
         for missing in left_out(spec):
             is_wrong = missing.startswith(RESET)  # a simulation of the graph spikes differently
             level: Level = "warning" if is_wrong else "info"
             self._events.log(f"{NETWORK} does not express {missing}", level)
+        self._write_exports(results, arrays)
 
         self.write_document("profile.json", "profile", results.profile)
         if results.poplar_profile is not None:
@@ -89,6 +93,21 @@ class Artifacts:
 
         work_dir.write("report.html", report_html(results))
         self._report("report.html", "report", "text/html")
+
+    def _write_exports(self, results: Results, arrays: Dict[str, np.ndarray]) -> None:
+        """Write the network for other simulators, and log what they cannot run."""
+        spec, dropped = results.spec, results.evaluation.dropped_spikes
+        self._exports = nir_exports(spec, dropped)
+        for export in self._exports:
+            for missing in export.left_out:
+                lacks = (
+                    "does not express" if export.written else "was not written: it cannot express"
+                )
+                self._events.log(f"{export.file} {lacks} {missing}", "warning")
+            if export.written:
+                with self._work_dir.writing(export.file) as path:
+                    write_target(path, spec, arrays, export, dropped)
+                self._report(export.file, "network", "application/x-hdf5")
 
     def write_document(self, name: str, role: Role, document: Dict[str, Any]) -> None:
         """Write one JSON document."""
@@ -117,7 +136,11 @@ class Artifacts:
             "metrics": final,
         }
         if any(event.path == NETWORK for event in self.written):
-            manifest["network"] = {"file": NETWORK, "left_out": left_out(spec)}
+            manifest["network"] = {
+                "file": NETWORK,
+                "left_out": left_out(spec),
+                "exports": [dataclasses.asdict(export) for export in self._exports],
+            }
         self._work_dir.write("manifest.json", _json(manifest))
         self._report("manifest.json", "manifest", JSON)
 

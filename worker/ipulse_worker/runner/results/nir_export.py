@@ -61,11 +61,10 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
         MissingDependency: the nir package cannot be imported.
     """
     require_nir()
-    import h5py
     import nir
 
     step_s = spec.data.step_ms / 1000.0
-    graph = _Graph(input_channels(spec.data), class_count(spec.data))
+    graph = Graph(input_channels(spec.data), class_count(spec.data))
     for number, layer in enumerate(spec.network.layers, start=1):
         name = f"layer_{number}"
         graph.append(f"weights_{number}", _weights(arrays, name))
@@ -79,13 +78,21 @@ def write_nir(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: 
             delay = np.full(layer.neurons, spec.network.delay * step_s)
             graph.append(f"delay_{number}", nir.Delay(delay=delay))
     _append_readout(graph, spec, arrays, step_s)
+    write_graph(path, graph.finished(), metadata_of(spec, step_s, dropped_spikes))
+
+
+def write_graph(path: Path, graph: Any, metadata: Metadata) -> None:
+    """Write a graph and its metadata to `path`."""
+    import h5py
+    import nir
+
     # HDF5 crashes when a disk becomes full, so it writes to memory.
     memory = BytesIO()
-    nir.write(memory, graph.finished())
+    nir.write(memory, graph)
     # NIR 1.0 writes no metadata. Later releases write it to this group.
     with h5py.File(memory, "a") as file:
         group = file["node"].require_group("metadata")
-        for key, value in _metadata(spec, step_s, dropped_spikes).items():
+        for key, value in metadata.items():
             group.create_dataset(key, data=value)
     path.write_bytes(memory.getvalue())
 
@@ -98,7 +105,7 @@ def tau_s(decay: Any, step_s: float) -> np.ndarray:
     return tau
 
 
-class _Graph:
+class Graph:
     """A chain of nodes, with loops at the last one."""
 
     def __init__(self, inputs: int, classes: int) -> None:
@@ -110,6 +117,7 @@ class _Graph:
         self._output = nir.Output(output_type={"output": np.array([classes])})
 
     def append(self, name: str, node: Any) -> None:
+        """Add a node behind the last one."""
         self._nodes[name] = node
         self._edges.append((self._last, name))
         self._last = name
@@ -120,13 +128,14 @@ class _Graph:
         self._edges += [(self._last, name), (name, self._last)]
 
     def finished(self) -> Any:
+        """Return the NIR graph, with its output."""
         import nir
 
         self.append("output", self._output)
         return nir.NIRGraph(nodes=self._nodes, edges=self._edges)
 
 
-def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s: float) -> None:
+def _append_readout(graph: Graph, spec: ExperimentSpec, arrays: Arrays, step_s: float) -> None:
     import nir
 
     readout, classes = spec.network.readout, class_count(spec.data)
@@ -139,7 +148,7 @@ def _append_readout(graph: _Graph, spec: ExperimentSpec, arrays: Arrays, step_s:
         return
     if readout.synapse_decay is not None:
         # NIR 1.0 has no leaky integrator with a synapse: the synapse is a separate node.
-        synapse = _constant(readout, "synapse_decay", classes, arrays, "readout")
+        synapse = constant_of(readout, "synapse_decay", classes, arrays, "readout")
         filter_ = nir.LI(tau=tau_s(synapse, step_s), r=np.ones(classes), v_leak=np.zeros(classes))
         graph.append("synapse_readout", filter_)
     graph.append("readout", _integrator(readout, classes, arrays, step_s))
@@ -157,7 +166,7 @@ def _integrator(readout: LeakyReadoutSpec, classes: int, arrays: Arrays, step_s:
     import nir
 
     return nir.LI(
-        tau=tau_s(_constant(readout, "decay", classes, arrays, "readout"), step_s),
+        tau=tau_s(constant_of(readout, "decay", classes, arrays, "readout"), step_s),
         r=np.full(classes, readout.gain),
         v_leak=np.zeros(classes),
     )
@@ -167,10 +176,10 @@ def _neurons(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float)
     import nir
 
     return nir.LIF(
-        tau=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        tau=tau_s(constant_of(layer, "decay", neurons, arrays, name), step_s),
         r=np.full(neurons, layer.gain),
         v_leak=np.zeros(neurons),
-        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+        v_threshold=constant_of(layer, "threshold", neurons, arrays, name),
     )
 
 
@@ -178,22 +187,23 @@ def _cuba(layer: Any, neurons: int, arrays: Arrays, name: str, step_s: float) ->
     import nir
 
     return nir.CubaLIF(
-        tau_syn=tau_s(_constant(layer, "synapse_decay", neurons, arrays, name), step_s),
-        tau_mem=tau_s(_constant(layer, "decay", neurons, arrays, name), step_s),
+        tau_syn=tau_s(constant_of(layer, "synapse_decay", neurons, arrays, name), step_s),
+        tau_mem=tau_s(constant_of(layer, "decay", neurons, arrays, name), step_s),
         r=np.full(neurons, layer.gain),
         v_leak=np.zeros(neurons),
-        v_threshold=_constant(layer, "threshold", neurons, arrays, name),
+        v_threshold=constant_of(layer, "threshold", neurons, arrays, name),
         w_in=np.ones(neurons),
     )
 
 
-def _constant(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str) -> np.ndarray:
+def constant_of(layer: Any, constant: str, neurons: int, arrays: Arrays, name: str) -> np.ndarray:
     """Return a layer's constant for every neuron, with its trained value if it was trained."""
     value = arrays.get(f"{name}_{constant}", getattr(layer, constant))
     return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (neurons,)))
 
 
-def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
+def metadata_of(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
+    """Return the conventions of the graph, which a reader needs."""
     resets = {
         "zero": "v becomes 0 before the next step",
         "subtract": "v_threshold is subtracted from v before the next step",

@@ -41,6 +41,11 @@ class Evaluation:
     dropped_by_step: np.ndarray
     input_spikes_by_step: np.ndarray  # float64 [time]: mean per sample
 
+    @property
+    def dropped_spikes(self) -> int:
+        """Spikes that the capacities dropped, of all layers and samples."""
+        return int(self.metrics.dropped.sum())
+
 
 @dataclass(frozen=True)
 class Results:

@@ -1,0 +1,52 @@
+"""What the simulators that a NIR graph is exported for cannot run.
+
+The service needs it to refuse an export before the training, the runner to report what is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, Tuple
+
+from ipulse_core.derived_values import spiking_layers
+
+# Each target, as a person reads it.
+SIMULATORS = {"generic": "NIR", "norse": "Norse", "snntorch": "snnTorch"}
+
+
+def file_name(target: str) -> str:
+    """Returns the name of the file that is exported for the target."""
+    return f"network.{target}.nir"
+
+
+def losses(network: Any, target: str) -> List[Tuple[str, str]]:
+    """Lists what a target cannot run: the JSON pointer in the spec, and the loss.
+
+    Args:
+        network: of the spec.
+        target: one of SIMULATORS.
+    """
+    return list(_losses(network, target))
+
+
+def _losses(network: Any, target: str) -> Iterator[Tuple[str, str]]:
+    name = SIMULATORS[target]
+    if network.reset != "zero":
+        yield (
+            "/network/reset",
+            f"the reset: {name} sets v to 0 after a spike, and this network's reset is "
+            f"{network.reset}",
+        )
+    if target == "generic":
+        return
+    if network.delay:
+        yield "/network/delay", f"the delay: {name} reads no Delay node"
+    if target == "snntorch":
+        hidden = len(network.layers)
+        for index, layer in enumerate(spiking_layers(network)):
+            if layer.recurrent:
+                place = f"/network/layers/{index}" if index < hidden else "/network/readout"
+                yield (
+                    f"{place}/recurrent",
+                    f"the recurrence of {place[1:].replace('/', '.')}: snnTorch runs recurrent "
+                    "layers of NIR differently",
+                )

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Dict, List
+
+import h5py
+import nir
+import numpy as np
+import pytest
+
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
+from ipulse_worker.runner.model.network import network_of, weight_names
+from ipulse_worker.runner.results.nir_targets import nir_exports, write_target
+from tests.worker.runner.attempts import attempt
+from tests.worker.runner.conftest import SPEC
+from tests.worker.runner.report.test_page import Page
+from tests.worker.runner.results.test_nir_export import VARIANTS, simulate
+from tests.worker.runner.trainings import spec_of
+
+SEED = 12
+RUN: Dict[str, List[str]] = {
+    "generic": ["recurrent", "bias", "synapse", "spiking"],
+    "norse": ["bias", "synapse", "spiking"],
+    "snntorch": ["bias", "synapse"],
+}
+
+
+class TestSimulation:
+    """The simulators themselves are asked in tests/acceptance/simulators."""
+
+    @pytest.mark.parametrize(
+        ("target", "variant"), [(target, v) for target in RUN for v in RUN[target]]
+    )
+    def test_from_the_graph_alone_spikes_alike(
+        self, target: str, variant: str, tmp_path: Path
+    ) -> None:
+        network = VARIANTS[variant]
+        spiking = network.get("readout", {}).get("kind") == "spiking"
+        spec = spec_of(
+            network=network,
+            training={"loss": "spike_count_mse" if spiking else "mean_membrane_cross_entropy"},
+            data={"samples": 50, "steps": 25},
+            export={"nir": [{"target": target}]},
+        )
+        ours = network_of(spec)
+        random = np.random.RandomState(SEED)
+        weights = [
+            random.randn(*shape.shape).astype(np.float32) / 2 for shape in weight_shapes(ours)
+        ]
+        [export] = nir_exports(spec, dropped_spikes=0)
+        arrays = dict(zip(weight_names(spec), weights))
+        write_target(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        inputs = (random.rand(25, 1, 64) < 0.1).astype(np.float32)
+        trace = reference.forward(ours, weights, *dense_to_sparse(inputs))
+        spikes, _ = simulate(tmp_path / "a.nir", inputs[:, 0])
+        for name, layer in zip(["lif_1", "readout"], trace.layers):
+            expected = sparse_to_dense(
+                layer.spike_ids, layer.spike_counts[..., 0], layer.u.shape[2]
+            )
+            assert expected.sum() > 3
+            np.testing.assert_array_equal(spikes[name], expected[:, 0], err_msg=f"seed {SEED}")
+
+    def test_weights_are_those_that_runs_read(self, tmp_path: Path) -> None:
+        spec = spec_of(
+            network={"layers": [{"neurons": 2}]},
+            device={"kind": "cpu", "weights_dtype": "bfloat16"},
+            export={"nir": [{"target": "norse"}]},
+        )
+        arrays = {
+            "layer_1": np.full((64, 2), 1.001, np.float32),
+            "readout": np.ones((2, 10), np.float32),
+        }
+        [export] = nir_exports(spec, dropped_spikes=0)
+        assert any("bfloat16" in note for note in export.notes)
+        write_target(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        graph = nir.read(str(tmp_path / "a.nir"))
+        np.testing.assert_array_equal(graph.nodes["weights_1"].weight, 10.0)
+
+
+@pytest.mark.usefixtures("threads_are_set")
+class TestAttempt:
+    def test_writes_the_files_and_reports_losses(self, tmp_path: Path) -> None:
+        network = {"layers": [{"neurons": 8}], "reset": "subtract"}
+        nir_files = [{"target": target, "on_loss": "warn"} for target in ("norse", "snntorch")]
+        spec = {**SPEC, "network": network, "training": {"epochs": 1}}
+        result = attempt(tmp_path / "work", {**spec, "export": {"nir": nir_files}})
+        assert result.done["reason"] == "completed", result.done
+        manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
+        page = Page((result.directory / "report.html").read_text("utf-8"))
+        for number, name in enumerate(("norse", "snntorch")):
+            file = f"network.{name}.nir"
+            assert file in [artifact["name"] for artifact in manifest["artifacts"]]
+            assert "subtract" in str(manifest["network"]["exports"][number]["left_out"])
+            assert any(file in line and "subtract" in line for line in result.log)
+            assert f"{file} leaves out" in "".join(page.text["dt"])
+            with h5py.File(str(result.directory / file), "r") as graph:
+                assert "subtract" in graph["node/metadata/left_out"][()].decode()
+
+    def test_does_not_write_a_file_that_lacks_dropped_spikes(self, tmp_path: Path) -> None:
+        network = {"layers": [{"neurons": 24, "capacity": 1}]}
+        spec = {**SPEC, "network": network, "training": {"epochs": 1}}
+        result = attempt(tmp_path / "work", {**spec, "export": {"nir": [{"target": "norse"}]}})
+        assert result.done["reason"] == "completed", result.done
+        assert not (result.directory / "network.norse.nir").exists()
+        assert any("network.norse.nir was not written" in line for line in result.log)
+        manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
+        [export] = manifest["network"]["exports"]
+        assert not export["written"]
+        assert "capacity" in export["left_out"][0]
