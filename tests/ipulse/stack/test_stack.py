@@ -22,6 +22,7 @@ from ipulse.stack.tls import self_signed
 from ipulse_core.errors import Conflict, Unavailable
 from ipulse_core.states import JobState
 from tests.ipulse.stack.test_guarded_process import DEADLINE, Watched
+from tests.service.conditions import eventually
 
 SOURCE = Path(__file__).parents[3]
 ENVIRONMENT = {
@@ -66,6 +67,10 @@ def submit(client: Client, behaviour: str) -> str:
         "metadata": {"behaviour": behaviour},
     }
     return client.submit(spec).id
+
+
+def states(client: Client) -> dict[str, str]:
+    return {agent.name: agent.state for agent in client.agents()}
 
 
 def follow_until(client: Client, job_id: str, text: str, attempt: int = 1) -> JobEvent:
@@ -194,6 +199,16 @@ class TestStopping:
                 None,
             ]
             follow_until(client, job_id, "Attempt 2 resumes from checkpoint", attempt=2)
+
+    def test_its_agents_sign_off_and_are_replaced_in_the_next_run(self, tmp_path: Path) -> None:
+        stack = Stack(tmp_path / "home", environment=ENVIRONMENT)
+        names = []
+        for _ in range(2):
+            with stack, Client(stack.url, token_file=stack.token_path) as client:
+                eventually(lambda client=client: "idle" in states(client).values())
+                assert list(states(client).values()) == ["idle"]
+                names += states(client)
+        assert len(set(names)) == 2
 
     def test_it_may_be_stopped_twice_and_before_it_was_started(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home")
