@@ -51,7 +51,7 @@ bool readsSeven(Metadata5 function, OpLibrary::Metadata &found, std::uint32_t in
   alignas(Aliasing) unsigned char both[sizeof(Aliasing)], mapOrBool[sizeof(Aliasing)];
   static_assert(sizeof(Indices) <= 3 * sizeof(void *), "a vector is three pointers");
   Aliasing *bothAsMap = new (both) Aliasing(), *aliasing = new (mapOrBool) Aliasing();
-  std::memset(both, 0, sizeof(void *));
+  std::memset(both, 0, sizeof(Indices)); // the padding, too; what the map wrote here is zero
   mapOrBool[0] = kUntouched;
   OpLibrary::Metadata read;
   auto *identical = reinterpret_cast<Indices *>(both);

@@ -13,6 +13,9 @@ from tests.worker.disks import small_disk
 
 from .attempts import attempt
 
+# The archive of NumPy 1.19 on Python 3.8 is closed once more when it is collected.
+pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in.*ZipFile")
+
 SPEC: Dict[str, Any] = {
     "version": 1,
     "data": {"kind": "digits", "samples": 100, "steps": 5},
