@@ -30,7 +30,8 @@ def losses(network: Any, target: str) -> List[Tuple[str, str]]:
 
 def _losses(network: Any, target: str) -> Iterator[Tuple[str, str]]:
     name = SIMULATORS[target]
-    if network.reset != "zero":
+    # Norse has an argument for the reset by subtraction.
+    if network.reset not in (("zero", "subtract") if target == "norse" else ("zero",)):
         yield (
             "/network/reset",
             f"the reset: {name} sets v to 0 after a spike, and this network's reset is "

@@ -36,7 +36,9 @@ class Simulators:
             run(self.python, "-m", "pip", "install", "--require-hashes", "-r", _LOCK)
             stamp.touch()
 
-    def simulate(self, target: str, graph: Path, inputs: Path, outputs: Path, step_s: float) -> str:
+    def simulate(
+        self, target: str, graph: Path, inputs: Path, outputs: Path, *words: object
+    ) -> str:
         """Runs a graph on the spikes in a file; see program.py."""
         program = HERE / "program.py"
-        return run(self.python, program, target, graph, inputs, outputs, step_s, folder=HERE)
+        return run(self.python, program, target, graph, inputs, outputs, *words, folder=HERE)

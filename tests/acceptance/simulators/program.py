@@ -1,4 +1,4 @@
-"""Runs a NIR graph in a simulator of others: `program.py TARGET GRAPH INPUTS OUTPUTS STEP_S`.
+"""Runs a NIR graph in a simulator of others: `program.py TARGET GRAPH INPUTS OUTPUTS STEP_S RESET`.
 
 INPUTS is [time, batch, channels]. OUTPUTS takes the spikes of each node of neurons by
 its name, and the readout's membrane as `membrane`. It is a user's program and imports nothing of
@@ -15,12 +15,14 @@ import nir
 import numpy as np
 import torch
 
-target, graph_path, inputs_path, outputs_path, step_s = sys.argv[1:]
+target, graph_path, inputs_path, outputs_path, step_s, reset = sys.argv[1:]
 graph = nir.read(graph_path)
 if target == "norse":
     from norse.torch import from_nir
+    from norse.torch.functional.reset import reset_subtract, reset_value
 
-    network = from_nir(graph, dt=float(step_s))
+    method = reset_subtract if reset == "subtract" else reset_value
+    network = from_nir(graph, dt=float(step_s), reset_method=method)
 else:
     from snntorch.import_nir import import_from_nir
 

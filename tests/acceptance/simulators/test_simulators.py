@@ -74,7 +74,7 @@ class Comparison:
         write_target(graph, spec, dict(zip(weight_names(spec), weights, strict=True)), export, 0)
         spikes = (random.rand(STEPS, SAMPLES, ours.inputs) < 0.1).astype(np.float32)
         np.save(inputs, spikes)
-        simulators.simulate(target, graph, inputs, outputs, step_s=0.002)
+        simulators.simulate(target, graph, inputs, outputs, 0.002, ours.reset)
         trace = reference.forward(ours, weights, *dense_to_sparse(spikes))
         names = [f"lif_{number}" for number in range(1, len(ours.layers) + 1)]
         self.pairs = []
@@ -103,16 +103,23 @@ def test_every_spike_is_equal(
     compared.assert_equal()
 
 
-def test_norse_runs_recurrent_layers(simulators: Simulators, tmp_path: Path) -> None:
-    compared = Comparison(simulators, RECURRENT, "norse", tmp_path)
+@pytest.mark.parametrize(
+    "network",
+    [RECURRENT, SUBTRACT, {**RECURRENT, "reset": "subtract"}, {**SUBTRACT, "readout": {}}],
+    ids=["recurrent", "subtract", "both", "subtract-leaky"],
+)
+def test_norse_runs_recurrence_and_resets_by_subtraction(
+    simulators: Simulators, network: dict[str, Any], tmp_path: Path
+) -> None:
+    compared = Comparison(simulators, network, "norse", tmp_path)
     assert not compared.left_out
     compared.assert_equal()
 
 
 @pytest.mark.parametrize(
     ("target", "network"),
-    [("snntorch", RECURRENT), ("snntorch", SUBTRACT), ("norse", SUBTRACT)],
-    ids=["recurrent-snntorch", "subtract-snntorch", "subtract-norse"],
+    [("snntorch", RECURRENT), ("snntorch", SUBTRACT), ("norse", {**SUBTRACT, "reset": "none"})],
+    ids=["recurrent-snntorch", "subtract-snntorch", "none-norse"],
 )
 def test_what_is_refused_spikes_differently(
     simulators: Simulators, network: dict[str, Any], target: str, tmp_path: Path

@@ -35,7 +35,7 @@ def test_what_a_target_cannot_run_is_refused(
     ("target", "network"),
     [
         ("generic", {"delay": 1}),
-        ("norse", {"layers": [{"neurons": 8, "recurrent": True}]}),
+        ("norse", {"layers": [{"neurons": 8, "recurrent": True}], "reset": "subtract"}),
         ("snntorch", {"layers": [{"neurons": 8, "synapse_decay": 0.5, "capacity": 4}]}),
     ],
 )

@@ -23,7 +23,7 @@ from tests.worker.runner.trainings import spec_of
 SEED = 12
 RUN: Dict[str, List[str]] = {
     "generic": ["recurrent", "bias", "synapse", "spiking"],
-    "norse": ["bias", "synapse", "spiking"],
+    "norse": ["bias", "synapse", "spiking", "subtract"],
     "snntorch": ["bias", "synapse"],
 }
 
@@ -83,7 +83,7 @@ class TestSimulation:
 @pytest.mark.usefixtures("threads_are_set")
 class TestAttempt:
     def test_writes_the_files_and_reports_losses(self, tmp_path: Path) -> None:
-        network = {"layers": [{"neurons": 8}], "reset": "subtract"}
+        network = {"layers": [{"neurons": 8}], "reset": "none"}
         nir_files = [{"target": target, "on_loss": "warn"} for target in ("norse", "snntorch")]
         spec = {**SPEC, "network": network, "training": {"epochs": 1}}
         result = attempt(tmp_path / "work", {**spec, "export": {"nir": nir_files}})
@@ -93,11 +93,11 @@ class TestAttempt:
         for number, name in enumerate(("norse", "snntorch")):
             file = f"network.{name}.nir"
             assert file in [artifact["name"] for artifact in manifest["artifacts"]]
-            assert "subtract" in str(manifest["network"]["exports"][number]["left_out"])
-            assert any(file in line and "subtract" in line for line in result.log)
+            assert "reset is none" in str(manifest["network"]["exports"][number]["left_out"])
+            assert any(file in line and "reset is none" in line for line in result.log)
             assert f"{file} leaves out" in "".join(page.text["dt"])
             with h5py.File(str(result.directory / file), "r") as graph:
-                assert "subtract" in graph["node/metadata/left_out"][()].decode()
+                assert "reset is none" in graph["node/metadata/left_out"][()].decode()
 
     def test_does_not_write_a_file_that_lacks_dropped_spikes(self, tmp_path: Path) -> None:
         network = {"layers": [{"neurons": 24, "capacity": 1}]}

@@ -108,6 +108,7 @@ class Artifacts:
                 with self._work_dir.writing(export.file) as path:
                     write_target(path, spec, arrays, export, dropped)
                 self._report(export.file, "network", "application/x-hdf5")
+                self._events.log(f"{export.file}: {'; '.join(export.notes)}")
 
     def write_document(self, name: str, role: Role, document: Dict[str, Any]) -> None:
         """Write one JSON document."""

@@ -86,7 +86,10 @@ def nir_exports(spec: ExperimentSpec, dropped_spikes: int) -> List[NirExport]:
 def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
     yield "gains are multiplied into the weights"
     if target == "norse":
-        yield f"load with norse.torch.from_nir(graph, dt={spec.data.step_ms / 1000.0!r})"
+        reset = ", reset_method=reset_subtract" if spec.network.reset == "subtract" else ""
+        yield f"load with norse.torch.from_nir(graph, dt={spec.data.step_ms / 1000.0!r}{reset})"
+        if reset:
+            yield "reset_subtract is in norse.torch.functional.reset; without it, v becomes 0"
     if target == "snntorch":
         yield "load with snntorch.import_nir.import_from_nir(graph)"
         yield "one step is 0.1 ms, the only one of snnTorch; thresholds are 1"
@@ -128,6 +131,7 @@ class _Writer:
 
     def __init__(self, spec: ExperimentSpec, arrays: Mapping[str, np.ndarray], target: str) -> None:
         self._spec, self._arrays, self._target = spec, arrays, target
+        self._subtracts = spec.network.reset == "subtract"
         self.step_s = SNNTORCH_STEP_S if target == "snntorch" else spec.data.step_ms / 1000.0
         self.discretization = {
             "generic": "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I",
@@ -202,9 +206,12 @@ class _Writer:
             threshold = ones if scales.fires else scales.threshold
             r = tau / self.step_s
         common = {"v_leak": 0 * ones, "v_threshold": threshold, "r": r}
-        if scales.synapse is None:
+        synapse = scales.synapse
+        if synapse is None and self._target == "norse" and self._subtracts and scales.fires:
+            synapse = 0 * ones  # Norse takes reset_method for CubaLIFs only
+        if synapse is None:
             return nir.LIF(tau=tau, **common)
-        tau_syn = self._tau(scales.synapse)
+        tau_syn = self._tau(synapse)
         w_in = tau_syn / self.step_s if self._target == "snntorch" else ones
         return nir.CubaLIF(tau_mem=tau, tau_syn=tau_syn, w_in=w_in, **common)
 
