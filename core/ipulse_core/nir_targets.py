@@ -11,6 +11,7 @@ from ipulse_core.derived_values import spiking_layers
 
 # Each target, as a person reads it.
 SIMULATORS = {"generic": "NIR", "norse": "Norse", "snntorch": "snnTorch"}
+SMALLEST_THRESHOLD = 1e-20  # that snnTorch's weights can be divided by
 
 
 def file_name(target: str) -> str:
@@ -44,8 +45,17 @@ def _losses(network: Any, target: str) -> Iterator[Tuple[str, str]]:
     if target == "snntorch":
         hidden = len(network.layers)
         for index, layer in enumerate(spiking_layers(network)):
+            place = f"/network/layers/{index}" if index < hidden else "/network/readout"
+            thresholds = (
+                layer.threshold if isinstance(layer.threshold, tuple) else [layer.threshold]
+            )
+            if min(thresholds) < SMALLEST_THRESHOLD:
+                yield (
+                    f"{place}/threshold",
+                    f"thresholds below {SMALLEST_THRESHOLD} of {place[1:].replace('/', '.')}: "
+                    "weights are divided by them, which float32 cannot hold",
+                )
             if layer.recurrent:
-                place = f"/network/layers/{index}" if index < hidden else "/network/readout"
                 yield (
                     f"{place}/recurrent",
                     f"the recurrence of {place[1:].replace('/', '.')}: snnTorch runs recurrent "

@@ -20,6 +20,7 @@ def document(network: dict[str, Any], *exports: dict[str, Any]) -> dict[str, Any
         ("norse", {"reset": "none"}, "network.reset"),
         ("norse", {"delay": 1}, "network.delay"),
         ("snntorch", {"layers": [{"neurons": 8, "recurrent": True}]}, "network.layers.0"),
+        ("snntorch", {"layers": [{"neurons": 2, "threshold": [1.0, 1e-40]}]}, "network.layers.0"),
     ],
 )
 def test_what_a_target_cannot_run_is_refused(
