@@ -125,3 +125,13 @@ class TestArchitecturePage:
 
     def test_is_short(self) -> None:
         assert self.PAGE.count("\n") < 150
+
+
+def test_every_class_name_is_used_once() -> None:
+    places: dict[str, list[str]] = {}
+    for package in ("core", "emulator", "ipulse", "ops", "service", "worker"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: at for name, at in places.items() if len(at) > 1} == {}

@@ -27,7 +27,7 @@ VERTEX = re.compile(r"\b(?:class|struct)\s+[^;{]*:[^;{]*\b(?:Multi|Supervisor)?V
 ERROR = re.compile(r"^(.*?):\d+:\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
 
-class Result(NamedTuple):
+class FileResult(NamedTuple):
     """A file, whether it is codelets, and its first error unless it compiles."""
 
     path: Path
@@ -47,7 +47,7 @@ def find_files(folder: Path) -> List[Path]:
     return sorted(path for path in found if POPLAR.search(path.read_text(errors="replace")))
 
 
-def compile_file(path: Path, folder: Path, prefix: Path) -> Result:
+def compile_file(path: Path, folder: Path, prefix: Path) -> FileResult:
     """Compile a file without running it."""
     is_codelet = bool(VERTEX.search(path.read_text(errors="replace")))
     includes = {path.parent, folder, *(d for d in folder.rglob("include") if d.is_dir())}
@@ -59,7 +59,7 @@ def compile_file(path: Path, folder: Path, prefix: Path) -> Result:
     else:
         headers = [flag for flag in program_flags(prefix) if not flag.startswith("-l")]
         done = _run([*compiler(), "-fsyntax-only", "-w", *own, *headers, str(path)])
-    return Result(path, is_codelet, None if done[0] == 0 else first_error(done[1]))
+    return FileResult(path, is_codelet, None if done[0] == 0 else first_error(done[1]))
 
 
 def first_error(output: str) -> str:
@@ -71,7 +71,7 @@ def first_error(output: str) -> str:
     return lines[0] if lines else "the compiler said nothing"
 
 
-def table(results: Sequence[Result], folder: Path) -> str:
+def table(results: Sequence[FileResult], folder: Path) -> str:
     """Return the first errors, with their files, and the totals."""
     failed = [one for one in results if one.error is not None and not one.is_foreign]
     foreign = [one for one in results if one.is_foreign]

@@ -24,7 +24,7 @@ _DRAINS = select(func.max(agents.c.draining_at), func.count(agents.c.draining_at
 
 @dataclass(frozen=True)
 class WorkHint:
-    """Actions that an agent may take now. `tag` changes whenever there may be something new."""
+    """A job that an agent may claim. `tag` changes whenever there may be another."""
 
     job_id: str | None  # one that it may claim; the claim decides which job it gets
     draining: bool

@@ -36,7 +36,7 @@ class JoinTokenUsed(NotAuthenticated):
 
 
 @dataclass(frozen=True)
-class JoinToken:
+class StoredJoinToken:
     """A join token without its secret. Times are milliseconds since 1970."""
 
     id: str
@@ -48,17 +48,17 @@ class JoinToken:
 
 def issue(
     transaction: Transaction, labels: Mapping[str, str], uses: int, seconds: int
-) -> tuple[JoinToken, str]:
+) -> tuple[StoredJoinToken, str]:
     """Issues a join token. Returns it with its secret text, which cannot be read again."""
     id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     now = transaction.now
-    token = JoinToken(id_, dict(labels), uses, now, now + seconds * 1000)
+    token = StoredJoinToken(id_, dict(labels), uses, now, now + seconds * 1000)
     row = {**vars(token), "labels": json.dumps(token.labels), "sha256": _digest(secret)}
     transaction.connection.execute(insert(join_tokens).values(row))
     return token, f"{PREFIX}{id_}_{secret}"
 
 
-def find(transaction: Transaction, text: str) -> JoinToken:
+def find(transaction: Transaction, text: str) -> StoredJoinToken:
     """Returns the token of a secret text, whether or not it has been used.
 
     Raises NotAuthenticated, or JoinTokenExpired.
@@ -75,7 +75,7 @@ def find(transaction: Transaction, text: str) -> JoinToken:
     return _token(row)
 
 
-def get(transaction: Transaction, token_id: str) -> JoinToken:
+def get(transaction: Transaction, token_id: str) -> StoredJoinToken:
     """Returns a token by its id. Raises NotAuthenticated if it was deleted."""
     row = _row(transaction, token_id)
     if row is None:
@@ -94,7 +94,7 @@ def use(transaction: Transaction, token_id: str) -> None:
         raise JoinTokenUsed()
 
 
-def issued(transaction: Transaction) -> list[JoinToken]:
+def issued(transaction: Transaction) -> list[StoredJoinToken]:
     """Returns the tokens that can still be used, the latest first."""
     query = (
         select(join_tokens)
@@ -122,9 +122,9 @@ def _row(transaction: Transaction, token_id: str) -> Any:
     return transaction.connection.execute(query).one_or_none()
 
 
-def _token(row: Any) -> JoinToken:
+def _token(row: Any) -> StoredJoinToken:
     labels = json.loads(row.labels)
-    return JoinToken(row.id, labels, row.uses_left, row.created_at, row.expires_at)
+    return StoredJoinToken(row.id, labels, row.uses_left, row.created_at, row.expires_at)
 
 
 def _digest(secret: str) -> str:

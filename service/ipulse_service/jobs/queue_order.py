@@ -44,7 +44,7 @@ _ALL_OF_KIND = select(*_ENTRY).where(*_QUEUED)
 _ALL = select(*_ENTRY).where(jobs.c.state == JobState.QUEUED.value)
 
 
-class QueueEntry(NamedTuple):
+class QueuedJob(NamedTuple):
     """A queued job: what its place depends on, and what it needs."""
 
     priority: int
@@ -66,13 +66,13 @@ class QueueEntry(NamedTuple):
         return (-self.priority, self.queued_at, self.pk)
 
 
-def entries(transaction: Transaction) -> list[QueueEntry]:
+def entries(transaction: Transaction) -> list[QueuedJob]:
     """Returns the whole queue in order: by priority, then by the time of the submission.
 
     A job whose attempt was lost keeps its place.
     """
     rows = transaction.connection.execute(_ALL)
-    return sorted(map(QueueEntry._make, rows), key=lambda entry: entry.place)
+    return sorted(map(QueuedJob._make, rows), key=lambda entry: entry.place)
 
 
 def head(
@@ -84,10 +84,10 @@ def head(
     """
     waiting = [(kind, entry) for kind in kinds if (entry := _first(transaction, kind))]
     unfit = [kind for kind, entry in waiting if not fits(entry.needs)]
-    found: list[QueueEntry] = [entry for kind, entry in waiting if kind not in unfit]
+    found: list[QueuedJob] = [entry for kind, entry in waiting if kind not in unfit]
     for kind in unfit:  # rare, so that it may read the queue of the kind
         rows = transaction.connection.execute(_ALL_OF_KIND, {"of_kind": kind})
-        fitting = (entry for entry in map(QueueEntry._make, rows) if fits(entry.needs))
+        fitting = (entry for entry in map(QueuedJob._make, rows) if fits(entry.needs))
         found += heapq.nsmallest(TRIES, fitting, key=lambda entry: entry.place)
     for entry in sorted(found, key=lambda entry: entry.place):
         row = _lock(transaction, entry, entry.device in unfit)
@@ -96,12 +96,12 @@ def head(
     return None
 
 
-def _first(transaction: Transaction, kind: str) -> QueueEntry | None:
+def _first(transaction: Transaction, kind: str) -> QueuedJob | None:
     row = transaction.connection.execute(_PEEK, {"of_kind": kind}).one_or_none()
-    return None if row is None else QueueEntry._make(row)
+    return None if row is None else QueuedJob._make(row)
 
 
-def _lock(transaction: Transaction, entry: QueueEntry, this_one: bool) -> JobRow | None:
+def _lock(transaction: Transaction, entry: QueuedJob, this_one: bool) -> JobRow | None:
     """Locks this entry, or the first of its kind that is not locked."""
     query, parameters = (
         (_THIS, {"this_pk": entry.pk}) if this_one else (_HEAD, {"of_kind": entry.device})

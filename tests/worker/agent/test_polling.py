@@ -15,7 +15,7 @@ from ipulse_worker.agent import polling
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.polling import EXIT_OK, EXIT_REFUSED, WorkPoller
 from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.service_types import WorkHint
+from ipulse_worker.agent.service_types import AgentHint
 from ipulse_worker.agent.settings import AgentSettings
 
 from .conftest import agent_with
@@ -100,16 +100,16 @@ def test_a_wait_ends_with_a_quarantine(service: FakeService, settings: AgentSett
 class Scripted:
     """Stands for an agent: each wait does what the test says."""
 
-    def __init__(self, *waits: Callable[[], WorkHint | None]) -> None:
+    def __init__(self, *waits: Callable[[], AgentHint | None]) -> None:
         self.waits = list(waits)
         self.asked: list[tuple[float, int]] = []  # when, and for how many seconds
         self.done = threading.Event()
 
-    def wait_for_work(self, tag: str, wait_seconds: int) -> WorkHint | None:
+    def wait_for_work(self, tag: str, wait_seconds: int) -> AgentHint | None:
         self.asked.append((time.monotonic(), wait_seconds))
         if not self.waits:
             self.done.set()
-            return WorkHint(None, False, "tag")
+            return AgentHint(None, False, "tag")
         return self.waits.pop(0)()
 
     def run_job(self, job_id: str) -> bool:

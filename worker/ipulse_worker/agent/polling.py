@@ -14,7 +14,7 @@ from ipulse_core.errors import IPUlseError, NotAuthenticated
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.readiness import say_ready
 from ipulse_worker.agent.service_responses import ServiceUnavailable, SessionRefused
-from ipulse_worker.agent.service_types import WorkHint
+from ipulse_worker.agent.service_types import AgentHint
 
 LONGEST_WAIT, SHORTEST_WAIT = 50.0, 5.0  # seconds that the service holds a request back
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # after a request that failed; each is twice the last
@@ -37,7 +37,7 @@ class WorkPoller:
         self._running = threading.Lock()  # held while a job runs
         self._wait_seconds = LONGEST_WAIT
         self._pause_seconds = FIRST_PAUSE
-        self._hint: WorkHint | None = None  # the latest; its job is not claimed
+        self._hint: AgentHint | None = None  # the latest; its job is not claimed
         self._is_ready = False
 
     def stop(self) -> None:

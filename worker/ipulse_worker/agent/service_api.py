@@ -27,7 +27,7 @@ from ipulse_worker.agent.service_types import (
     HeartbeatOrders,
     PiggybackedManifest,
     StoredCheckpoint,
-    WorkHint,
+    AgentHint,
 )
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
@@ -117,7 +117,7 @@ class ServiceAPI:
 
     def wait_for_work(
         self, agent: str, device_kinds: Sequence[str], tag: str, wait_seconds: int
-    ) -> WorkHint | None:
+    ) -> AgentHint | None:
         """Wait until there may be work for these kinds; return None if nothing has changed.
 
         `tag` is that of the last hint; with an empty one the service answers at once.
@@ -138,7 +138,7 @@ class ServiceAPI:
         answer = object_in(response, path)
         with understood("a wait for work"):
             job_id = answer["job_id"]
-            return WorkHint(
+            return AgentHint(
                 None if job_id is None else str(job_id),
                 bool(answer["draining"]),
                 response.headers.get("etag", ""),

@@ -36,8 +36,8 @@ class AgentOrders(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WorkHint:
-    """True if there is a job that this agent could claim."""
+class AgentHint:
+    """A job that this agent could claim, if there is one, and orders."""
 
     job_id: str | None
     draining: bool

@@ -32,7 +32,7 @@ from ipulse_service.http.dependencies import (
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs import JobDetail
-from ipulse_service.http.schemas.joining import AgentOrders
+from ipulse_service.http.schemas.joining import OrdersResponse
 from ipulse_service.http.schemas.worker import (
     AttemptOrders,
     CheckpointInfo,
@@ -71,7 +71,7 @@ events_router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=Even
     summary="Register an agent",
     response_description="The agent is registered.",
     responses={
-        200: {"model": AgentOrders, "description": "It is registered, and there are orders."},
+        200: {"model": OrdersResponse, "description": "It is registered, and there are orders."},
         **problems.documented(409, *_BODY_ERRORS),
     },
     dependencies=KNOWN_AGENT,
@@ -108,7 +108,7 @@ def register_agent(
         )
     if not is_draining and not renews:
         return Response(status_code=204)
-    orders = AgentOrders(draining=is_draining, renew_token=renews)
+    orders = OrdersResponse(draining=is_draining, renew_token=renews)
     return JSONResponse(orders.model_dump())
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
-from ipulse_service.agents.join_tokens import JoinToken
+from ipulse_service.agents.join_tokens import StoredJoinToken
 from ipulse_service.agents.joining import JoinedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, Timestamp, example
@@ -57,7 +57,7 @@ class JoinTokenInfo(BaseModel):
     expires_at: Timestamp | None
 
     @classmethod
-    def from_row(cls, token: JoinToken) -> Self:
+    def from_row(cls, token: StoredJoinToken) -> Self:
         """Returns the model of a stored join token."""
         return cls(
             id=token.id,
@@ -145,7 +145,7 @@ class SignOffRequest(StrictModel):
     agent: AgentName
 
 
-class AgentOrders(BaseModel):
+class OrdersResponse(BaseModel):
     """Orders of the service for an agent."""
 
     model_config = example(draining=False, renew_token=True)
@@ -155,7 +155,7 @@ class AgentOrders(BaseModel):
 
 
 class WakeUpHint(BaseModel):
-    """Actions that an agent may take now."""
+    """A job that the agent may claim, if there is one, and its orders."""
 
     model_config = example(job_id=JOB_ID, draining=False)
 

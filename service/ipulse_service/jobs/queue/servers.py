@@ -14,8 +14,8 @@ from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.queue.durations import UsualDurations
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.queue.simulation import Holder, Server
-from ipulse_service.jobs.queue_order import QueueEntry
+from ipulse_service.jobs.queue.simulation import RunningJob, SimulatedAgent
+from ipulse_service.jobs.queue_order import QueuedJob
 
 MEANINGFUL = 0.05  # of a training must be done before its own estimate counts
 
@@ -37,17 +37,17 @@ _LATELY_FREE = (
 def present_servers(
     transaction: Transaction,
     known: Collection[KnownAgent],
-    queue: Sequence[QueueEntry],
+    queue: Sequence[QueuedJob],
     usual: UsualDurations,
     patience_ms: int,
-) -> list[Server]:
+) -> list[SimulatedAgent]:
     """Returns the agents that take jobs now or hold one.
 
     An idle agent is left out if a job that it takes has waited for it longer than `patience_ms`.
     """
     now = transaction.now
     agents = {agent.name: agent for agent in known}
-    holders: dict[str, Holder] = {}
+    holders: dict[str, RunningJob] = {}
     for row in transaction.connection.execute(_HELD):
         # One that holds a job is there, even if it never registered or is late.
         agents.setdefault(row.agent, KnownAgent(row.agent, (row.device,)))
@@ -57,7 +57,7 @@ def present_servers(
     overdue = {entry.needs for entry in queue if entry.state_since <= since}
     servers = []
     for name, agent in agents.items():
-        server = Server(agent, holders.get(name))
+        server = SimulatedAgent(agent, holders.get(name))
         if server.holder is None:
             if not agent.is_present(now):
                 continue
@@ -68,7 +68,7 @@ def present_servers(
     return servers
 
 
-def _holder(row: Row[Any], now: int, usual: UsualDurations) -> Holder:
+def _holder(row: Row[Any], now: int, usual: UsualDurations) -> RunningJob:
     ends_at = None
     progress = json.loads(row.progress) if row.progress else {}
     eta = progress.get("eta_seconds")
@@ -79,10 +79,12 @@ def _holder(row: Row[Any], now: int, usual: UsualDurations) -> Holder:
         took = usual.of(Needs(row.device, row.ipus))
         ends_at = None if took is None else row.started_at + took
     # One that has taken longer than expected may end at any time.
-    return Holder(row.id, row.device, row.started_at, ends_at if (ends_at or 0) >= now else None)
+    return RunningJob(
+        row.id, row.device, row.started_at, ends_at if (ends_at or 0) >= now else None
+    )
 
 
-def _with(former: Holder | None, holder: Holder) -> Holder:
+def _with(former: RunningJob | None, holder: RunningJob) -> RunningJob:
     """Returns the holder of an agent with two jobs, of which one will be found lost."""
     if former is None:
         return holder

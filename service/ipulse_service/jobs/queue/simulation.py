@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.queue_order import QueueEntry
+from ipulse_service.jobs.queue_order import QueuedJob
 
 
-class Holder(NamedTuple):
+class RunningJob(NamedTuple):
     """A job that an agent runs. Times are milliseconds since 1970."""
 
     job_id: str
@@ -26,11 +26,11 @@ class Holder(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Server:
+class SimulatedAgent:
     """An agent that takes jobs, and the one that it runs now."""
 
     agent: KnownAgent
-    holder: Holder | None = None
+    holder: RunningJob | None = None
 
     def takes(self, needs: Needs) -> bool:
         """Returns whether it takes such a job once it is free."""
@@ -42,8 +42,8 @@ class Place(NamedTuple):
 
     position: int | None  # from 1
     of: int | None  # jobs that compete, with this one
-    servers: tuple[Server, ...]  # that take it; empty if there are none
-    server: Server | None  # on which it is expected to start, if that is known
+    servers: tuple[SimulatedAgent, ...]  # that take it; empty if there are none
+    server: SimulatedAgent | None  # on which it is expected to start, if that is known
     start: int | None  # expected, in milliseconds since 1970; never in the past
 
 
@@ -52,7 +52,7 @@ class _Pool:
     """The queued jobs that the same servers take, in order."""
 
     servers: frozenset[int]
-    entries: deque[tuple[int, QueueEntry]] = field(default_factory=deque)  # with the order
+    entries: deque[tuple[int, QueuedJob]] = field(default_factory=deque)  # with the order
     count: int = 0
     ahead: int = 0
     rivals: list[_Pool] = field(default_factory=list)  # pools with a server in common, this too
@@ -60,8 +60,8 @@ class _Pool:
 
 def simulate(
     now: int,
-    servers: Sequence[Server],
-    queue: Sequence[QueueEntry],
+    servers: Sequence[SimulatedAgent],
+    queue: Sequence[QueuedJob],
     usual_ms: Callable[[Needs], int | None],
 ) -> dict[int, Place]:
     """Returns the place of each queued job by its key.
@@ -91,7 +91,7 @@ def simulate(
     return places
 
 
-def _pools(servers: Sequence[Server], queue: Sequence[QueueEntry]) -> list[_Pool]:
+def _pools(servers: Sequence[SimulatedAgent], queue: Sequence[QueuedJob]) -> list[_Pool]:
     """Returns the pool of each queued job."""
     by_needs: dict[Needs, _Pool] = {}
     by_servers: dict[frozenset[int] | str, _Pool] = {}
@@ -116,10 +116,10 @@ def _pools(servers: Sequence[Server], queue: Sequence[QueueEntry]) -> list[_Pool
 
 def _starts(
     now: int,
-    servers: Sequence[Server],
+    servers: Sequence[SimulatedAgent],
     pools: Sequence[_Pool],
     usual_ms: Callable[[Needs], int | None],
-) -> dict[int, tuple[int, Server]]:
+) -> dict[int, tuple[int, SimulatedAgent]]:
     """Returns the expected start of jobs by their key, and the server that starts them.
 
     These jobs are taken out of the pools.
