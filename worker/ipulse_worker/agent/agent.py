@@ -16,7 +16,7 @@ from ipulse_worker.agent.registration.registration import EVERY_SECONDS, Registr
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import DrainRefused, ProtocolRefused
-from ipulse_worker.agent.service_types import AgentOrders, AgentHint
+from ipulse_worker.agent.service_types import AgentHint, AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.attempt_supervisor import AttemptSupervisor
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess

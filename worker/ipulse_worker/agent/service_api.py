@@ -21,13 +21,13 @@ from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.registration.inventory import Inventory
 from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
 from ipulse_worker.agent.service_types import (
+    AgentHint,
     AgentOrders,
     CancelStatus,
     ClaimedJob,
     HeartbeatOrders,
     PiggybackedManifest,
     StoredCheckpoint,
-    AgentHint,
 )
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
