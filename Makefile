@@ -74,6 +74,7 @@ accuracy: dev ## Train the reference networks and print the accuracy that each r
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).
 	@$(BIN)/python docker/try_with_buildah.py
 
+# PyTorch's build for CPUs is on no index: TORCH_WHEELS names the folder that has it.
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
 	$(call compile_lock,runtime,3.11,--extra all pyproject.toml requirements/runtime.in)
@@ -82,6 +83,7 @@ lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 	$(call compile_lock,generators,3.11,requirements/generators.in)
+	$(if $(TORCH_WHEELS),$(call compile_lock,simulators,3.11,--find-links $(TORCH_WHEELS) requirements/simulators.in))
 
 clean: ## Remove the environments, the caches and the demo's output; not your jobs.
 	rm -rf .venv .venv38 demo-output build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
