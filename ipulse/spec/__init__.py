@@ -5,16 +5,11 @@ receives it, and the agent before it starts a runner. The runner reads the resol
 every default is written out. docs/reference/spec.md is generated from these models.
 """
 
-from .data import Data, DigitsData
-from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
-from .encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
-from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
-from .export import ExportSpec, NirExportSpec
-from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
-from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
-from .network import NetworkSpec
-from .optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
-from .recordings import (
+from .data import Data
+from .data.digits import DigitsData
+from .data.encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
+from .data.generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
+from .data.recordings import (
     DVSGestureData,
     NMNISTData,
     NpzData,
@@ -22,9 +17,15 @@ from .recordings import (
     SHDData,
     SSCData,
 )
+from .data.shifts import Shifts
+from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
+from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
+from .export import ExportSpec, NirExportSpec
+from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
+from .network import NetworkSpec
+from .optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
 from .regularisers import LowerBound, Regulariser, UpperBound
 from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
-from .shifts import Shifts
 from .surrogate import ArcTanSpec, BoxcarSpec, ExponentialSpec, SuperSpikeSpec, Surrogate, TableSpec
 from .training import SpikeTargets, TrainingSpec
 

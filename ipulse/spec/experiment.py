@@ -19,9 +19,11 @@ from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
 from ipulse_core.nir_targets import SIMULATORS, losses
 
-from .data import Data, DigitsData
+from .data import Data
+from .data.digits import DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
 from .export import ExportSpec
+from .fields import Seed
 from .network import NetworkSpec
 from .training import SPIKE_LOSSES, TrainingSpec
 
@@ -54,10 +56,8 @@ class ExperimentSpec(StrictModel):
         description="A name for people.",
         examples=["digits with 128 neurons"],
     )
-    seed: int = Field(
+    seed: Seed = Field(
         default=0,
-        ge=0,
-        le=2**31 - 1,
         description="Seed of weights and batch order. Equal specs give equal results, bit for bit, "
         "with the same versions of IPUlse, TensorFlow and NumPy on the same model of processor.",
     )

@@ -1,4 +1,4 @@
-"""An old copy of the database is put back by the commands of docs/guides/operate.md."""
+"""An old copy of the database is put back by the commands of docs/guides/backup.md."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from .agents import METRIC, Attempt, line, phase
 from .conditions import eventually
 from .running import ROOT, InProcess, settings_for
 
-PAGE = ROOT / "docs" / "guides" / "operate.md"
+PAGE = ROOT / "docs" / "guides" / "backup.md"
 KEY = {"idempotency-key": "after-the-copy"}
 
 
 def run(kind: str, which: int, settings: Settings) -> None:
     """The page's first command of this kind copies, its second puts back."""
-    section = PAGE.read_text().partition("## Backup and restore")[2].partition("\n## ")[0]
-    commands = re.findall(rf"^(.*{kind}.*)$", section, re.M)
+    commands = re.findall(rf"^(.*{kind}.*)$", PAGE.read_text(), re.M)
     assert len(commands) == 2
     words = {
         "HOME": str(settings.home),

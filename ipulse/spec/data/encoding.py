@@ -3,6 +3,7 @@
 from typing import Literal
 
 from ipulse.models import Field, StrictModel, unit
+from ipulse.spec.fields import Seed
 
 
 class LogLatency(StrictModel):
@@ -40,11 +41,8 @@ class RateCode(StrictModel):
     max_rate: float = Field(
         default=0.2, gt=0.0, le=1.0, description="Probability of a spike in a step where x is 1."
     )
-    seed: int = Field(
-        default=0,
-        ge=0,
-        le=2**31 - 1,
-        description="Seed of the spikes, independent of the experiment's seed.",
+    seed: Seed = Field(
+        default=0, description="Seed of the spikes, independent of the experiment's seed."
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ipulse.models import Field, StrictModel, unit
+from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction
 from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
 
@@ -15,29 +16,18 @@ class Generated(StrictModel):
     """Fields of a data set that is generated from a seed."""
 
     kind: str = ""
-    steps: int = Field(default=50, ge=1, le=10_000, description="Time steps of one sample.")
-    step_ms: float = Field(
-        default=1.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
+    steps: Steps = Field(default=50, description="Time steps of one sample.")
+    step_ms: StepMs = 1.0
     samples_per_class: int = Field(
         default=300, ge=2, le=100_000, description="Samples of each class."
     )
-    seed: int = Field(
+    seed: Seed = Field(
         default=0,
-        ge=0,
-        le=2**31 - 1,
         description="Seed of the data and of which samples are held out, independent of the "
         "experiment's seed.",
     )
-    test_fraction: float = Field(
-        default=0.2,
-        ge=0.05,
-        le=0.5,
-        description="Fraction of the samples held out for the test accuracy.",
+    test_fraction: TestFraction = Field(
+        default=0.2, description="Fraction of the samples held out for the test accuracy."
     )
 
 
@@ -49,7 +39,7 @@ class RandmanData(Generated):
     """
 
     kind: Literal["randman"] = Field(default="randman", description="Data set.")
-    classes: int = Field(default=10, ge=2, le=1000, description="Manifolds.")
+    classes: Classes = Field(default=10, description="Manifolds.")
     units: int = Field(default=50, ge=1, le=4096, description="Input channels.")
     dimensions: int = Field(default=1, ge=1, le=8, description="Dimensions of a manifold.")
     smoothness: float = Field(
@@ -83,19 +73,10 @@ class YinYangData(StrictModel):
     """
 
     kind: Literal["yin_yang"] = Field(default="yin_yang", description="Data set.")
-    steps: int = Field(
-        default=40,
-        ge=1,
-        le=10_000,
-        description="Time steps of one sample; later spikes are dropped.",
+    steps: Steps = Field(
+        default=40, description="Time steps of one sample; later spikes are dropped."
     )
-    step_ms: float = Field(
-        default=1.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
+    step_ms: StepMs = 1.0
     first_ms: float = Field(
         default=0.0, ge=0.0, le=1e6, description="Spike time of 0.", json_schema_extra=unit("ms")
     )
@@ -122,7 +103,7 @@ class PoissonData(Generated):
     """
 
     kind: Literal["poisson"] = Field(default="poisson", description="Data set.")
-    classes: int = Field(default=4, ge=2, le=1000, description="Rate patterns.")
+    classes: Classes = Field(default=4, description="Rate patterns.")
     channels: int = Field(default=64, ge=1, le=65_536, description="Input channels.")
     high_rate: float = Field(
         default=0.5,
@@ -136,7 +117,7 @@ class PoissonData(Generated):
         le=1.0,
         description="Probability of a spike in a step, in the other groups.",
     )
-    steps: int = Field(default=16, ge=1, le=10_000, description="Time steps of one sample.")
+    steps: Steps = Field(default=16, description="Time steps of one sample.")
 
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if generating the data takes too much time or memory."""
@@ -153,7 +134,7 @@ class FrozenNoiseData(Generated):
     """
 
     kind: Literal["frozen_noise"] = Field(default="frozen_noise", description="Data set.")
-    classes: int = Field(default=2, ge=2, le=1000, description="Classes.")
+    classes: Classes = Field(default=2, description="Classes.")
     channels: int = Field(default=100, ge=1, le=65_536, description="Input channels.")
     templates: int = Field(default=1, ge=1, le=100_000, description="Templates per class.")
     rate_hz: float = Field(
@@ -176,10 +157,8 @@ class FrozenNoiseData(Generated):
         le=100_000,
         description="Samples of each class, divided among its templates.",
     )
-    steps: int = Field(
+    steps: Steps = Field(
         default=200,
-        ge=1,
-        le=10_000,
         description="Time steps of one sample; spikes that jitter moves out of them are dropped.",
     )
 

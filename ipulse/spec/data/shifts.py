@@ -1,6 +1,7 @@
 """Shifted copies of the training images."""
 
 from ipulse.models import Field, StrictModel, unit
+from ipulse.spec.fields import Seed
 
 
 class Shifts(StrictModel):
@@ -20,9 +21,6 @@ class Shifts(StrictModel):
         description="Largest shift along an axis.",
         json_schema_extra=unit("pixels"),
     )
-    seed: int = Field(
-        default=0,
-        ge=0,
-        le=2**31 - 1,
-        description="Seed of the shifts, independent of the experiment's seed.",
+    seed: Seed = Field(
+        default=0, description="Seed of the shifts, independent of the experiment's seed."
     )

@@ -6,7 +6,8 @@ A spec names one by a plain name, never by a path. docs/reference/data.md descri
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, StrictModel, unit
+from ipulse.models import ByKind, ExactInteger, Field, StrictModel
+from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction
 from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
 
@@ -14,10 +15,15 @@ from .encoding import Encoding
 
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 DataName = Annotated[str, Field(max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
-CAPACITY = (
-    "Spikes per sample and step that the input can hold; a random choice of the rest is dropped "
-    "and counted. Null: as many as the busiest step has."
-)
+Capacity = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=MAX_CHANNELS,
+        description="Spikes per sample and step that the input can hold; a random choice of the "
+        "rest is dropped and counted. Null: as many as the busiest step has.",
+    ),
+]
 
 
 class NpzData(StrictModel):
@@ -25,35 +31,23 @@ class NpzData(StrictModel):
 
     name: DataName = Field(description="Name of the file without .npz.")
     channels: int = Field(ge=1, le=MAX_CHANNELS, description="Channels, or values, of a sample.")
-    classes: int = Field(ge=2, le=1000, description="Labels are 0 to classes - 1.")
-    steps: int = Field(
-        ge=1,
-        le=10_000,
-        description="Time steps of one sample; later spikes are dropped and counted.",
+    classes: Classes = Field(description="Labels are 0 to classes - 1.")
+    steps: Steps = Field(
+        description="Time steps of one sample; later spikes are dropped and counted."
     )
     kind: Literal["npz"] = Field(default="npz", description="Data set.")
-    step_ms: float = Field(
-        default=1.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
+    step_ms: StepMs = 1.0
     encoding: Annotated[Encoding, ByKind()] | None = Field(
         default=None, description="How values become spikes; null if the file contains spikes."
     )
-    capacity: int | None = Field(default=None, ge=1, le=MAX_CHANNELS, description=CAPACITY)
-    test_fraction: float = Field(
+    capacity: Capacity = None
+    test_fraction: TestFraction = Field(
         default=0.2,
-        ge=0.05,
-        le=0.5,
         description="Fraction of the samples held out for the test accuracy, unless the file "
         "defines the test set.",
     )
-    split_seed: int = Field(
+    split_seed: Seed = Field(
         default=0,
-        ge=0,
-        le=2**31 - 1,
         description="Selects the samples that are held out and the spikes that are dropped.",
     )
 
@@ -70,20 +64,12 @@ class Recording(StrictModel):
 
     kind: str = ""
     name: str = ""
-    steps: int = Field(
+    steps: Steps = Field(
         default=100,
-        ge=1,
-        le=10_000,
         description="Time steps of one sample; later spikes are dropped and counted.",
     )
-    step_ms: float = Field(
-        default=10.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
-    capacity: int | None = Field(default=None, ge=1, le=MAX_CHANNELS, description=CAPACITY)
+    step_ms: StepMs = 10.0
+    capacity: Capacity = None
     samples: int | None = Field(
         default=None,
         ge=1,
@@ -91,10 +77,8 @@ class Recording(StrictModel):
         description="Use at most this many training samples, and as many test samples, drawn with "
         "subset_seed; null uses all.",
     )
-    subset_seed: int = Field(
+    subset_seed: Seed = Field(
         default=0,
-        ge=0,
-        le=2**31 - 1,
         description="Selects the samples that are used and the spikes that are dropped.",
     )
 
@@ -123,13 +107,7 @@ class NMNISTData(Recording):
 
     kind: Literal["n_mnist"] = Field(default="n_mnist", description="Data set.")
     name: DataName = Field(default="n_mnist", description="Name of the folder.")
-    step_ms: float = Field(
-        default=3.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
+    step_ms: StepMs = 3.0
 
 
 class DVSGestureData(Recording):
@@ -137,13 +115,7 @@ class DVSGestureData(Recording):
 
     kind: Literal["dvs_gesture"] = Field(default="dvs_gesture", description="Data set.")
     name: DataName = Field(default="dvs_gesture", description="Name of the folder.")
-    step_ms: float = Field(
-        default=20.0,
-        gt=0.0,
-        le=1000.0,
-        description="Width of one time step.",
-        json_schema_extra=unit("ms"),
-    )
+    step_ms: StepMs = 20.0
     pixels_merged: Annotated[Literal[1, 2, 4, 8, 16], ExactInteger] = Field(
         default=4, description="Side of the squares of pixels that are merged into one channel."
     )

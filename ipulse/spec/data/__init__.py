@@ -1,0 +1,18 @@
+"""The data sets that an experiment can learn from, one class per `kind`."""
+
+from .digits import DigitsData
+from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
+from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
+
+Data = (
+    DigitsData
+    | RandmanData
+    | YinYangData
+    | PoissonData
+    | FrozenNoiseData
+    | NpzData
+    | SHDData
+    | SSCData
+    | NMNISTData
+    | DVSGestureData
+)

@@ -1,0 +1,14 @@
+"""Types of fields that several parts of a spec have."""
+
+from typing import Annotated
+
+from ipulse.models import Field, unit
+
+Classes = Annotated[int, Field(ge=2, le=1000)]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Steps = Annotated[int, Field(ge=1, le=10_000)]
+StepMs = Annotated[
+    float,
+    Field(gt=0.0, le=1000.0, description="Width of one time step.", json_schema_extra=unit("ms")),
+]
+TestFraction = Annotated[float, Field(ge=0.05, le=0.5)]
