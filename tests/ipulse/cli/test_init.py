@@ -77,3 +77,10 @@ def test_every_optional_line_is_valid(offline: Run, folder: Path) -> None:
             [*lines[:number], lines[number].replace("# ", "", 1), *lines[number + 1 :]]
         )
         assert parse_spec_file(text.encode(), lines[number]).spec() != plain
+
+
+def test_the_data_set_in_a_comment_is_valid(offline: Run, folder: Path) -> None:
+    offline("init")
+    [data] = re.findall(r"\{kind: npz.*\}", (folder / "experiment.yaml").read_text())
+    ran = offline("validate", "experiment.yaml", "--set", f"data={data}", "--json")
+    assert ran.json["spec"]["data"]["name"] == "mine"
