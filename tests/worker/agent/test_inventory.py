@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.spec import parse_spec
-from ipulse.spec.recordings import Recording
+from ipulse.spec import Recording, parse_spec
 from ipulse_core.data_sets import KINDS_IN_FILES, NPZ, key_of
 from ipulse_core.messages import MAX_DATA_SETS
 from ipulse_worker.agent.registration import inventory as module

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ipulse.spec import ExperimentSpec
-from ipulse.spec.recordings import NpzData, Recording
+from ipulse.spec import ExperimentSpec, NpzData, Recording
 from ipulse_core.data_sets import key_of
 from ipulse_service.jobs.job import JobRow
 
