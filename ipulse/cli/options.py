@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -67,52 +67,66 @@ Home = Annotated[
     ),
 ]
 
-
-_ADDRESS = {"url": URL, "token_file": TokenFile, "home": Home, "ca": Authority}
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="IPULSE_DATA",
+        show_envvar=False,
+        exists=True,
+        file_okay=False,
+        resolve_path=True,
+        help="Directory of the recorded data that specs name. [env: IPULSE_DATA]",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class Address:
     """The options by which a command finds the service."""
 
-    url: str | None
-    token_file: Path | None
-    home: Path | None
-    ca: Path | None
+    url: URL = None
+    token_file: TokenFile = None
+    home: Home = None
+    ca: Authority = None
 
     def connect(self) -> Client:
         """Return a client. Raises the errors of ipulse.client.location.find_service."""
         return Client(self.url, token_file=self.token_file, home=self.home, ca=self.ca)
 
 
-def addressed(command: Callable[..., Exit]) -> Callable[..., Exit]:
-    """Add the options of an `Address`, the first argument of the command."""
+def with_options(kind: type[Any]) -> Callable[[Callable[..., Exit]], Callable[..., Exit]]:
+    """Add the fields of a dataclass to the options of a command, which gets them as one object.
 
-    @functools.wraps(command)
-    def run(
-        *arguments: Any,
-        url: str | None,
-        token_file: Path | None,
-        home: Path | None,
-        ca: Path | None,
-        **options: Any,
-    ) -> Exit:
-        return command(Address(url, token_file, home, ca), *arguments, **options)
-
+    The object is the first argument of the command.
+    """
+    hints = get_type_hints(kind, include_extras=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [
-        inspect.Parameter(name, keyword, default=parameter.default, annotation=hint)
-        for name, parameter, hint in _own_parameters(command)
-    ]
     added = [
-        inspect.Parameter(name, keyword, default=None, annotation=hint)
-        for name, hint in _ADDRESS.items()
+        inspect.Parameter(field.name, keyword, default=field.default, annotation=hints[field.name])
+        for field in fields(kind)
     ]
-    # Typer and the documentation read the signature.
-    signature = inspect.Signature([*own, *added])
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
-    return run
+
+    def decorate(command: Callable[..., Exit]) -> Callable[..., Exit]:
+        @functools.wraps(command)
+        def run(*arguments: Any, **options: Any) -> Exit:
+            chosen = kind(**{parameter.name: options.pop(parameter.name) for parameter in added})
+            return command(chosen, *arguments, **options)
+
+        own = [
+            inspect.Parameter(name, keyword, default=parameter.default, annotation=hint)
+            for name, parameter, hint in _own_parameters(command)
+        ]
+        # Typer and the documentation read the signature.
+        signature = inspect.Signature([*own, *added])
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+        return run
+
+    return decorate
+
+
+addressed = with_options(Address)
 
 
 def _own_parameters(command: Callable[..., Exit]) -> Iterator[tuple[str, inspect.Parameter, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, NoReturn
 
 from rich.console import Console
@@ -58,6 +59,28 @@ def emit(value: Any, indent: int = 2) -> None:
         raise ReaderGone() from None
 
 
+def show_list(
+    name: str,
+    documents: Sequence[Any],
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    as_json: bool,
+) -> None:
+    """Write items: their JSON under a name, or a table with a row for each."""
+    if as_json:
+        emit({name: documents})
+    else:
+        show_table(headers, rows)
+
+
+def show_done(verb: str, name: str, as_json: bool) -> None:
+    """Write what was done, such as "revoked", and to which item."""
+    if as_json:
+        emit({verb: name})
+    else:
+        show(f"{verb} {name}")
+
+
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table; cells are never cut, so that ids stay complete."""
     cells: list[list[str]] = [list(headers), *([_cell(cell) for cell in row] for row in rows)]
@@ -78,6 +101,11 @@ def show_facts(facts: Iterable[Sequence[str]]) -> None:
         indented = clean(value).replace("\n", "\n" + " " * width)
         line = Text.assemble((name.ljust(width), "dim"), indented)
         console().print(line, soft_wrap=True)
+
+
+def minute_text(time: datetime) -> str:
+    """Format a time in this machine's zone, without seconds."""
+    return f"{time.astimezone():%Y-%m-%d %H:%M}"
 
 
 def size_text(number: float) -> str:

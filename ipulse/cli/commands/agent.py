@@ -11,7 +11,7 @@ import typer
 
 from ipulse.cli import called
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON
+from ipulse.cli.options import AsJSON, DataFolder
 from ipulse.cli.terminal import emit, say, show
 from ipulse_core.errors import NotAuthenticated, Unavailable
 
@@ -49,18 +49,6 @@ Devices = Annotated[
         "[default: cpu,emulator]",
     ),
 ]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        envvar="IPULSE_DATA",
-        show_envvar=False,
-        exists=True,
-        file_okay=False,
-        resolve_path=True,
-        help="Directory of the recorded data that specs name. [env: IPULSE_DATA]",
-    ),
-]
 
 
 def join_service(
@@ -86,7 +74,7 @@ def join_service(
         typer.Option(metavar="NAME", help="Name of the agent. [default: the machine's name]"),
     ] = None,
     devices: Devices = None,
-    data: Data = None,
+    data: DataFolder = None,
     home: AgentHomePath = None,
     as_json: AsJSON = False,
 ) -> Exit:
@@ -109,7 +97,7 @@ def join_service(
 
 def run_joined(
     devices: Devices = None,
-    data: Data = None,
+    data: DataFolder = None,
     home: AgentHomePath = None,
     as_json: AsJSON = False,
 ) -> Exit:

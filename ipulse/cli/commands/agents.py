@@ -9,7 +9,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list
 from ipulse.client.agent_resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
@@ -69,7 +69,7 @@ def create_join_token(
             style="yellow",
         )
     how_many = "one agent" if uses == 1 else f"{uses} agents"
-    say(f"Run it on the other machine. It admits {how_many} until {made.expires_at:%H:%M}.")
+    say(f"Run it on the other machine. It admits {how_many} until {minute_text(made.expires_at)}.")
     return Exit.OK
 
 
@@ -78,19 +78,12 @@ def list_join_tokens(at: Address, as_json: AsJSON = False) -> Exit:
     """List the join tokens that can still be used, without their secrets."""
     with at.connect() as client:
         tokens = client.join_tokens()
-    if as_json:
-        emit({"join_tokens": [token.json["about"] for token in tokens]})
-        return Exit.OK
     rows = [
-        (
-            token.id,
-            str(token.uses_left),
-            f"{token.expires_at.astimezone():%Y-%m-%d %H:%M}",
-            _written(token.labels),
-        )
+        (token.id, str(token.uses_left), minute_text(token.expires_at), _written(token.labels))
         for token in tokens
     ]
-    show_table(["ID", "USES LEFT", "EXPIRES", "LABELS"], rows)
+    documents = [token.json["about"] for token in tokens]
+    show_list("join_tokens", documents, ["ID", "USES LEFT", "EXPIRES", "LABELS"], rows, as_json)
     return Exit.OK
 
 
@@ -103,10 +96,7 @@ def revoke_join_token(
     """Revoke a join token. Agents that have joined with it stay."""
     with at.connect() as client:
         client.revoke_join_token(token_id)
-    if as_json:
-        emit({"revoked": token_id})
-    else:
-        show(f"revoked {token_id}")
+    show_done("revoked", token_id, as_json)
     return Exit.OK
 
 
@@ -115,9 +105,6 @@ def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
     """List the agents that were seen in the last week, and the jobs that they hold."""
     with at.connect() as client:
         agents = client.agents()
-    if as_json:
-        emit({"agents": [agent.json for agent in agents]})
-        return Exit.OK
     rows = [
         (
             agent.name,
@@ -130,9 +117,10 @@ def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
         )
         for agent in agents
     ]
-    show_table(["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"], rows)
+    headers = ["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"]
+    show_list("agents", [agent.json for agent in agents], headers, rows, as_json)
     unknown = [agent.name for agent in agents if agent.has_unknown_data]
-    if unknown:
+    if unknown and not as_json:
         say(
             f"These do not say which data sets they have: {', '.join(unknown)}. Meanwhile jobs are "
             "accepted for any; `ipulse agent remove NAME` removes one that is gone for good.",
@@ -146,9 +134,6 @@ def list_devices(at: Address, as_json: AsJSON = False) -> Exit:
     """List the devices of all agents, and the jobs that use them."""
     with at.connect() as client:
         devices = client.devices()
-    if as_json:
-        emit({"devices": [device.json for device in devices]})
-        return Exit.OK
     rows = [
         (
             device.agent,
@@ -160,7 +145,8 @@ def list_devices(at: Address, as_json: AsJSON = False) -> Exit:
         )
         for device in devices
     ]
-    show_table(["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "LABELS"], rows)
+    headers = ["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "LABELS"]
+    show_list("devices", [device.json for device in devices], headers, rows, as_json)
     return Exit.OK
 
 
@@ -200,10 +186,7 @@ def remove_agent(at: Address, name: AgentNameArgument, as_json: AsJSON = False) 
     """
     with at.connect() as client:
         client.remove_agent(name)
-    if as_json:
-        emit({"removed": name})
-    else:
-        show(f"removed {name}")
+    show_done("removed", name, as_json)
     return Exit.OK
 
 

@@ -20,7 +20,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.commands.watch import show_progress
 from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON, Settings
+from ipulse.cli.options import AsJSON, DataFolder, Settings
 from ipulse.cli.progress import PHASES, duration, outcome, style_of
 from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
 from ipulse.client import Client, Job
@@ -64,18 +64,7 @@ def demo(
         typer.Option(metavar="FILE", help="Spec to train. [default: examples/digits.yaml]"),
     ] = None,
     settings: Settings = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            envvar="IPULSE_DATA",
-            show_envvar=False,
-            exists=True,
-            file_okay=False,
-            resolve_path=True,
-            help="Directory of the recorded data that the spec names. [env: IPULSE_DATA]",
-        ),
-    ] = None,
+    data: DataFolder = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Start a local stack, train an example and download its report.

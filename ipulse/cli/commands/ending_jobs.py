@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from ipulse.cli.commands.jobs import print_job
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
-from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
+from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed, with_options
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import BatchResult, Client, JobSelection
 from ipulse.client.resources import time_of
@@ -50,54 +50,67 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
+@dataclass(frozen=True)
+class Target:
+    """The job or the jobs that a command ends, and whether it asks before."""
+
+    job_id: OneJob = None
+    state: States = None
+    device: Devices = None
+    label: Labels = None
+    field: Fields = None
+    created_after: CreatedAfter = None
+    created_before: CreatedBefore = None
+    every: Every = False
+    dry_run: DryRun = False
+    yes: Yes = False
+    as_json: AsJSON = False
+
+    def selection(self) -> JobSelection:
+        """Return the jobs that pass the filters.
+
+        Raises:
+            InvalidInput: Unless there is either an id or a selection.
+        """
+        selection = JobSelection(
+            states=tuple(self.state or ()),
+            devices=tuple(self.device or ()),
+            labels=tuple(self.label or ()),
+            fields=tuple(self.field or ()),
+            every=self.every,
+            created_after=_time("created_after", self.created_after),
+            created_before=_time("created_before", self.created_before),
+        )
+        has_selection = selection != JobSelection()
+        if self.job_id is not None and (has_selection or self.dry_run):
+            detail = "give either an id, or filters"
+            raise InvalidInput([Problem("/ID", "id_and_filters", detail)], detail)
+        if self.job_id is None and not has_selection and not self.dry_run:
+            detail = "give the id of a job, a filter such as --state queued, or --all"
+            raise InvalidInput([Problem("/ID", "missing", detail)], detail)
+        return selection
+
+
 @addressed
-def cancel(
-    at: Address,
-    job_id: OneJob = None,
-    state: States = None,
-    device: Devices = None,
-    label: Labels = None,
-    field: Fields = None,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    every: Every = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: AsJSON = False,
-) -> Exit:
+@with_options(Target)
+def cancel(target: Target, at: Address) -> Exit:
     """Cancel a job, or all jobs that pass the filters. Jobs that have ended do not change."""
-    times = {"created_after": created_after, "created_before": created_before}
-    selection = _selection(state, device, label, field, times, every)
-    _check(job_id, selection, dry_run)
+    selection = target.selection()
     with at.connect() as client:
-        if job_id is not None:
-            return print_job(client.cancel(find_job(client, job_id)), as_json)
-        return _change("cancel", client.cancel_all, selection, dry_run, yes, as_json)
+        if target.job_id is not None:
+            return print_job(client.cancel(find_job(client, target.job_id)), target.as_json)
+        return _change("cancel", client.cancel_all, selection, target)
 
 
 @addressed
-def delete(
-    at: Address,
-    job_id: OneJob = None,
-    state: States = None,
-    device: Devices = None,
-    label: Labels = None,
-    field: Fields = None,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    every: Every = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    as_json: AsJSON = False,
-) -> Exit:
+@with_options(Target)
+def delete(target: Target, at: Address) -> Exit:
     """Delete a job that has ended, or all such jobs that pass the filters, with their files."""
-    times = {"created_after": created_after, "created_before": created_before}
-    selection = _selection(state, device, label, field, times, every)
-    _check(job_id, selection, dry_run)
+    selection = target.selection()
     with at.connect() as client:
-        if job_id is not None:
-            return _delete_one(client, find_job(client, job_id), as_json)
-        return _change("delete", client.delete_all, selection, dry_run, yes, as_json)
+        if target.job_id is not None:
+            return _delete_one(client, find_job(client, target.job_id), target.as_json)
+        return _change("delete", client.delete_all, selection, target)
 
 
 def _delete_one(client: Client, job_id: str, as_json: bool) -> Exit:
@@ -117,15 +130,13 @@ def _change(
     verb: str,
     change: Callable[[JobSelection, bool], BatchResult],
     selection: JobSelection,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
+    target: Target,
 ) -> Exit:
-    if dry_run or not yes:
+    if target.dry_run or not target.yes:
         counted = change(selection, True)
         found = ", ".join(f"{count:,} {state}" for state, count in counted.by_state.items())
-        if dry_run:
-            if as_json:
+        if target.dry_run:
+            if target.as_json:
                 emit(counted.json)
             else:
                 show(_jobs(counted.matched) + (f": {found}" if found else ""))
@@ -141,7 +152,7 @@ def _change(
         if selection.created_before is None:  # only what was counted
             selection = replace(selection, created_before=counted.as_of)
     result = change(selection, False)
-    if as_json:
+    if target.as_json:
         emit(result.json)
     else:
         done = {"cancel": "cancelled", "delete": "deleted"}[verb]
@@ -157,35 +168,6 @@ def _confirmed(question: str) -> bool:
     """Ask on standard error, because standard output is for the result."""
     say(f"{question} [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _selection(
-    state: list[str] | None,
-    device: list[str] | None,
-    label: list[str] | None,
-    field: list[str] | None,
-    times: dict[str, str | None],
-    every: bool,
-) -> JobSelection:
-    return JobSelection(
-        states=tuple(state or ()),
-        devices=tuple(device or ()),
-        labels=tuple(label or ()),
-        fields=tuple(field or ()),
-        every=every,
-        **{name: _time(name, text) for name, text in times.items()},
-    )
-
-
-def _check(job_id: str | None, selection: JobSelection, dry_run: bool) -> None:
-    """Raises InvalidInput unless there is either an id or a selection."""
-    has_selection = selection != JobSelection()
-    if job_id is not None and (has_selection or dry_run):
-        detail = "give either an id, or filters"
-        raise InvalidInput([Problem("/ID", "id_and_filters", detail)], detail)
-    if job_id is None and not has_selection and not dry_run:
-        detail = "give the id of a job, a filter such as --state queued, or --all"
-        raise InvalidInput([Problem("/ID", "missing", detail)], detail)
 
 
 def _time(name: str, text: str | None) -> datetime | None:

@@ -14,7 +14,7 @@ from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, style_of
-from ipulse.cli.terminal import emit, show, show_facts, show_table
+from ipulse.cli.terminal import emit, show, show_facts, show_list
 from ipulse.cli.waiting import time_text, waiting_text
 from ipulse.client import Job
 from ipulse_core.numbers import plain_number
@@ -37,9 +37,6 @@ def list_jobs(
     """List the latest jobs, newest first."""
     with at.connect() as client:
         jobs = list(islice(client.list(state, page_size=min(limit, 100)), limit))
-    if as_json:
-        emit({"jobs": [job.json for job in jobs]})
-        return Exit.OK
     rows = [
         (
             job.id,
@@ -50,7 +47,8 @@ def list_jobs(
         )
         for job in jobs
     ]
-    show_table(["ID", "NAME", "STATE", "CREATED", "ACCURACY"], rows)
+    headers = ["ID", "NAME", "STATE", "CREATED", "ACCURACY"]
+    show_list("jobs", [job.json for job in jobs], headers, rows, as_json)
     return Exit.OK
 
 

@@ -12,7 +12,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.profile_page import profile_lines
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.terminal import emit, say, show, show_list
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
 from ipulse_core.worker_faults import errors_name
@@ -29,11 +29,9 @@ def artifacts(
     """List the files of a job."""
     with at.connect() as client:
         files = client.artifacts(find_job(client, job_id))
-    if as_json:
-        emit({"artifacts": [file.json for file in files]})
-        return Exit.OK
     rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
-    show_table(["NAME", "ROLE", "BYTES", "SHA-256", "ID"], rows)
+    headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
+    show_list("artifacts", [file.json for file in files], headers, rows, as_json)
     return Exit.OK
 
 

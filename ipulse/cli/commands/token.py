@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list
 
 DAY_SECONDS = 86_400
 
@@ -40,7 +39,7 @@ def create_token(
         emit({"token": token.secret, "about": token.json})
     else:
         show(token.secret)
-        say(f"{token.id}: role {token.role}, expires {_day(token.expires_at)}")
+        say(f"{token.id}: role {token.role}, expires {minute_text(token.expires_at)}")
     return Exit.OK
 
 
@@ -49,11 +48,9 @@ def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
     """List the tokens that were created and not revoked, without their secrets."""
     with at.connect() as client:
         tokens = client.tokens()
-    if as_json:
-        emit({"tokens": [token.json for token in tokens]})
-        return Exit.OK
-    rows = [(token.id, token.name, token.role, _day(token.expires_at)) for token in tokens]
-    show_table(["ID", "NAME", "ROLE", "EXPIRES"], rows)
+    rows = [(token.id, token.name, token.role, minute_text(token.expires_at)) for token in tokens]
+    documents = [token.json for token in tokens]
+    show_list("tokens", documents, ["ID", "NAME", "ROLE", "EXPIRES"], rows, as_json)
     return Exit.OK
 
 
@@ -66,12 +63,5 @@ def revoke_token(
     """Revoke a token: the service refuses it at once."""
     with at.connect() as client:
         client.revoke_token(token_id)
-    if as_json:
-        emit({"revoked": token_id})
-    else:
-        show(f"revoked {token_id}")
+    show_done("revoked", token_id, as_json)
     return Exit.OK
-
-
-def _day(moment: datetime) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")

@@ -14,7 +14,7 @@ import typer
 from ipulse.cli.called import program
 from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import AsJSON, Home
+from ipulse.cli.options import AsJSON, DataFolder, Home
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
 from ipulse.client.location import home_folder
 from ipulse.stack.home import REACHED_AS
@@ -75,18 +75,7 @@ def up(
         bool,
         typer.Option("--allow-remote", help="Listen for other machines without encryption."),
     ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            envvar="IPULSE_DATA",
-            show_envvar=False,
-            exists=True,
-            file_okay=False,
-            resolve_path=True,
-            help="Directory of the recorded data that specs name. [env: IPULSE_DATA]",
-        ),
-    ] = None,
+    data: DataFolder = None,
     emulated_ipus: Annotated[
         int | None,
         typer.Option(
