@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 import httpx
@@ -13,7 +14,7 @@ from ipulse.client import Client
 from ipulse_core import messages
 from tests.ipulse.live_service import LiveService
 
-from .conftest import SPEC, Run
+from .conftest import SPEC, Run, finished
 
 
 class Pod(NamedTuple):
@@ -103,6 +104,21 @@ def test_a_join_token_can_be_taken_back(run: Run) -> None:
     assert run("agent", "revoke", listed["id"]).code == 0
     assert run("agent", "revoke", listed["id"]).code == 3
     assert run("agent", "revoke", "../tokens").code == 3
+
+
+def test_the_end_of_a_join_token_is_shown_in_local_time(service: LiveService, run: Run) -> None:
+    def ends() -> dict[str, str]:
+        listed = run("agent", "tokens", "--json").json["join_tokens"]
+        return {token["id"]: token["expires_at"] for token in listed}
+
+    former = ends()
+    options = ["--join-url", "https://lab.example.org"]
+    home = {"IPULSE_HOME": str(service.home), "TZ": "EAST-9"}
+    made = finished("agent", "token", *options, **home)
+    [end] = [end for token, end in ends().items() if token not in former]
+    local = datetime.fromisoformat(end).astimezone(timezone(timedelta(hours=9)))
+    assert f"{local:%Y-%m-%d %H:%M}" in made.err
+    assert run("agent", "revoke", *(set(ends()) - set(former))).code == 0
 
 
 def test_a_service_without_https_says_what_to_do(run: Run) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from ipulse.cli.app import make_app
+from ipulse.cli.app import GROUPS, make_app
 from ipulse.cli.called import as_called, program
 from ipulse.client import Client
 from tests.ipulse.live_service import ROOT, Agent
@@ -126,7 +126,7 @@ class TestAsCalled:
 
 
 class TestHelp:
-    @pytest.mark.parametrize("name", ["", "cache", "op", "token"])
+    @pytest.mark.parametrize("name", ["", *GROUPS])
     def test_groups_show_examples(self, offline: Run, name: str) -> None:
         ran = offline(*name.split(), "--help")
         assert ran.code == 0

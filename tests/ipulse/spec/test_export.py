@@ -1,3 +1,5 @@
+"""Exports for other simulators: what each cannot run is refused with its place."""
+
 from __future__ import annotations
 
 from typing import Any
