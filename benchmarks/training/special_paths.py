@@ -1,7 +1,7 @@
 """Measure what each special path of the CPU kernels gives: a step's kernels with and without it.
 
-python -m benchmarks.training special-paths
-python -m benchmarks.training special-paths --path strassen --config B --rounds 15
+    python -m benchmarks.training special-paths
+    python -m benchmarks.training special-paths --path strassen --config B --rounds 15
 
 Each path is switched off by an edit of a copy of the sources, which is compiled. Both libraries run
 in one process in interleaved rounds. The step is a forward and a backward pass on arrays, with one
@@ -24,14 +24,12 @@ import numpy as np
 
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
-from benchmarks.training.workload import CLASSES, CONFIGS, DECAY, INPUTS, SLOPE, draw
+from benchmarks.training.network import SECOND_THRESHOLD, network_of
+from benchmarks.training.workload import CLASSES, CONFIGS, draw
 from ipulse_ops.lif.cpu import arrays, libraries, native
 from ipulse_ops.lif.cpu.call import Call
-from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.reference.spikes import dense_to_sparse
-from ipulse_ops.surrogate import SuperSpike
 
-GATES = {"exact": None, "gated 0.5": 0.5, "gated 0.9": 0.9}
 SECONDS = 0.06  # short steps are repeated for this long, and the fastest counts
 # Freed arrays stay in the process, as TensorFlow's tensors do, so that pages are faulted in once.
 HEAP = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
@@ -75,15 +73,9 @@ def build(path: str, scratch: Path) -> ctypes.CDLL:
 class Step:
     """A training step's kernels, for any library."""
 
-    def __init__(self, config: str, gate: str) -> None:
+    def __init__(self, config: str, variant: str) -> None:
         work = draw(CONFIGS[config])
-        hidden = LIF(work.config.neurons, DECAY, second_threshold=GATES[gate], gain=1.0)
-        network = Network(
-            INPUTS,
-            tuple(hidden for _ in work.config.gains),
-            LeakyReadout(CLASSES, DECAY, gain=1.0),
-            surrogate=SuperSpike(SLOPE),
-        )
+        network = network_of(work.config, variant)
         ids, counts = dense_to_sparse(work.spikes)
         self._given = (network, work.weights, ids.astype(np.int32), counts.astype(np.int32))
         grad = np.random.default_rng(1).standard_normal((work.config.batch, CLASSES))
@@ -129,14 +121,14 @@ def main(arguments: list[str]) -> None:
         baseline = native.library()
         without = {path: build(path, Path(scratch)) for path in options.path or PATHS}
         for config in options.config or "ABCD":
-            for gate in GATES:
-                step = Step(config, gate)
+            for variant in SECOND_THRESHOLD:
+                step = Step(config, variant)
                 ratios: dict[str, list[float]] = {path: [] for path in without}
                 for _ in range(options.rounds):
                     for path, library in without.items():
                         with_path = step.seconds(baseline)
                         ratios[path].append(step.seconds(library) / with_path)
                 for path, found in ratios.items():
-                    row = {"config": config, "variant": gate, "without": path}
+                    row = {"config": config, "variant": variant, "without": path}
                     rows.append({**row, "time_ratio": statistics.median(found)})
     finish(rows, options.output)
