@@ -66,6 +66,11 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
+def pointer_keys(pointer: str) -> List[str]:
+    """Returns the keys and indices that a JSON pointer consists of."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
 def number(text: str) -> Union[int, float]:
     """Returns the number that the text of a float denotes, as int if it is whole and exact."""
     value = float(text)

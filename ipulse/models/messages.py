@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from ipulse_core.errors import Problem
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
-from ipulse_core.strict_json import escape
+from ipulse_core.strict_json import escape, pointer_keys
 
 MAX_PROBLEMS = 100  # listed for one document: an answer must not outgrow the question
 
@@ -191,5 +191,4 @@ def _line(code: str, detail: str, location: tuple[int | str, ...], value: Any) -
 
 
 def _location(pointer: str) -> tuple[int | str, ...]:
-    tokens = pointer.split("/")[1:]
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in tokens)
+    return tuple(pointer_keys(pointer))

@@ -76,8 +76,7 @@ class SpecFile:
     def line_of(self, pointer: str) -> int:
         """Returns the line that a JSON pointer refers to, or that of the nearest enclosing part."""
         node, line = self.root, 1
-        for token in pointer.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        for name in strict_json.pointer_keys(pointer):
             if isinstance(node, yaml.MappingNode):
                 pairs = {key.value: (key, item) for key, item in node.value}
                 if name not in pairs:

@@ -85,7 +85,7 @@ def _with_near_name(file: SpecFile, problem: Problem, known: Sequence[str]) -> P
 
 def _tokens(path: str) -> list[str]:
     if path.startswith("/") and not _BAD_ESCAPE.search(path):
-        return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+        return strict_json.pointer_keys(path)
     if _DOTTED.fullmatch(path):
         return [part.strip("[]") for part in _PART.findall(path)]
     return []
@@ -117,8 +117,7 @@ def _replaced(node: Any, tokens: Sequence[str], at: int, new: Any, place: str) -
 
 
 def _exists(value: Any, pointer: str) -> bool:
-    for token in pointer.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
+    for name in strict_json.pointer_keys(pointer):
         if isinstance(value, dict) and name in value:
             value = value[name]
         elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):

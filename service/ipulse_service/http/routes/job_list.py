@@ -131,7 +131,7 @@ def _label(text: str) -> filters.Field:
 
 def _spec_field(text: str) -> filters.Field:
     pointer, _, written = text.partition("=")
-    path = tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    path = tuple(strict_json.pointer_keys(pointer))
     try:
         value = strict_json.loads(written.encode())
     except InvalidJSON:
