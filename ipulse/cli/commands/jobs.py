@@ -17,10 +17,9 @@ from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, s
 from ipulse.cli.terminal import emit, show, show_facts, show_list
 from ipulse.cli.waiting import time_text, waiting_text
 from ipulse.client import Job
+from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
-
-LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
 
 _STATES = ", ".join(state.value for state in JobState)
 

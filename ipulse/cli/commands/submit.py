@@ -18,6 +18,7 @@ from ipulse.spec import spec_to_json
 from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
 from ipulse_core.derived_values import class_count, input_channels
+from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 
 @addressed
@@ -34,7 +35,11 @@ def submit(
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option(min=-100, max=100, help="Jobs of a higher priority start first."),
+        typer.Option(
+            min=LOWEST_PRIORITY,
+            max=HIGHEST_PRIORITY,
+            help="Jobs of a higher priority start first.",
+        ),
     ] = None,
     queue_seconds: Annotated[
         int | None, typer.Option(min=1, help="Fail if the job waits longer.")

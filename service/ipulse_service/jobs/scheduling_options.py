@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ipulse_core.states import ACTIVE, JobState
 
-LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100
-
 
 @dataclass(frozen=True)
 class SchedulingOptions:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec
+from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
@@ -18,11 +19,7 @@ from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
 from ipulse_service.jobs import leases, submission
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.scheduling_options import (
-    HIGHEST_PRIORITY,
-    LOWEST_PRIORITY,
-    SchedulingOptions,
-)
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from ipulse.models import Field, Integer, StrictModel
+from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_service.http.schemas.base import example
-from ipulse_service.jobs.scheduling_options import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 
 class JobChange(StrictModel):
