@@ -119,6 +119,11 @@ def size_text(number: float) -> str:
     return f"{number / 1024:,.1f} GiB"
 
 
+def last_line(output: str) -> str:
+    """Return the last line that a program printed, which names its error."""
+    return (output.strip() or "it printed no message").splitlines()[-1]
+
+
 def clean(text: str) -> str:
     """Return the text with every character that is not printable as an escape."""
     return "".join(

@@ -11,7 +11,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
-from ipulse.cli.terminal import emit, show, show_table, size_text
+from ipulse.cli.terminal import emit, last_line, show, show_table, size_text
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
@@ -54,7 +54,7 @@ def _run_cache(options: list[str]) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603 (our own module, without a shell)
         command, capture_output=True, encoding="utf-8", check=False
     )
-    last = (done.stderr.strip() or "it printed no message").splitlines()[-1]
+    last = last_line(done.stderr)
     if done.returncode == _NO_LIMIT:
         raise InvalidInput([Problem("/limits", "no_limit", last)])
     if done.returncode != 0:

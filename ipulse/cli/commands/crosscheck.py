@@ -13,7 +13,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, SpecPath
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.terminal import emit, last_line, say, show, show_table
 from ipulse.install_hint import require_modules
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
@@ -87,7 +87,7 @@ def _run(document: dict[str, Any], options: list[str]) -> dict[str, Any]:
                 raise
         if running.returncode != 0 or not report:
             errors.seek(0)
-            last = (errors.read().strip() or "it printed no message").splitlines()[-1]
+            last = last_line(errors.read())
             raise MissingDependency(f"the cross-check did not run: {last}")
     if "error" in report:
         raise IPUlseError(report["error"]["message"])

@@ -15,6 +15,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
+from ipulse.client.location import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.errors import IPUlseError
 
@@ -57,7 +58,7 @@ def _examine(at: Address) -> Iterator[CheckResult]:
     yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
     yield _check("redis-server", _redis_server)
-    home = Path(at.home or os.environ.get("IPULSE_HOME") or "~/.local/state/ipulse").expanduser()
+    home = home_folder(at.home, os.environ)
     yield _home(home)
     yield _disk(home)
     service = _check("service", lambda: _ask_service(at))

@@ -12,7 +12,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
-from ipulse.cli.terminal import emit, show
+from ipulse.cli.terminal import emit, last_line, show
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 
@@ -72,7 +72,7 @@ def _run_check(
     if done.returncode == _NO_LIBRARY:
         raise InvalidInput([Problem("/library", "no_library", done.stderr.strip())])
     if not done.stdout:
-        last = (done.stderr.strip() or "it printed no message").splitlines()[-1]
+        last = last_line(done.stderr)
         raise MissingDependency(f"the check did not run: {last}")
     report: dict[str, Any] = json.loads(done.stdout)
     return report
