@@ -82,7 +82,7 @@ class TestComparison:
         exact = {**row, "system": "ipulse:exact", "train_speedup": 6.81}
         gated = {**row, "system": "ipulse:gated 0.9", "train_speedup": 12.7}
         (message,) = comparison.missed_guards([row | {"system": row["peer"]}, exact, gated])
-        assert message.startswith("A: ipulse:gated 0.9 is 12.7 times as fast")
+        assert all(word in message for word in ("A", "gated 0.9", "12.7"))
         assert comparison.missed_guards([exact, gated | {"train_speedup": 12.8}]) == []
         assert (
             comparison.missed_guards([gated | {"peer": "snntorch"}, gated | {"threads": 1}]) == []

