@@ -108,11 +108,11 @@ def test_a_failed_selftest_names_the_kept_folder(
     def fail(*_: object, **__: object) -> None:
         raise Unavailable("the agent has ended")
 
-    def enter(stand: suite.Testbed) -> suite.Stand:
-        (stand.home / "logs").mkdir(parents=True)
-        (stand.home / "logs" / "agent.log").write_text("why\n")
-        stand.records.path.write_text("rows\n")
-        return stand
+    def enter(testbed: suite.Testbed) -> suite.Testbed:
+        (testbed.home / "logs").mkdir(parents=True)
+        (testbed.home / "logs" / "agent.log").write_text("why\n")
+        testbed.records.path.write_text("rows\n")
+        return testbed
 
     lines: list[str] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
