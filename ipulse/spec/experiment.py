@@ -90,18 +90,11 @@ class ExperimentSpec(StrictModel):
             yield from self._problems_on_ipus(self.device)
 
     def _problems_of_size(self) -> Iterator[Problem]:
-        sizes = [input_channels(self.data), *(layer.neurons for layer in self.network.layers)]
-        sizes.append(class_count(self.data))
-        synapses = sum(before * after for before, after in pairwise(sizes))
-        synapses += sum(
-            after * after
-            for layer, after in zip(spiking_layers(self.network), sizes[1:], strict=False)
-            if layer.recurrent
-        )
+        synapses = weight_count(self)
         if synapses > MAX_SYNAPSES:
             detail = f"the network has {synapses:,} weights; at most {MAX_SYNAPSES:,} are allowed"
             yield Problem("/network/layers", "too_large", detail)
-        state = self.data.steps * self.training.batch_size * sum(sizes[1:])
+        state = self.data.steps * self.training.batch_size * sum(layer_sizes(self)[1:])
         if state > MAX_STATE:
             detail = (
                 f"steps * batch_size * neurons is {state:,}; at most {MAX_STATE:,} are allowed: "
@@ -167,7 +160,7 @@ class ExperimentSpec(StrictModel):
         if not splits_neurons(device, places):
             return
         # A layer of one or two neurons is not split: they share a tile.
-        sizes = [*(layer.neurons for layer in network.layers), class_count(self.data)]
+        sizes = layer_sizes(self)[1:]
         spiking = spiking_layers(network)
         pointers = [*layers, "/network/readout"]
         for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
@@ -177,6 +170,23 @@ class ExperimentSpec(StrictModel):
                     f"whole, on at most {places} IPUs"
                 )
                 yield Problem(f"{pointer}/policy", "unsupported", detail)
+
+
+def layer_sizes(spec: ExperimentSpec) -> list[int]:
+    """Returns the input channels, the neurons of each hidden layer, and the classes."""
+    hidden = (layer.neurons for layer in spec.network.layers)
+    return [input_channels(spec.data), *hidden, class_count(spec.data)]
+
+
+def weight_count(spec: ExperimentSpec) -> int:
+    """Returns the number of weights of all layers, those of recurrence included."""
+    sizes = layer_sizes(spec)
+    recurrent = (
+        neurons * neurons
+        for layer, neurons in zip(spiking_layers(spec.network), sizes[1:], strict=False)
+        if layer.recurrent
+    )
+    return sum(before * after for before, after in pairwise(sizes)) + sum(recurrent)
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import sys
 from typing import Annotated
 
@@ -15,9 +14,9 @@ from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.spec import spec_to_json
+from ipulse.spec.experiment import layer_sizes, weight_count
 from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
-from ipulse_core.derived_values import class_count, input_channels
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 
@@ -94,18 +93,13 @@ def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False)
     if as_json:
         emit({"valid": True, "spec": document, "spec_sha256": digest})
         return Exit.OK
-    sizes = [
-        input_channels(spec.data),
-        *(layer.neurons for layer in spec.network.layers),
-        class_count(spec.data),
-    ]
     training = spec.training
     show(f"{file} is valid.")
     show_facts(
         [
             ("name", spec.name),
-            ("network", " - ".join(f"{size:,}" for size in sizes)),
-            ("weights", f"{sum(a * b for a, b in itertools.pairwise(sizes)):,}"),
+            ("network", " - ".join(f"{size:,}" for size in layer_sizes(spec))),
+            ("weights", f"{weight_count(spec):,}"),
             ("training", f"{training.epochs:,} epochs in batches of {training.batch_size:,}"),
             ("device", spec.device.kind),
             ("sha256", digest),

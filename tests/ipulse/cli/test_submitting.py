@@ -19,6 +19,12 @@ class TestValidate:
         assert "is valid" in ran.out
         assert "64 - 8 - 10" in ran.out
 
+    def test_weights_include_those_of_recurrence(self, offline: Run, spec_file: Path) -> None:
+        setting = "network.layers[0].recurrent=true"
+        facts = offline("validate", str(spec_file), "--set", setting).out.splitlines()
+        [weights] = [line.split()[1] for line in facts if line.startswith("weights")]
+        assert int(weights) == 64 * 8 + 8 * 8 + 8 * 10
+
     def test_json_equals_the_response_of_the_service(self, run: Run, client: Client) -> None:
         ran = run("validate", "-", "--json", stdin=json.dumps(SPEC))
         valid = client.validate(SPEC)
