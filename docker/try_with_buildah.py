@@ -121,7 +121,7 @@ class Trial:
         print(f"{name}: healthy")
 
     def _start_redis(self) -> None:
-        """The compose file's own command and check, with this machine's places for its mounts."""
+        """Starts Redis by the compose file's command, with this machine's places for its mounts."""
         data = self.scratch / "redis"
         data.mkdir()
         places = {
@@ -142,16 +142,16 @@ class Trial:
         self.wait_until_healthy("redis", process, check, output)
 
     def _inspect(self, container: Container) -> None:
-        """Holds the running conditions to what was promised, from inside."""
+        """Checks user, read-only root, capabilities and missing compilers from inside."""
         probe = (
             "id -un; touch /app/x 2>&1 || true; grep CapBnd /proc/self/status; "
             "command -v g++ gcc cc pip || echo no compiler, no installer"
         )
         seen = self._output(*container.command("sh", "-c", probe)[len(self.inside) :])
         print(f"{container.name}: {'; '.join(seen.split(chr(10)))}")
-        for promise in ("ipulse", "Read-only file system", "0000000000000000", "no compiler"):
-            if promise not in seen:
-                sys.exit(f"{container.name} breaks a promise: no {promise!r}")
+        for expected in ("ipulse", "Read-only file system", "0000000000000000", "no compiler"):
+            if expected not in seen:
+                sys.exit(f"{container.name} is not hardened: no {expected!r} in the line above")
 
     def _client(self, *arguments: str, capture: bool = True) -> str:
         done = subprocess.run(
