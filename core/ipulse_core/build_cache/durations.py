@@ -1,6 +1,6 @@
 """How long builds took on this machine, kept in one small file of the cache.
 
-Its entries are seconds, or for a build the seconds after each of its steps.
+An entry has the seconds after each step. One number is a duration whose steps are not known.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ def recorded_seconds(cache: Path, name: str) -> Optional[float]:
 
 
 def recorded_steps(cache: Path, name: str) -> List[float]:
-    """Return the seconds after each step of the last build of that name; empty if unknown.
-
-    An entry of one number is a build whose steps are not known.
-    """
+    """Return the seconds after each step of the last build of that name; empty if unknown."""
     entry: Any = _read(cache).get(name)
     steps = entry if isinstance(entry, list) else [entry]
     if not all(isinstance(seconds, (int, float)) and seconds >= 0 for seconds in steps):
@@ -33,18 +30,9 @@ def recorded_steps(cache: Path, name: str) -> List[float]:
     return [float(seconds) for seconds in steps] if steps[-1:] > [0] else []
 
 
-def record_seconds(cache: Path, name: str, seconds: float) -> None:
-    """Record a duration. A cache that cannot be written is no error."""
-    _record(cache, name, round(seconds, 1))
-
-
 def record_steps(cache: Path, name: str, seconds: Sequence[float]) -> None:
-    """Record the seconds after each step of a build."""
-    _record(cache, name, [round(after, 1) for after in seconds])
-
-
-def _record(cache: Path, name: str, entry: object) -> None:
-    durations = {**_read(cache), name: entry}
+    """Record the seconds after each step of a build. A cache that is read-only is no error."""
+    durations = {**_read(cache), name: [round(after, 1) for after in seconds]}
     with contextlib.suppress(OSError):
         descriptor, partial = tempfile.mkstemp(dir=str(cache), prefix=FILE, suffix=".partial")
         try:

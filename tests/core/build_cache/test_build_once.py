@@ -12,7 +12,6 @@ import pytest
 from ipulse_core.build_cache.build_once import Steps, build_once, expected_seconds
 from ipulse_core.build_cache.durations import (
     FILE,
-    record_seconds,
     record_steps,
     recorded_seconds,
     recorded_steps,
@@ -59,7 +58,7 @@ def test_every_finished_step_is_reported_once(tmp_path: Path) -> None:
 
 
 def test_an_earlier_build_gives_the_expected_duration(tmp_path: Path) -> None:
-    record_seconds(tmp_path, "library", 40.0)
+    record_steps(tmp_path, "library", [40.0])
     reports: List[BuildProgress] = []
     build(tmp_path / "library-2", reports)
     assert reports[0].expected == 40.0
@@ -109,7 +108,7 @@ def test_a_damaged_record_of_durations_is_ignored(tmp_path: Path) -> None:
     for text in ("", "[]", '{"library": "long"}', '{"library": []}', '{"library": [null]}', "{"):
         (tmp_path / FILE).write_text(text)
         assert recorded_seconds(tmp_path, "library") is None
-    record_seconds(tmp_path, "library", 2.0)
+    record_steps(tmp_path, "library", [2.0])
     assert recorded_seconds(tmp_path, "library") == 2.0
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Callable, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
-from ipulse_core.build_cache.durations import record_seconds, recorded_seconds
+from ipulse_core.build_cache.durations import record_steps, recorded_seconds
 from ipulse_core.build_cache.progress import BuildProgress
 from ipulse_core.events import ProgressEvent
 from ipulse_core.states import Phase
@@ -51,7 +51,7 @@ class StartProgress:
 
     def end(self) -> None:
         """Record the duration of the start, which later starts are expected to take."""
-        record_seconds(cache_directory(), _START, self._startup.now())
+        record_steps(cache_directory(), _START, [self._startup.now()])
 
 
 class PhaseProgress:
