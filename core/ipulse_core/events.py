@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Dict, Literal, Optional, Union
 
 from ipulse_core.limits import MAX_INTEGER, MAX_TEXT, PRINTABLE
-from ipulse_core.states import Phase, Reason
 
 PROTOCOL = 1  # of the lines between agent and runner
 MAX_LINE = 16_384  # characters of a log event
@@ -223,31 +222,3 @@ class Assignment(WireObject):
     spec: Any  # the resolved experiment spec as JSON
     checkpoint: Optional[str] = None  # checkpoint file to resume from
     start_seconds: float = 0.0  # since the agent got the job
-
-
-__all__ = [
-    "FILE_NAME",
-    "MAX_LINE",
-    "PROTOCOL",
-    "ArtifactEvent",
-    "Assignment",
-    "CheckpointEvent",
-    "DoneEvent",
-    "Event",
-    "HeldOut",
-    "Level",
-    "LogEvent",
-    "MetricEvent",
-    "Phase",
-    "PhaseEvent",
-    "ProgressEvent",
-    "ReadyEvent",
-    "Reason",
-    "Role",
-    "Scope",
-    "Stream",
-    "WireObject",
-    "described",
-    "integer",
-    "text",
-]
