@@ -96,10 +96,10 @@ def _fault_of_one(error: BaseException, directory: Optional[PathLike]) -> Option
         return None  # its message may quote a user
     if not isinstance(error, OSError) or error.errno is None:
         return fault_in(str(error), directory)
-    reason = REASONS.get(error.errno or 0)
+    reason = REASONS.get(error.errno)
     if reason is None:
         return None
-    what = error.strerror or os.strerror(error.errno or 0)
+    what = error.strerror or os.strerror(error.errno)
     path = error.filename2 or error.filename or directory
     if path is None:
         return WorkerFault(reason, f"{what}.")
