@@ -74,6 +74,11 @@ def first_capacity(layer: Any) -> Optional[int]:
     return grow
 
 
+def grows_capacity(layer: Any) -> bool:
+    """Returns whether training may raise the layer's capacity."""
+    return hasattr(layer.capacity, "grow")
+
+
 def splits_neurons(device: Any, layers: int) -> bool:
     """Returns whether the neurons of one layer are spread over several IPUs.
 

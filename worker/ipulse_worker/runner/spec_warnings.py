@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterator
 
+from ipulse_core.derived_values import grows_capacity
+
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
@@ -17,7 +19,7 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
             "trains poorly: leave it out"
         )
     for number, layer in enumerate(spec.network.layers, start=1):
-        if not isinstance(layer.capacity, (int, type(None))) and layer.second_threshold is None:
+        if grows_capacity(layer) and layer.second_threshold is None:
             yield (
                 f"layer {number} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"

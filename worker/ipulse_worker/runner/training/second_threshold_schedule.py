@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
-from ipulse_core.derived_values import spiking_layers
+from ipulse_core.derived_values import grows_capacity, spiking_layers
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.network import (
@@ -61,7 +61,7 @@ class SecondThresholdSchedule:
         """Adjust the limits after training step `step`, from 1, and return warnings for the log."""
         warnings = []
         for at, layer in enumerate(self._layers):
-            if not isinstance(layer.capacity, (int, type(None))) and metrics.dropped[at]:
+            if grows_capacity(layer) and metrics.dropped[at]:
                 warnings += self._grow(at, layer.capacity, step, metrics, int(max_spikes[at]))
             if layer.second_threshold is not None and not metrics.active_gradients[at]:
                 warnings += self._relax(at, step)
@@ -82,7 +82,7 @@ class SecondThresholdSchedule:
         ):
             if second is not None:
                 values[f"second_threshold/{name}"] = float(np.mean(second))
-            if not isinstance(layer.capacity, (int, type(None))) and capacity is not None:
+            if grows_capacity(layer) and capacity is not None:
                 values[f"capacity/{name}"] = float(capacity)
         return values
 
