@@ -5,6 +5,7 @@ Keras optimizers compute the same, but Keras 2 and 3 store their state different
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Dict, List, Sequence, Union
 
 import tensorflow as tf
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 Variables = List[tf.Variable]
 
 
-class Optimizer:
+class Optimizer(ABC):
     """Updates float32 weights by their gradients.
 
     `slots` is the state by name: one variable per weight, of its shape and initially zero.
@@ -32,6 +33,7 @@ class Optimizer:
             for name in self.names
         }
 
+    @abstractmethod
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         """Update the weights.
 
@@ -40,7 +42,6 @@ class Optimizer:
             step: integer scalar, the number of the update from 1.
             rate: float32 scalar, the learning rate.
         """
-        raise NotImplementedError
 
 
 class Adam(Optimizer):
