@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
 from ipulse_ops.keras.constraints import above, clipped
+from ipulse_ops.keras.trained_constants import CONSTANTS, Trainable, trained_of
 from ipulse_ops.lif.cpu.constants import MAX_DECAY
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.weights import check_shapes, weight_shapes
 from ipulse_ops.philox import key_of
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
-from ipulse_ops.validation import choice
-
-CONSTANTS = ("decay", "threshold", "synapse_decay")  # can be trained
-
-Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
 
 
 class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
@@ -193,8 +189,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         if name in ("decay", "synapse_decay"):
             constraint = _clip_decay
         elif name == "threshold" and self._second_thresholds[number] is not None:
-            second = self._second_thresholds[number]
-            constraint = lambda value: tf.maximum(value, tf.convert_to_tensor(second))  # noqa: E731
+            constraint = self._above_second_threshold(number)
         value = np.broadcast_to(np.asarray(getattr(layer, name), np.float32), (layer.neurons,))
         return self._variable(
             f"{name}_{number + 1}",
@@ -203,6 +198,10 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             trainable=name != "second_threshold",
             constraint=constraint,
         )
+
+    def _above_second_threshold(self, number: int) -> Callable[[Any], Any]:
+        second = self._second_thresholds[number]
+        return lambda value: tf.maximum(value, tf.convert_to_tensor(second))
 
     def _variable(self, name: str, **options: Any) -> Any:
         variable = self.add_weight(name=name, dtype="float32", **options)
@@ -214,39 +213,3 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
 def _clip_decay(value: Any) -> Any:
     return tf.clip_by_value(value, 0.0, MAX_DECAY)
-
-
-def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
-    """Return the constants to train per layer, in the order of CONSTANTS.
-
-    Raises ValueError for an unknown name, or a constant that no layer has.
-    """
-    if isinstance(trainable, bool):
-        trainable = ()
-    if isinstance(trainable, str):
-        trainable = (trainable,)
-    if not isinstance(trainable, (list, tuple)):
-        raise ValueError(f"trainable must name constants, or list them; got {trainable!r}")
-    if all(isinstance(name, str) for name in trainable):
-        names = tuple(choice("trainable", str(name), CONSTANTS) for name in trainable)
-        found = tuple(
-            tuple(n for n in CONSTANTS if n in names and getattr(layer, n, None) is not None)
-            for layer in layers
-        )
-        for name in names:
-            if not any(name in of_layer for of_layer in found):
-                raise ValueError(f"no layer has a {name} to train")
-        return found
-    if len(trainable) != len(layers):
-        raise ValueError(
-            f"trainable must name constants, or list them for each of {len(layers)} layers (the "
-            f"readout is the last); got {len(trainable)}"
-        )
-    for number, (names_of, layer) in enumerate(zip(trainable, layers)):
-        if not isinstance(names_of, (list, tuple)):
-            raise ValueError(f"trainable[{number}] must be a list of names; got {names_of!r}")
-        for name in names_of:
-            choice(f"trainable[{number}]", name, CONSTANTS)
-            if getattr(layer, name, None) is None:
-                raise ValueError(f"trainable[{number}]: that layer has no {name}")
-    return tuple(tuple(n for n in CONSTANTS if n in names_of) for names_of in trainable)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras.config import Plain, layer_of, plain_layer
 from ipulse_ops.keras.multi_lif import SequenceLayer
-from ipulse_ops.keras.network_layer import trained_of
+from ipulse_ops.keras.trained_constants import trained_of
 from ipulse_ops.lif.network import LIF, LeakyReadout
 
 _NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches

@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
 from ipulse_ops.keras import MultiLIF
-from ipulse_ops.keras.network_layer import CONSTANTS
+from ipulse_ops.keras.trained_constants import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes

@@ -1,0 +1,48 @@
+"""Which constants of a network's neurons are trained with its weights."""
+
+from __future__ import annotations
+
+from typing import Sequence, Tuple, Union
+
+from ipulse_ops.lif.network import Layer
+from ipulse_ops.validation import choice
+
+CONSTANTS = ("decay", "threshold", "synapse_decay")  # can be trained
+
+Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
+
+
+def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
+    """Return the constants to train per layer, in the order of CONSTANTS.
+
+    Raises ValueError for an unknown name, or a constant that no layer has.
+    """
+    if isinstance(trainable, bool):
+        trainable = ()
+    if isinstance(trainable, str):
+        trainable = (trainable,)
+    if not isinstance(trainable, (list, tuple)):
+        raise ValueError(f"trainable must name constants, or list them; got {trainable!r}")
+    if all(isinstance(name, str) for name in trainable):
+        names = tuple(choice("trainable", str(name), CONSTANTS) for name in trainable)
+        found = tuple(
+            tuple(n for n in CONSTANTS if n in names and getattr(layer, n, None) is not None)
+            for layer in layers
+        )
+        for name in names:
+            if not any(name in of_layer for of_layer in found):
+                raise ValueError(f"no layer has a {name} to train")
+        return found
+    if len(trainable) != len(layers):
+        raise ValueError(
+            f"trainable must name constants, or list them for each of {len(layers)} layers (the "
+            f"readout is the last); got {len(trainable)}"
+        )
+    for number, (names_of, layer) in enumerate(zip(trainable, layers)):
+        if not isinstance(names_of, (list, tuple)):
+            raise ValueError(f"trainable[{number}] must be a list of names; got {names_of!r}")
+        for name in names_of:
+            choice(f"trainable[{number}]", name, CONSTANTS)
+            if getattr(layer, name, None) is None:
+                raise ValueError(f"trainable[{number}]: that layer has no {name}")
+    return tuple(tuple(n for n in CONSTANTS if n in names_of) for names_of in trainable)
