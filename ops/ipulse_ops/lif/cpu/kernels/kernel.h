@@ -167,16 +167,16 @@ struct PanelBackward {
   const float *product;
   // In a layer where all neurons carry gradient:
   int delay;
-  // dL/dI of the next layer times its weights, as it reaches steps `first` to last, but those
-  // behind steps - delay, [steps][width], which may be written to; null: none.
+  // dL/dI of the next layer times its weights, as it reaches the steps to run, but those behind
+  // steps - delay, [steps][width], which may be written to; null: none.
   float *products;
   const float *membranes;   // row of step 0, [steps][width]; with `kept`, of those, by `start`
   const float *grad_spikes; // of the sample's step 0, in slot order, or null
   int64_t grad_spikes_stride;
   float slope;
-  int first, last; // steps to run; sparse_backward runs all
-  float *lambda;   // [width] of the step after and then of the first; null: zeros
   // Read by general_backward alone; without a slot or a spike `product` and `membranes` are null.
+  int first, last;    // steps to run; the others run all
+  float *lambda;      // [width] of the step after and then of the first; null: zeros
   bool spiking;       // not a leaky readout
   int reset;          // LifReset
   int reset_gradient; // LifResetGradient

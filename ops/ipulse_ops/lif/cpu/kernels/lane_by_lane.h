@@ -30,7 +30,6 @@ template <class Vec> struct LaneByLane {
       lane[i] = from[i];
     return Vec::load(lane);
   }
-  template <class F> static void stream(float *to, F a) { Vec::store(to, a); }
   template <class F> static void interleave(F &first, F &second) {
     float lane[2 * Vec::lanes], mixed[2 * Vec::lanes];
     Vec::store(lane, first);
