@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ipulse_worker.runner import resolved_spec
-from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_worker.runner.resolved_spec import read_spec, spec_document
 
 from .resolver import resolve
 
@@ -20,7 +19,7 @@ def spec_from(document: Any) -> ExperimentSpec:
 
 
 def _made(_class: str, **fields: Any) -> Any:
-    document = {field: resolved_spec._json(value) for field, value in fields.items()}
+    document = {field: spec_document(value) for field, value in fields.items()}
     return read_spec(resolve(_class, document))
 
 
