@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.derived_values import channels_per_value
-from ipulse_worker.runner.data import Dataset, DataUnavailable, npz
+from ipulse_worker.runner.data import Dataset, DataUnavailable, npz, npz_file
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
@@ -256,7 +256,7 @@ class TestHostileFiles:
             loaded(tmp_path)
 
     def test_a_bomb_is_not_unpacked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(npz, "MAX_BYTES", 10**6)
+        monkeypatch.setattr(npz_file, "MAX_BYTES", 10**6)
         spikes = np.zeros((9, 5, 60_000), dtype=bool)
         with pytest.raises(DataInvalid, match=r"unpacks to 2,700,\d+ bytes; at most 1,000,000"):
             loaded(tmp_path, spikes=spikes, labels=LABELS)

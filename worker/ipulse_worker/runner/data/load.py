@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Iterator
 import numpy as np
 
 from ipulse_core.numbers import plain_number
-from ipulse_worker.runner.data import (
-    digits,
-    dvs_gesture,
-    frozen_noise,
-    heidelberg,
-    n_mnist,
-    npz,
-    poisson,
-    randman,
-    yin_yang,
-)
+from ipulse_worker.runner.data import digits, frozen_noise, npz, poisson, randman, yin_yang
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.event_counts import EventCounts
+from ipulse_worker.runner.data.recordings import dvs_gesture, heidelberg, n_mnist
 
 if TYPE_CHECKING:
     from ipulse.spec import Data

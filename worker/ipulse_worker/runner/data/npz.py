@@ -1,14 +1,7 @@
-"""User data in one npz file; docs/reference/data.md describes its arrays.
-
-Nothing is unpickled, and no array is allocated before its size was found to be possible.
-"""
+"""User data in one npz file; docs/reference/data.md describes its arrays."""
 
 from __future__ import annotations
 
-import math
-import struct
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Dict, Optional, Tuple
 
@@ -19,12 +12,12 @@ from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
+from ipulse_worker.runner.data.npz_file import read
 from ipulse_worker.runner.data.spike_trains import index_type
 
 if TYPE_CHECKING:
     from ipulse.spec import NpzData
 
-MAX_BYTES = 2**32  # of all arrays, unpacked
 # The formats of samples: names of the arrays and their numbers of axes.
 FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
     ("values",): (2, 3),  # [samples, values] or [samples, rows, columns]
@@ -35,16 +28,6 @@ FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
 KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
 SAMPLES_AT_ONCE = 256
 EVENTS_AT_ONCE = 2**21  # of whole samples; a longer sample is added alone
-# zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
 
 
 def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dataset:
@@ -56,7 +39,7 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
     path = directory.file(
         f"{data.name}.npz", hint="docs/reference/data.md has the arrays that it must hold"
     )
-    arrays = read(path)
+    arrays = read(path, KNOWN)
     labels = _labels(path, arrays, data)
     binning = Binning(
         data.steps, input_channels(data), data.capacity, data.split_seed, data.step_ms
@@ -70,50 +53,6 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
             f"{path}: test must be booleans, one per label, some of them true and some not"
         )
     return divided(binning, labels, test, images)
-
-
-def read(path: Path) -> Dict[str, np.ndarray]:
-    """Read the known arrays of a file."""
-    try:
-        with zipfile.ZipFile(str(path)) as archive:
-            members = {member.filename: member for member in archive.infolist()}
-            unknown = sorted(set(members) - {f"{name}.npy" for name in KNOWN})
-            if unknown:
-                raise DataInvalid(
-                    f"{path} holds {unknown[0][:60]!a}; the arrays are {', '.join(sorted(KNOWN))}"
-                )
-            packed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            if any(member.compress_type not in packed for member in members.values()):
-                raise DataInvalid(f"{path} is packed in a way that NumPy does not pack")
-            total = sum(member.file_size for member in members.values())
-            if total > MAX_BYTES:
-                raise DataInvalid(
-                    f"{path} unpacks to {total:,} bytes; at most {MAX_BYTES:,} are allowed"
-                )
-            return {name[:-4]: _array(path, archive, member) for name, member in members.items()}
-    except _UNREADABLE as error:
-        raise DataInvalid(f"{path} cannot be read as npz; is it whole? {error}") from error
-
-
-def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """Read one member; its header must match its size."""
-    try:
-        with archive.open(member) as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("only version 1.0 of the npy format is read")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.kind not in "biuf":
-            raise ValueError(f"its type is {dtype}, not booleans, integers or floats")
-        wanted = dtype.itemsize * math.prod(int(size) for size in shape)
-        if not wanted <= member.file_size <= wanted + 2**16 + 10:
-            raise ValueError(
-                f"its header says {dtype} {shape}, but it has {member.file_size:,} bytes"
-            )
-        with archive.open(member) as file:
-            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise DataInvalid(f"{path}: {member.filename} is no array of numbers: {error}") from error
-    return array
 
 
 def _labels(path: Path, arrays: Dict[str, np.ndarray], data: NpzData) -> np.ndarray:

@@ -8,9 +8,10 @@ import h5py
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.data import Dataset, DataUnavailable, heidelberg
+from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.recordings import heidelberg
 from tests.worker.runner.specs import SHDData, SSCData
 
 from .recorded import write_hdf5

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.data import Dataset, DataUnavailable, n_mnist
+from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.recordings import n_mnist
 from tests.worker.runner.specs import NMNISTData
 
 from .recorded import bin_event, write_n_mnist

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, List, Tuple
 
 import numpy as np
 
+from ipulse_core.data_sets import LAYOUTS
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
@@ -38,7 +39,7 @@ def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> 
 
     Raises DataUnavailable where something is missing, DataInvalid where a file is damaged.
     """
-    parts = [_listed(data, directory, part) for part in ("Train", "Test")]
+    parts = [_listed(data, directory, part) for part in LAYOUTS["n_mnist"][0]]
     binning = Binning(
         data.steps, input_channels(data), data.capacity, data.subset_seed, data.step_ms
     )

@@ -6,11 +6,12 @@ from typing import List
 import numpy as np
 import pytest
 
-from ipulse_worker.runner.data import Dataset, DataUnavailable, dvs_gesture
-from ipulse_worker.runner.data import aedat as aedat_files
-from ipulse_worker.runner.data.aedat import pixel_events
+from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
+from ipulse_worker.runner.data.recordings import aedat as aedat_files
+from ipulse_worker.runner.data.recordings import dvs_gesture
+from ipulse_worker.runner.data.recordings.aedat import pixel_events
 from tests.worker.runner.specs import DVSGestureData
 
 from .digest import digest

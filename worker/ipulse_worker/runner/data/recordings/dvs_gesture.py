@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.data_sets import LAYOUTS
 from ipulse_core.derived_values import class_count, input_channels
-from ipulse_worker.runner.data.aedat import pixel_events
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
@@ -21,15 +20,16 @@ from ipulse_worker.runner.data.dataset import (
     subset,
 )
 from ipulse_worker.runner.data.directory import COMPANION, DataDirectory
+from ipulse_worker.runner.data.recordings.aedat import pixel_events
+from ipulse_worker.runner.data.recordings.gesture_tables import labels_in, names_in
 
 if TYPE_CHECKING:
     from ipulse.spec import DVSGestureData
 
 SIDE = 128  # pixels
-LISTS = ("trials_to_train.txt", "trials_to_test.txt")  # names of recordings
-CUT = ("ibmGestureTrain", "ibmGestureTest")  # folders of recordings, each a folder of CLASS.npy
+# Lists of the names of recordings; or folders of recordings, each a folder of CLASS.npy.
+LISTS, CUT = LAYOUTS["dvs_gesture"]
 ROWS_AT_ONCE = 2**20  # of an npy file
-MAX_LIST_BYTES = 2**20
 HINT = (
     f"put there either the published recordings ({' and '.join(LISTS)}, *.aedat and *_labels.csv) "
     f"or the cut samples ({' and '.join(CUT)} with folders of npy files, 0.npy to 10.npy)"
@@ -82,25 +82,13 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
 def _recorded(data: DVSGestureData, directory: DataDirectory, listed: str) -> List[Gesture]:
     """Return the gestures of the recordings in a list."""
     gestures = []
-    for name in _names(directory.file(data.name, listed, hint=HINT)):
+    for name in names_in(directory.file(data.name, listed, hint=HINT)):
         path = directory.file(data.name, name, hint=HINT)
         if path.suffix != ".aedat":
             raise DataInvalid(f"{listed} names {name}, which is no .aedat file")
         table = directory.file(data.name, f"{path.stem}_labels.csv", hint=HINT)
-        gestures += [Gesture(path, *row) for row in _labels(table, class_count(data))]
+        gestures += [Gesture(path, *row) for row in labels_in(table, class_count(data))]
     return gestures
-
-
-def _names(listed: Path) -> List[str]:
-    """Return the names in a list of recordings."""
-    names = _text(listed).split()
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise DataInvalid(
-                f"{listed} names {name} twice, as entries {names.index(name) + 1} and "
-                f"{number + 1}: name each recording once"
-            )
-    return names
 
 
 def _check_disjoint(training: Sequence[Gesture], test: Sequence[Gesture]) -> None:
@@ -112,31 +100,6 @@ def _check_disjoint(training: Sequence[Gesture], test: Sequence[Gesture]) -> Non
                 f"{gesture.path.name} is in {LISTS[0]} and in {LISTS[1]}, next to it: a recording "
                 "is either for training or for the test"
             )
-
-
-def _labels(table: Path, classes: int) -> List[Tuple[int, int, int]]:
-    """Return (label, begin, end) of every gesture of a recording, in order of time."""
-    rows = []
-    for number, row in enumerate(csv.reader(_text(table).splitlines()), start=1):
-        if not row or (number == 1 and not row[0].strip().isdigit()):
-            continue  # the names of the columns
-        try:
-            gesture, begin, end = (int(cell) for cell in row)
-        except ValueError as error:
-            raise DataInvalid(
-                f"{table}, line {number}: must be class,start,end in microseconds"
-            ) from error
-        if not (1 <= gesture <= classes and 0 <= begin < end):
-            raise DataInvalid(
-                f"{table}, line {number}: no gesture {gesture} from {begin} to {end}; they are 1 "
-                f"to {classes}"
-            )
-        rows.append((gesture - 1, begin, end))
-    rows.sort(key=lambda row: row[1])
-    for (_, _, end), (_, begin, _) in zip(rows, rows[1:]):
-        if begin < end:
-            raise DataInvalid(f"{table}: the gestures that begin and end at {begin} us overlap")
-    return rows
 
 
 def _cut(data: DVSGestureData, directory: DataDirectory, part: str) -> List[Gesture]:
@@ -244,12 +207,3 @@ def _channel(
     row = polarity.astype(np.int32) * (SIDE // merged) + y.astype(np.int32) // merged
     channel: np.ndarray = row * (SIDE // merged) + x.astype(np.int32) // merged
     return channel
-
-
-def _text(path: Path) -> str:
-    if path.stat().st_size > MAX_LIST_BYTES:
-        raise DataInvalid(f"{path} is larger than {MAX_LIST_BYTES:,} bytes")
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataInvalid(f"{path} is not text: {error}") from error

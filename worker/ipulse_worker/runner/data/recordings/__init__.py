@@ -1,0 +1,1 @@
+"""Data sets of recorded spikes, one module per data set."""
