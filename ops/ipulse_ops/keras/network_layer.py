@@ -185,7 +185,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
     def _constant(self, number: int, name: str) -> Any:
         layer = self._all[number]
-        constraint = None
+        constraint: Optional[Callable[[Any], Any]] = None
         if name in ("decay", "synapse_decay"):
             constraint = _clip_decay
         elif name == "threshold" and self._second_thresholds[number] is not None:

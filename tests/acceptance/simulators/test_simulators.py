@@ -12,7 +12,7 @@ from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, weight_names
-from ipulse_worker.runner.results.nir_targets import nir_exports, write_target
+from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.trainings import spec_of
 
 from .environment import Simulators
@@ -68,10 +68,11 @@ class Comparison:
         ours = network_of(spec)
         random = np.random.RandomState(SEED)
         weights = [random.randn(*s.shape).astype(np.float32) / 3 for s in weight_shapes(ours)]
-        [export] = nir_exports(spec, dropped_spikes=0)
+        arrays = dict(zip(weight_names(spec), weights, strict=True))
+        [export] = nir_exports(spec, arrays, dropped_spikes=0)
         self.left_out = export.left_out
         graph, inputs, outputs = (folder / name for name in ("a.nir", "in.npy", "out.npz"))
-        write_target(graph, spec, dict(zip(weight_names(spec), weights, strict=True)), export, 0)
+        write_export(graph, spec, arrays, export, 0)
         spikes = (random.rand(STEPS, SAMPLES, ours.inputs) < 0.1).astype(np.float32)
         np.save(inputs, spikes)
         simulators.simulate(target, graph, inputs, outputs, 0.002, ours.reset)

@@ -11,7 +11,7 @@ import pytest
 from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.profile.memory import memory
-from ipulse_worker.runner.results.nir_export import write_nir
+from ipulse_worker.runner.results.nir_export import write_network
 from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
 from ipulse_worker.runner.training.loop import Training
 
@@ -134,7 +134,7 @@ def test_a_variant_is_trained_evaluated_and_exported(
     layers = len(spiking_layers(run.spec.network))
     rows = layers * run.spec.data.steps * run.spec.training.batch_size
     assert 0 < saved <= full + 3 * 8 * rows
-    write_nir(tmp_path / "network.nir", run.spec, run.model.arrays, dropped_spikes=0)
+    write_network(tmp_path / "network.nir", run.spec, run.model.arrays, dropped_spikes=0)
 
 
 class TestWhatAVariantDoes:

@@ -23,19 +23,19 @@ from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
-from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
+from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.artifacts import Artifacts
 from ipulse_worker.runner.results.final_metrics import final_metrics
 from ipulse_worker.runner.results.manifest import spec_sha256
-from ipulse_worker.runner.results.nir_export import require_nir
-from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.results.nir_file import require_nir
+from ipulse_worker.runner.results.training_results import results_of
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
-from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
+from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
 from ipulse_worker.runner.training_progress import TrainingProgress, held_out_samples
@@ -214,26 +214,7 @@ class AttemptProcess:
         self.progress(0.0, f"evaluating the {held_out_samples(self.spec)} samples")
         evaluation = evaluate(training.model, training.dataset, self.spec)
         self.progress(0.3, "measuring the profile")
-        results = Results(
-            spec=self.spec,
-            spec_sha256=self.spec_sha256,
-            job_id=self.assignment.job_id,
-            attempt=self.assignment.attempt,
-            started_at=self.started_at,
-            history=training.history,
-            evaluation=evaluation,
-            sample_trace=trace_sample(
-                training.model, training.dataset, int(training.dataset.test[0])
-            ),
-            dropped_in_training=dropped_in_training(training),
-            limits=training.model.limits,
-            kept_epoch=training.kept_epoch,
-            profile=profile(training, evaluation, run_metadata),
-            events=training.dataset.events,
-            data_warnings=training.dataset.warnings,
-            git=provenance.git_revision(),
-            poplar_profile=self.device.poplar_profile(),
-        )
+        results = results_of(training, evaluation, run_metadata, self.device.poplar_profile())
         self._final = final_metrics(results)
         self.progress(0.6, "writing the results and the report")
         artifacts = Artifacts(self.work_dir, self.events)

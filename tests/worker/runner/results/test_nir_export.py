@@ -13,7 +13,8 @@ from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, trained_names, weight_names
-from ipulse_worker.runner.results.nir_export import tau_s, write_nir
+from ipulse_worker.runner.results.nir_export import write_network
+from ipulse_worker.runner.results.nir_network import tau_s
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.data.loaded import loaded
@@ -138,7 +139,7 @@ class TestVariants:
         weights = [
             random.randn(*shape.shape).astype(np.float32) / 2 for shape in weight_shapes(ours)
         ]
-        write_nir(
+        write_network(
             tmp_path / "network.nir", spec, dict(zip(weight_names(spec), weights)), dropped_spikes=0
         )
         inputs = (random.rand(25, 1, 64) < 0.1).astype(np.float32)
@@ -163,7 +164,7 @@ class TestVariants:
             "readout_decay": np.full(10, 0.75, np.float32),
             "layer_1_threshold": np.array([1.5, 2.0], np.float32),
         }
-        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
+        write_network(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
         lif = nir.read(str(tmp_path / "network.nir")).nodes["lif_1"]
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), [0.5, 0.25])
         assert lif.v_threshold.tolist() == [1.5, 2.0]
@@ -172,7 +173,7 @@ class TestVariants:
         layers = [{"neurons": 8, "capacity": 3}]
         spec = spec_of(network={"layers": layers, "reset": "none"})
         arrays = {"layer_1": np.ones((64, 8)), "readout": np.ones((8, 10))}
-        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=5)
+        write_network(tmp_path / "network.nir", spec, arrays, dropped_spikes=5)
         with h5py.File(str(tmp_path / "network.nir"), "r") as file:
             left_out = file["node/metadata/left_out"][()].decode()
         assert "this network's reset is none" in left_out
@@ -205,7 +206,7 @@ class TestSimulation:
         spec = spec_of(network=network)
         training = training_of(spec)
         weights = training.model.weights
-        write_nir(tmp_path / "network.nir", spec, training.model.arrays, dropped_spikes=0)
+        write_network(tmp_path / "network.nir", spec, training.model.arrays, dropped_spikes=0)
 
         ids, counts = training.dataset.trains.batch(training.dataset.test[:3])
         trace = reference.forward(network_of(spec), weights, ids, counts)
@@ -232,7 +233,7 @@ class TestSimulation:
         with np.load(finished_dir / "weights.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in ("layer_1", "layer_2", "readout")}
         weights = list(arrays.values())
-        write_nir(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
+        write_network(tmp_path / "network.nir", spec, arrays, dropped_spikes=0)
         dataset = loaded(spec.data)
         ids, counts = dataset.trains.batch(dataset.test[:5])
         ours = reference.forward(network_of(spec), weights, ids, counts).membrane

@@ -13,7 +13,7 @@ from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, weight_names
-from ipulse_worker.runner.results.nir_targets import nir_exports, write_target
+from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.report.test_page import Page
@@ -50,9 +50,9 @@ class TestSimulation:
         weights = [
             random.randn(*shape.shape).astype(np.float32) / 2 for shape in weight_shapes(ours)
         ]
-        [export] = nir_exports(spec, dropped_spikes=0)
         arrays = dict(zip(weight_names(spec), weights))
-        write_target(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        [export] = nir_exports(spec, arrays, dropped_spikes=0)
+        write_export(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
         inputs = (random.rand(25, 1, 64) < 0.1).astype(np.float32)
         trace = reference.forward(ours, weights, *dense_to_sparse(inputs))
         spikes, _ = simulate(tmp_path / "a.nir", inputs[:, 0])
@@ -73,11 +73,33 @@ class TestSimulation:
             "layer_1": np.full((64, 2), 1.001, np.float32),
             "readout": np.ones((2, 10), np.float32),
         }
-        [export] = nir_exports(spec, dropped_spikes=0)
+        [export] = nir_exports(spec, arrays, dropped_spikes=0)
         assert any("bfloat16" in note for note in export.notes)
-        write_target(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        write_export(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
         graph = nir.read(str(tmp_path / "a.nir"))
         np.testing.assert_array_equal(graph.nodes["weights_1"].weight, 10.0)
+
+    @pytest.mark.parametrize("on_loss", ["refuse", "warn"])
+    def test_a_trained_threshold_without_a_reciprocal_is_reported(
+        self, on_loss: str, tmp_path: Path
+    ) -> None:
+        """snnTorch's weights are divided by thresholds, which training may move to 0 or below."""
+        spec = spec_of(
+            network={"layers": [{"neurons": 2}], "trainable": ["threshold"]},
+            export={"nir": [{"target": "snntorch", "on_loss": on_loss}]},
+        )
+        arrays = {
+            "layer_1": np.ones((64, 2), np.float32),
+            "readout": np.ones((2, 10), np.float32),
+            "layer_1_threshold": np.array([1.0, -0.5], np.float32),
+        }
+        [export] = nir_exports(spec, arrays, dropped_spikes=0)
+        assert ["thresholds" in loss for loss in export.left_out] == [True]
+        assert export.written is (on_loss == "warn")
+        write_export(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        weight = nir.read(str(tmp_path / "a.nir")).nodes["weights_1"].weight
+        assert np.isfinite(weight).all()
+        assert (weight > 0).all()
 
 
 @pytest.mark.usefixtures("threads_are_set")

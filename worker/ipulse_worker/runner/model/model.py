@@ -228,7 +228,7 @@ class Model(TrainedState):
     def _applied(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         self.optimizer.apply(gradients, step, rate)
         for weight in self.net.trainable_weights:
-            if weight.constraint is not None:  # a decay stays below 1, a threshold above 0
+            if weight.constraint is not None:  # a decay stays below 1
                 variable_of(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
 
 

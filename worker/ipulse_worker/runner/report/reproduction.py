@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterator, Tuple
 
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.nir_export import left_out
-from ipulse_worker.runner.results.nir_targets import nir_exports
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
@@ -45,6 +44,6 @@ def reproduction(results: Results) -> Dict[str, Any]:
 
 
 def _exports(results: Results) -> Iterator[Tuple[str, str]]:
-    for export in nir_exports(results.spec, results.evaluation.dropped_spikes):
+    for export in results.nir_exports:
         missing = "; ".join(export.left_out) or "nothing"
         yield f"{export.file} leaves out", missing if export.written else f"not written: {missing}"

@@ -22,8 +22,13 @@ from ipulse_worker.runner.report.page import report_html
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
-from ipulse_worker.runner.results.nir_export import RESET, left_out, write_nir
-from ipulse_worker.runner.results.nir_targets import NirExport, nir_exports, write_target
+from ipulse_worker.runner.results.nir_export import (
+    RESET,
+    NirExport,
+    left_out,
+    write_export,
+    write_network,
+)
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.work_dir import WorkDir
 
@@ -42,7 +47,7 @@ class Artifacts:
         self._work_dir = work_dir
         self._events = events
         self.written: List[ArtifactEvent] = []
-        self._exports: List[NirExport] = []
+        self._exports: Sequence[NirExport] = ()
 
     def write_results(
         self,
@@ -69,7 +74,7 @@ class Artifacts:
         self._report("weights.npz", "weights", BINARY)
 
         with work_dir.writing(NETWORK) as path:
-            write_nir(path, spec, arrays, results.evaluation.dropped_spikes)
+            write_network(path, spec, arrays, results.evaluation.dropped_spikes)
         self._report(NETWORK, "network", "application/x-hdf5")
         for missing in left_out(spec):
             is_wrong = missing.startswith(RESET)  # a simulation of the graph spikes differently
@@ -97,7 +102,7 @@ class Artifacts:
     def _write_exports(self, results: Results, arrays: Dict[str, np.ndarray]) -> None:
         """Write the network for other simulators, and log what they cannot run."""
         spec, dropped = results.spec, results.evaluation.dropped_spikes
-        self._exports = nir_exports(spec, dropped)
+        self._exports = results.nir_exports
         for export in self._exports:
             for missing in export.left_out:
                 lacks = (
@@ -106,7 +111,7 @@ class Artifacts:
                 self._events.log(f"{export.file} {lacks} {missing}", "warning")
             if export.written:
                 with self._work_dir.writing(export.file) as path:
-                    write_target(path, spec, arrays, export, dropped)
+                    write_export(path, spec, arrays, export, dropped)
                 self._report(export.file, "network", "application/x-hdf5")
                 self._events.log(f"{export.file}: {'; '.join(export.notes)}")
 

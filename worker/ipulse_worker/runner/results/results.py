@@ -10,6 +10,7 @@ import numpy as np
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
+from ipulse_worker.runner.results.nir_export import NirExport
 from ipulse_worker.runner.training.history import History
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 
@@ -65,8 +66,9 @@ class Results:
     events: EventCounts  # counts of the input events
     profile: Dict[str, Any]  # see docs/reference/profile.md
     git: Dict[str, Any]  # see provenance.git_revision
-    data_warnings: Tuple[str, ...] = ()  # what is probably wrong with the data
-    poplar_profile: Optional[Dict[str, Any]] = None  # of the Poplar program, if there is one
+    nir_exports: Tuple[NirExport, ...]  # files of the spec's export.nir
+    data_warnings: Tuple[str, ...]  # what is probably wrong with the data
+    poplar_profile: Optional[Dict[str, Any]]  # of the Poplar program, if there is one
 
     @property
     def sizes(self) -> Tuple[int, ...]:

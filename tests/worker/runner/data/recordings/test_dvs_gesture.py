@@ -12,10 +12,9 @@ from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.recordings import aedat as aedat_files
 from ipulse_worker.runner.data.recordings import dvs_gesture
 from ipulse_worker.runner.data.recordings.aedat import pixel_events
+from tests.worker.runner.data.digest import digest
+from tests.worker.runner.data.recorded import aedat, aedat_packet, write_gestures
 from tests.worker.runner.specs import DVSGestureData
-
-from .digest import digest
-from .recorded import aedat, aedat_packet, write_gestures
 
 DATA = DVSGestureData(steps=4, step_ms=20.0)  # squares of 4 x 4 pixels: 32 x 32 x 2 channels
 

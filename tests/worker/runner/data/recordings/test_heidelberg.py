@@ -12,9 +12,8 @@ from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.recordings import heidelberg
+from tests.worker.runner.data.recorded import write_hdf5
 from tests.worker.runner.specs import SHDData, SSCData
-
-from .recorded import write_hdf5
 
 DATA = SHDData(steps=8, step_ms=125.0)  # eighths of a second are exact in float16
 TRAINING = [

@@ -9,9 +9,8 @@ from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.recordings import n_mnist
+from tests.worker.runner.data.recorded import bin_event, write_n_mnist
 from tests.worker.runner.specs import NMNISTData
-
-from .recorded import bin_event, write_n_mnist
 
 DATA = NMNISTData(steps=5, step_ms=2.0)
 

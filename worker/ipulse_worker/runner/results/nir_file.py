@@ -1,0 +1,73 @@
+"""NIR graphs as HDF5 files: a chain of nodes with loops, and its metadata."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Dict, List, Tuple, Union
+
+import numpy as np
+
+from ipulse_core.errors import MissingDependency
+
+Metadata = Dict[str, Union[str, float, int]]
+
+
+def require_nir() -> None:
+    """Raise MissingDependency if the nir package cannot be imported.
+
+    This is called before training, so that a missing package does not cost hours of training.
+    """
+    try:
+        import nir  # noqa: F401  (only whether it loads)
+    except ImportError as error:
+        raise MissingDependency(
+            f"the nir package, which exports the network, cannot be imported ({error}): install "
+            "the worker's requirements, or `pip install nir`, into the runner's environment"
+        ) from error
+
+
+class GraphChain:
+    """A chain of nodes, with loops at the last one."""
+
+    def __init__(self, inputs: int, classes: int) -> None:
+        import nir
+
+        self._nodes = {"input": nir.Input(input_type={"input": np.array([inputs])})}
+        self._edges: List[Tuple[str, str]] = []
+        self._last = "input"
+        self._output = nir.Output(output_type={"output": np.array([classes])})
+
+    def append(self, name: str, node: Any) -> None:
+        """Add a node behind the last one."""
+        self._nodes[name] = node
+        self._edges.append((self._last, name))
+        self._last = name
+
+    def loop(self, name: str, node: Any) -> None:
+        """Add a loop from the last node through this one."""
+        self._nodes[name] = node
+        self._edges += [(self._last, name), (name, self._last)]
+
+    def finished(self) -> Any:
+        """Return the NIR graph, with its output."""
+        import nir
+
+        self.append("output", self._output)
+        return nir.NIRGraph(nodes=self._nodes, edges=self._edges)
+
+
+def write_graph(path: Path, graph: Any, metadata: Metadata) -> None:
+    """Write a graph and its metadata to `path`."""
+    import h5py
+    import nir
+
+    # HDF5 crashes when a disk becomes full, so it writes to memory.
+    memory = BytesIO()
+    nir.write(memory, graph)
+    # NIR 1.0 writes no metadata. Later releases write it to this group.
+    with h5py.File(memory, "a") as file:
+        group = file["node"].require_group("metadata")
+        for key, value in metadata.items():
+            group.create_dataset(key, data=value)
+    path.write_bytes(memory.getvalue())

@@ -1,0 +1,191 @@
+"""The trained network as a NIR graph, in the dialect of its reader.
+
+NIR's neurons are differential equations, tau dv/dt = (v_leak - v) + r I (Pedersen et al., 2024,
+doi:10.1038/s41467-024-52259-9). Solved over one step of dt with constant input they give our update
+exactly, with
+
+    decay = exp(-dt / tau)      gain = r      v_leak = v_reset = 0
+
+In a CubaLIF, the synapse is updated before the membrane. A spike is a current of 1 during one step.
+`network.nir` is this graph. Exports for a target have r = 1 and w_in = 1, as most readers expect;
+the gain is multiplied into the weights and the bias. Norse 1.1.0 (norse.torch.from_nir) and
+snnTorch 1.0.0 (snntorch.import_nir) take Euler's step, so that
+
+    decay = 1 - dt / tau
+
+snnTorch's step is fixed at 0.1 ms, it adds the input without a factor, for which r = tau / dt and
+w_in = tau_syn / dt stand, and it has one threshold per layer: the weights take the factors and
+thresholds. Neither runs NIR's LI. A leaky readout is there a LIF whose threshold is never reached:
+its membrane is the readout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+import numpy as np
+
+from ipulse_core.derived_values import class_count, input_channels
+from ipulse_core.nir_targets import SMALLEST_THRESHOLD
+from ipulse_ops.training.weight_types import rounded
+from ipulse_worker.runner.results.nir_file import GraphChain
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+Arrays = Mapping[str, np.ndarray]
+
+EXACT_STEP = "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I"
+DISCRETIZATIONS = {
+    "generic": EXACT_STEP,
+    "norse": "decay = 1 - dt / tau; v = decay * v + (1 - decay) * r * I",
+    "snntorch": "decay = 1 - dt / tau; v = decay * v + (dt / tau) * r * I",
+}
+SNNTORCH_STEP_S = 1e-4
+# A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
+# by 0 where there is no spike.
+NEVER = 1e30
+# exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
+NO_MEMORY = 1000.0
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """The constants of one layer, float64 `[neurons]`."""
+
+    decay: np.ndarray
+    synapse: Optional[np.ndarray]
+    threshold: Optional[np.ndarray]  # None in a leaky readout
+    gain: np.ndarray
+
+
+class NetworkGraph:
+    """Builds the graph of a network for one target, or for network.nir, whose target is None."""
+
+    def __init__(self, spec: ExperimentSpec, arrays: Arrays, target: Optional[str] = None) -> None:
+        """Prepare.
+
+        Args:
+            spec: of the training.
+            arrays: the trained arrays, as Model.arrays: weights float32 `[N_in, N_out]` of each
+                layer and the readout, which NIR stores transposed; recurrent weights, biases and
+                trained constants.
+            target: one of ipulse_core.nir_targets.SIMULATORS.
+        """
+        self._spec, self._arrays, self._target = spec, arrays, target
+        self._is_exact = target in (None, "generic")
+        self.step_s = SNNTORCH_STEP_S if target == "snntorch" else spec.data.step_ms / 1000.0
+
+    def build(self) -> Any:
+        """Return the NIR graph."""
+        import nir
+
+        spec = self._spec
+        graph = GraphChain(input_channels(spec.data), class_count(spec.data))
+        for number, layer in enumerate(spec.network.layers, start=1):
+            self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}")
+            if spec.network.delay and self._is_exact:
+                delay = np.full(layer.neurons, spec.network.delay * self.step_s)
+                graph.append(f"delay_{number}", nir.Delay(delay=delay))
+        self._append(graph, spec.network.readout, class_count(spec.data), "readout", "readout")
+        return graph.finished()
+
+    def _append(self, graph: GraphChain, layer: Any, neurons: int, name: str, suffix: str) -> None:
+        def values(field: str) -> np.ndarray:
+            value = self._arrays.get(f"{name}_{field}", getattr(layer, field))
+            return np.array(np.broadcast_to(np.asarray(value, np.float64), (neurons,)))
+
+        constants = _Constants(
+            decay=values("decay"),
+            synapse=None if layer.synapse_decay is None else values("synapse_decay"),
+            threshold=values("threshold") if hasattr(layer, "threshold") else None,
+            gain=np.full(neurons, layer.gain),
+        )
+        graph.append(f"weights_{suffix}", self._weights(name, constants))
+        if constants.threshold is None and self._is_exact:
+            self._append_integrators(graph, constants)
+            return
+        here = "readout" if name == "readout" else f"lif_{suffix}"
+        graph.append(here, self._neurons(constants))
+        if getattr(layer, "recurrent", False) and self._target != "snntorch":
+            graph.loop(f"recurrent_{suffix}", self._weights(f"{name}_recurrent", constants))
+
+    def _weights(self, name: str, constants: _Constants) -> Any:
+        """Return the node of a matrix and its bias, times all factors of the neurons behind."""
+        import nir
+
+        matrix, bias = self._arrays[name].T, self._arrays.get(f"{name}_bias")
+        if self._target is not None:
+            factor = constants.gain.astype(np.float64)
+            if self._target == "snntorch":
+                factor *= 1 - constants.decay
+                if constants.synapse is not None:
+                    factor *= 1 - constants.synapse
+                if constants.threshold is not None:
+                    factor /= np.maximum(constants.threshold, SMALLEST_THRESHOLD)
+            narrow = np.asarray(rounded(self._arrays[name], weights_dtype(self._spec)))
+            matrix = _float32(narrow.T.astype(np.float64) * factor[:, np.newaxis])
+            bias = None if bias is None else _float32(bias.astype(np.float64) * factor)
+        matrix = np.ascontiguousarray(matrix)
+        return nir.Linear(weight=matrix) if bias is None else nir.Affine(weight=matrix, bias=bias)
+
+    def _neurons(self, constants: _Constants) -> Any:
+        import nir
+
+        tau, ones = self._tau(constants.decay), np.ones(len(constants.decay))
+        threshold, synapse = constants.threshold, constants.synapse
+        subtracts = threshold is not None and self._spec.network.reset == "subtract"
+        if self._target == "norse" and subtracts and synapse is None:
+            synapse = 0 * ones  # Norse takes reset_method for CubaLIFs only
+        if threshold is None:
+            threshold = NEVER * ones
+        elif self._target == "snntorch":
+            threshold = ones
+        common = {"v_leak": 0 * ones, "v_threshold": threshold, "r": self._r(constants)}
+        if synapse is None:
+            return nir.LIF(tau=tau, **common)
+        tau_syn = self._tau(synapse)
+        w_in = tau_syn / self.step_s if self._target == "snntorch" else ones
+        return nir.CubaLIF(tau_mem=tau, tau_syn=tau_syn, w_in=w_in, **common)
+
+    def _append_integrators(self, graph: GraphChain, constants: _Constants) -> None:
+        import nir
+
+        zeros = np.zeros(len(constants.decay))
+        if constants.synapse is not None:
+            # NIR 1.0 has no leaky integrator with a synapse: the synapse is a separate node.
+            tau = self._tau(constants.synapse)
+            graph.append("synapse_readout", nir.LI(tau=tau, r=1 + zeros, v_leak=zeros))
+        tau = self._tau(constants.decay)
+        graph.append("readout", nir.LI(tau=tau, r=self._r(constants), v_leak=zeros))
+
+    def _r(self, constants: _Constants) -> np.ndarray:
+        if self._target is None:
+            return constants.gain
+        if self._target == "snntorch":
+            return self._tau(constants.decay) / self.step_s
+        return np.ones(len(constants.decay))
+
+    def _tau(self, decay: np.ndarray) -> np.ndarray:
+        if self._is_exact:
+            return tau_s(decay, self.step_s)
+        tau: np.ndarray = self.step_s / (1 - decay)
+        return tau
+
+
+def tau_s(decay: Any, step_s: float) -> np.ndarray:
+    """Convert the decay per step of `step_s` seconds to time constants in seconds."""
+    decay = np.asarray(decay, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        tau: np.ndarray = np.where(decay > 0, -step_s / np.log(decay), step_s / NO_MEMORY)
+    return tau
+
+
+def weights_dtype(spec: ExperimentSpec) -> str:
+    """Return the type to which runs round the weights that they read."""
+    return spec.device.weights_dtype if spec.device.kind == "cpu" else "float32"
+
+
+def _float32(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32)

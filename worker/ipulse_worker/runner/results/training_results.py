@@ -1,0 +1,48 @@
+"""The results of a finished training."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
+from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.results.nir_export import nir_exports
+from ipulse_worker.runner.results.results import Evaluation, Results
+from ipulse_worker.runner.training.evaluation import trace_sample
+from ipulse_worker.runner.training.loop import Training
+
+
+def results_of(
+    training: Training,
+    evaluation: Evaluation,
+    run_metadata: RunMetadata,
+    poplar_profile: Optional[Dict[str, Any]],
+) -> Results:
+    """Return the results.
+
+    Args:
+        training: the finished training.
+        evaluation: its result on the held-out samples.
+        run_metadata: the job and attempt that the results belong to.
+        poplar_profile: of the Poplar program, if there is one.
+    """
+    model, dataset = training.model, training.dataset
+    return Results(
+        spec=training.spec,
+        spec_sha256=run_metadata.spec_sha256,
+        job_id=run_metadata.job_id,
+        attempt=run_metadata.attempt,
+        started_at=run_metadata.started_at,
+        history=training.history,
+        evaluation=evaluation,
+        sample_trace=trace_sample(model, dataset, int(dataset.test[0])),
+        dropped_in_training=dropped_in_training(training),
+        limits=model.limits,
+        kept_epoch=training.kept_epoch,
+        profile=profile(training, evaluation, run_metadata),
+        events=dataset.events,
+        data_warnings=dataset.warnings,
+        git=provenance.git_revision(),
+        nir_exports=nir_exports(training.spec, model.arrays, evaluation.dropped_spikes),
+        poplar_profile=poplar_profile,
+    )
