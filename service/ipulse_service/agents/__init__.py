@@ -1,1 +1,1 @@
-"""Agents on other machines: join tokens, wake-ups by long polling, and drains."""
+"""Agents: registration, join tokens, wake-ups by long polling, and drains."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.errors import Conflict
+from ipulse_service.agents.registry import NoSuchAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
 
@@ -49,9 +50,9 @@ def check_may_claim(transaction: Transaction, name: str) -> None:
 
 
 def begin(transaction: Transaction, name: str, seconds: int | None) -> None:
-    """Drains an agent; after `seconds` it gives back the job that it still holds. Raises NotFound.
+    """Drains an agent; after `seconds` it gives back the job that it still holds.
 
-    A drain that has begun keeps its beginning.
+    A drain that has begun keeps its beginning. Raises NoSuchAgent.
     """
     until = None if seconds is None else transaction.now + seconds * 1000
     began = func.coalesce(agents.c.draining_at, transaction.now)
@@ -59,12 +60,12 @@ def begin(transaction: Transaction, name: str, seconds: int | None) -> None:
 
 
 def end(transaction: Transaction, name: str) -> None:
-    """Ends a drain: the agent may claim jobs again. Raises NotFound."""
+    """Ends a drain: the agent may claim jobs again. Raises NoSuchAgent."""
     _change(transaction, name, draining_at=None, drain_until=None)
 
 
 def _change(transaction: Transaction, name: str, **columns: Any) -> None:
     statement = update(agents).where(agents.c.name == name).values(columns)
     if transaction.connection.execute(statement).rowcount != 1:
-        raise NotFound("there is no such agent; `ipulse agent list` shows all")
+        raise NoSuchAgent()
     transaction.topics.add(TOPIC)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select, update
 
 from ipulse_core.errors import Conflict
-from ipulse_service.agents import join_tokens, roster
+from ipulse_service.agents import join_tokens, registry
+from ipulse_service.agents.registry import PRESENT_MS
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
-from ipulse_service.jobs import agents as registered
 from ipulse_service.jobs import leases
-from ipulse_service.jobs.agents import PRESENT_MS
 
 TOKEN_SECONDS = 86_400  # the life of an agent's own token
 
@@ -123,10 +122,10 @@ def leave(transaction: Transaction, name: str) -> None:
 def remove(transaction: Transaction, name: str) -> None:
     """Removes an agent and its tokens. A job that it holds is queued when its lease expires.
 
-    Raises NotFound, and AgentPresent for a present agent that has not joined.
+    Raises NoSuchAgent, and AgentPresent for a present agent that has not joined.
     """
-    agent = roster.one(transaction, name)
-    if agent.joined_at is None and agent.state != "offline":
+    agent = registry.get(transaction, name)
+    if agent.joined_at is None and agent.is_present(transaction.now):
         raise AgentPresent()
     leave(transaction, name)
 
@@ -137,7 +136,7 @@ def _remove_former(transaction: Transaction, name: str, instance_sha256: str) ->
         agents.c.instance_sha256 == instance_sha256, agents.c.name != name
     )
     for former in transaction.connection.execute(query).scalars().all():
-        known = registered.find(transaction, former)
+        known = registry.find(transaction, former)
         if known is not None and not known.is_present(transaction.now):
             leave(transaction, former)
 

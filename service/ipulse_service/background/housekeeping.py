@@ -6,11 +6,12 @@ import logging
 import threading
 
 from ipulse_core.errors import Unavailable
-from ipulse_service.agents import join_tokens
+from ipulse_service.agents import join_tokens, registry
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
-from ipulse_service.jobs import agent_faults, agents, deletion, queue_order, store, submission
+from ipulse_service.jobs import deletion, store, submission
+from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
 PAUSE_SECONDS = 0.01  # between two transactions that return free pages to the disk
@@ -45,8 +46,7 @@ class Housekeeper:
         """Cleans up once. Raises Unavailable when the database or the store fails."""
         with self._database.write() as transaction:
             submission.forget_keys(transaction)
-            agents.forget_silent(transaction)
-            agent_faults.forget_silent(transaction)
+            registry.forget_silent(transaction)
             join_tokens.forget_old(transaction)
         self._retire_jobs()
         self._blobs.prepare()
@@ -72,7 +72,7 @@ class Housekeeper:
         kept_ms = round(self._settings.retention_days * 86_400_000)
         while not self._stopping.is_set():
             with self._database.read() as transaction:
-                old = queue_order.ended_before(transaction, transaction.now - kept_ms, BATCH)
+                old = order.ended_before(transaction, transaction.now - kept_ms, BATCH)
             for job in old:
                 self._retire(job.pk)
             if len(old) < BATCH:

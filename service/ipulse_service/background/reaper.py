@@ -8,7 +8,8 @@ import threading
 from ipulse_core.errors import Unavailable
 from ipulse_service.background.clock_gap_guard import ClockGapGuard
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import attempts, leases, queue_order, store
+from ipulse_service.jobs import attempts, leases, store
+from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
 TICK_SECONDS = 1.0  # the longest time between two scans
@@ -71,8 +72,8 @@ class Reaper:
         with self._database.read() as transaction:
             may_expire = self._clock_gap.may_expire_leases(transaction.now)
             expired = may_expire and bool(leases.expired(transaction))
-            is_due = bool(queue_order.due(transaction))
-            is_late = bool(queue_order.overdue(transaction))
+            is_due = bool(order.due(transaction))
+            is_late = bool(order.overdue(transaction))
             clock_was_set = self._database.clock.is_off
         if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
@@ -92,7 +93,7 @@ class Reaper:
 
     def _seconds_until_due(self, may_expire: bool) -> float:
         with self._database.read() as transaction:
-            moments = [queue_order.next_due(transaction), queue_order.next_deadline(transaction)]
+            moments = [order.next_due(transaction), order.next_deadline(transaction)]
             if may_expire:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]

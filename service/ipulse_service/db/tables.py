@@ -162,6 +162,9 @@ agents = Table(
     Column("ipus", Text, nullable=False, server_default="{}"),  # JSON: number by kind, where known
     Column("data_sets", Text),  # a JSON array of KIND/NAME; null: not known
     Column("since", BigInteger, nullable=False, server_default="0"),  # present without a gap
+    Column("fault_reason", String(64)),  # why it can run no job now; null: it can
+    Column("fault_message", Text),
+    Column("fault_since", BigInteger),
 )
 
 # Offsets of the database's clock, which may be set; see `steady_clock`.
@@ -173,17 +176,6 @@ clock_eras = Table(
     Column("ahead_ms", BigInteger, nullable=False),  # stored times minus the clock, from then on
     Column("read_at", BigInteger, nullable=False),  # a time that has passed
     sqlite_autoincrement=True,
-)
-
-# Why agents can run no job now. An agent without a row can.
-agent_faults = Table(
-    "agent_faults",
-    metadata,
-    Column("agent", String(128), primary_key=True),
-    Column("reason", String(64), nullable=False),
-    Column("message", Text, nullable=False),
-    Column("since", BigInteger, nullable=False),
-    Column("seen_at", BigInteger, nullable=False),
 )
 
 # A row that is written to test whether the database accepts writes.

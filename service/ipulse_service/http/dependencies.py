@@ -11,10 +11,11 @@ from pydantic_core import PydanticCustomError
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core import messages
+from ipulse_service.agents import versions
 from ipulse_service.http import prefer
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.state import AppState, get_caller, get_state
-from ipulse_service.jobs import agent_versions, leases
+from ipulse_service.jobs import leases
 
 _INTEGER = re.compile(r"-?[0-9]+")
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
@@ -89,11 +90,11 @@ _Protocol = Annotated[
 
 
 async def _check_agent(spoken: _Protocol = 1) -> None:
-    agent_versions.check(spoken)
+    versions.check(spoken)
 
 
 async def _check_upload(spoken: _Protocol = 1) -> None:
-    agent_versions.check_upload(spoken)
+    versions.check_upload(spoken)
 
 
 # Dependencies of routes that only agents of a known version may use.

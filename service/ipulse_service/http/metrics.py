@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 
 from ipulse_core.states import JobState
 from ipulse_core.worker_faults import REASONS
+from ipulse_service.agents import registry
 from ipulse_service.db.engine import Database
 from ipulse_service.db.tables import jobs, outbox
-from ipulse_service.jobs import agent_faults, agents
 
 NO_ROUTE = "none"  # the label of all paths that no route has
 
@@ -66,14 +66,16 @@ class _Jobs(Collector):
                 select(func.count()).select_from(outbox)
             ).scalar_one()
             now = transaction.now
-            present = sum(agent.is_present(now) for agent in agents.known(transaction))
-            faults = Counts(found.fault.reason for found in agent_faults.present(transaction))
+            present = [agent for agent in registry.known(transaction) if agent.is_present(now)]
+        faults = Counts(agent.fault.reason for agent in present if agent.fault)
         states = GaugeMetricFamily("ipulse_jobs", "Jobs by state.", labels=["state"])
         for state in JobState:
             states.add_metric([state.value], counts.get(state.value, 0))
         yield states
         yield GaugeMetricFamily("ipulse_outbox", "Wake-ups not published yet.", pending)
-        yield GaugeMetricFamily("ipulse_agents", "Registered agents that are present.", present)
+        yield GaugeMetricFamily(
+            "ipulse_agents", "Registered agents that are present.", len(present)
+        )
         faulty = GaugeMetricFamily(
             "ipulse_agent_faults",
             "Present agents that take no job because of their machine.",

@@ -9,9 +9,10 @@ from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPED, STOPPING, JobS
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, leases, queue_order, store
+from ipulse_service.jobs import events, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 
@@ -165,7 +166,7 @@ def change_priority(
 def expire(transaction: Transaction) -> list[JobRow]:
     """Fails every job that missed its deadline, or asks its agent to stop."""
     late = []
-    for job in queue_order.overdue(transaction):
+    for job in order.overdue(transaction):
         options = SchedulingOptions(
             job.priority, job.queue_seconds, job.run_seconds, job.total_seconds
         )
@@ -193,7 +194,7 @@ def reap(transaction: Transaction, settings: Settings) -> list[JobRow]:
 def requeue(transaction: Transaction) -> list[JobRow]:
     """Queues every job that has waited long enough for another attempt."""
     queued = []
-    for job in queue_order.due(transaction):
+    for job in order.due(transaction):
         moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
         outbox.add(transaction, moved)
         queued.append(moved)

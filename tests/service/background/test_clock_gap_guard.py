@@ -14,9 +14,9 @@ from ipulse_core.states import JobState, Reason
 from ipulse_service.background.reaper import Reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import attempts, leases, queue_order, store, submission
+from ipulse_service.jobs import attempts, leases, store, submission
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.queue import claims, order
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
@@ -113,7 +113,7 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
         if where == "between two looks":
             clocked.pass_seconds(60)
         else:
-            overdue = queue_order.overdue
+            overdue = order.overdue
 
             def stopped_after(transaction: Transaction) -> list[JobRow]:
                 rows = overdue(transaction)
@@ -121,7 +121,7 @@ def test_one_that_ran_out_while_it_was_stopped_is_not(
                     clocked.pass_seconds(60)
                 return rows
 
-            patched.setattr(queue_order, "overdue", stopped_after)
+            patched.setattr(order, "overdue", stopped_after)
         clocked.look()
     assert clocked.is_held(lost)
     assert clocked.is_held(alive)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from ipulse_service.agents import registry
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import tables
 from ipulse_service.files.artifacts import ORPHAN_SECONDS
 from ipulse_service.files.partial_upload import StoreTrouble
-from ipulse_service.jobs import agents
 from tests.service.conditions import DEADLINE_SECONDS
 from tests.service.running import InProcess
 
@@ -111,8 +111,8 @@ def test_keys_go_when_they_have_expired(service: InProcess) -> None:
 
 def test_agents_that_were_silent_for_a_week_are_forgotten(service: InProcess) -> None:
     with service.database.write() as transaction:
-        agents.announce(transaction, agents.KnownAgent("silent", ("cpu",)))
-        agents.announce(transaction, agents.KnownAgent("there", ("cpu",)))
+        registry.announce(transaction, registry.KnownAgent("silent", ("cpu",)))
+        registry.announce(transaction, registry.KnownAgent("there", ("cpu",)))
         rows = tables.agents
         silent = update(rows).where(rows.c.name == "silent")
         transaction.connection.execute(silent.values(seen_at=0))

@@ -10,8 +10,9 @@ from sqlalchemy import event
 from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, listing, queue_order, store
+from ipulse_service.jobs import leases, listing, store
 from ipulse_service.jobs.filters import JobFilter
+from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.waiting import QueueView
 from tests.service.running import InProcess
 
@@ -50,11 +51,11 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             leases.of_job(transaction, job.pk)
             leases.of_jobs(transaction, [job.pk, queued.pk])
             QueueView(5.0).waiting(transaction, queued)
-            queue_order.head(transaction, ["cpu"], lambda needs: True)
+            order.head(transaction, ["cpu"], lambda needs: True)
             outbox.queued(transaction, transaction.now)
-            for look in (queue_order.due, queue_order.overdue, leases.expired, leases.next_expiry):
+            for look in (order.due, order.overdue, leases.expired, leases.next_expiry):
                 look(transaction)
-            queue_order.next_deadline(transaction)
+            order.next_deadline(transaction)
             begin_of_lists = len(statements)
             for filters in (JobFilter(), BY_STATE, BY_BOTH):
                 for before in (None, queued.pk):

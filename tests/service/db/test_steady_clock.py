@@ -11,13 +11,14 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse_core.states import JobState
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.background import outbox
 from ipulse_service.db import calendar, migrations, tokens
 from ipulse_service.db.engine import Database, rfc3339
-from ipulse_service.jobs import agents, attempts, queue_order, store, submission
-from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs import attempts, store, submission
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
@@ -204,7 +205,7 @@ class TestWhatDependsOnTime:
         for milliseconds, ended in ((59_999, False), (1, True)):
             world.pass_ms(milliseconds)
             with world.database.read() as transaction:
-                assert bool(queue_order.overdue(transaction)) is ended
+                assert bool(order.overdue(transaction)) is ended
         with world.database.write() as transaction:
             assert attempts.expire(transaction)[0].message
 
@@ -214,10 +215,10 @@ class TestWhatDependsOnTime:
         world.pass_ms(10)
         second = world.submit()
         with world.database.write() as transaction:
-            head = queue_order.head(transaction, ["cpu"], lambda needs: True)
+            head = order.head(transaction, ["cpu"], lambda needs: True)
             assert head is not None
             assert head.id == first.id
-            queued = queue_order.entries(transaction)
+            queued = order.entries(transaction)
             assert [entry.pk for entry in queued] == [first.pk, second.pk]
 
     def test_wake_ups(self, world: World, set_clock: Callable[[], None]) -> None:
@@ -238,14 +239,14 @@ class TestWhatDependsOnTime:
         world.pass_ms(24 * HOUR)
         with world.database.read() as transaction:
             day_ago = transaction.now - 24 * HOUR
-            assert not queue_order.ended_before(transaction, day_ago, 10)
-            assert queue_order.ended_before(transaction, day_ago + 1, 10)
+            assert not order.ended_before(transaction, day_ago, 10)
+            assert order.ended_before(transaction, day_ago + 1, 10)
 
     def test_presence(self, world: World, set_clock: Callable[[], None]) -> None:
         queued = world.submit()
         view = QueueView(rescan_seconds=1e6)
         with world.database.write() as transaction:
-            agents.announce(transaction, KnownAgent("agent", ("cpu",)))
+            registry.announce(transaction, KnownAgent("agent", ("cpu",)))
         set_clock()
         world.pass_ms(89_999)
         with world.database.write() as transaction:

@@ -15,11 +15,12 @@ from sqlalchemy import insert, select, update
 
 from ipulse.spec import parse_spec
 from ipulse_core.states import JobState
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import agents, attempts, queue_order, store, submission
-from ipulse_service.jobs.agents import KnownAgent
-from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs import attempts, store, submission
+from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue import waiting as waiting_module
 from ipulse_service.jobs.queue.claims import NotClaimable
 from ipulse_service.jobs.queue.durations import FEWEST
@@ -58,7 +59,7 @@ class World:
 
     def announce(self, agent: KnownAgent) -> None:
         with self.write() as transaction:
-            agents.announce(transaction, agent)
+            registry.announce(transaction, agent)
 
     def submit(self, needs: Needs, priority: int = 0) -> int:
         """Add a job; returns its key."""
@@ -93,7 +94,7 @@ class World:
         with self.read() as transaction:
             found = [
                 (entry.pk, view.waiting(transaction, store.get_by_pk(transaction, entry.pk)))
-                for entry in queue_order.entries(transaction)
+                for entry in order.entries(transaction)
             ]
         return {pk: waiting for pk, waiting in found if waiting is not None}
 
@@ -166,7 +167,7 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
         # If several are free, those that take fewer jobs begin, as documented.
         for agent in list(free):
             with world.read() as transaction:
-                queued = queue_order.entries(transaction)
+                queued = order.entries(transaction)
             claim = world.claim(agent)
             could = [entry.pk for entry in queued if agent.can_run(entry.needs)]
             if claim is None:

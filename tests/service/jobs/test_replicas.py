@@ -12,8 +12,8 @@ from sqlalchemy import update
 from ipulse.stack.redis_server import RedisServer
 from ipulse_service.background import outbox
 from ipulse_service.db import tables
-from ipulse_service.jobs import attempts, leases, queue_order
-from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs import attempts, leases
+from ipulse_service.jobs.queue import claims, order
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.postgresql_server import PostgreSQLServer
@@ -68,7 +68,7 @@ def test_two_claims_that_name_each_others_job_do_not_wait(
     for _ in range(2):
         one.submit()
     with one.database.write() as holding, other.database.write() as claiming:
-        first = queue_order.head(holding, ["cpu"], lambda needs: True)
+        first = order.head(holding, ["cpu"], lambda needs: True)
         assert first is not None
         second = claims.claim(claiming, first.id, "agent", ["cpu"], 60.0).job
         assert second.id != first.id

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotAuthenticated, NotPermitted
-from ipulse_service.agents import hints, joining, sessions
+from ipulse_service.agents import hints, joining, registry, sessions
 from ipulse_service.agents.hints import WorkHint
 from ipulse_service.http import etags, prefer, problems
 from ipulse_service.http.auth import Caller, open_to
@@ -30,7 +30,6 @@ from ipulse_service.http.schemas.joining import (
 )
 from ipulse_service.http.schemas.worker_requests import AgentName, DeviceKind
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import agent_faults, agents
 
 MAX_WAIT_SECONDS = 50  # of a request for a wake-up; shorter than the time limits of most proxies
 
@@ -110,8 +109,7 @@ def sign_off(
     with state.database.write() as transaction:
         if caller.agent:
             sessions.check(transaction, request.agent, session)
-        agents.sign_off(transaction, request.agent)
-        agent_faults.record(transaction, request.agent, None)
+        registry.sign_off(transaction, request.agent)
 
 
 @router.get(

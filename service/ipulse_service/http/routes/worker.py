@@ -15,7 +15,7 @@ from ipulse.log_lines import in_parts, length
 from ipulse.models import FromObject
 from ipulse_core import messages
 from ipulse_core.messages import EVENTS_PER_COMMIT
-from ipulse_service.agents import drains, joining, sessions
+from ipulse_service.agents import drains, joining, registry, sessions
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -48,7 +48,7 @@ from ipulse_service.http.schemas.worker_requests import (
     attempt_end,
 )
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import agent_faults, agents, attempts, leases, store, worker_reports
+from ipulse_service.jobs import attempts, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.queue import claims
 
@@ -87,7 +87,7 @@ def register_agent(
     """Registers an agent and what it has; agents repeat this to stay registered."""
     caller.check_agent(request.agent)
     version = user_agent.removeprefix(messages.AGENT_PREFIX)
-    agent = agents.KnownAgent(
+    agent = registry.KnownAgent(
         name=request.agent,
         device_kinds=tuple(request.device_kinds),
         quarantined=tuple(request.quarantined),
@@ -95,13 +95,12 @@ def register_agent(
         host=request.host,
         ipus=request.ipus,
         data_sets=None if request.data_sets is None else frozenset(request.data_sets),
+        fault=request.trouble.fault() if request.trouble else None,
     )
     with state.database.write() as transaction:
-        agents.announce(transaction, agent)
+        registry.announce(transaction, agent)
         if caller.agent and session:
             sessions.enter(transaction, request.agent, session)
-        fault = request.trouble.fault() if request.trouble else None
-        agent_faults.record(transaction, request.agent, fault)
         is_draining = drains.of_agent(transaction, request.agent) is not None
         renews = caller.token_id is not None and joining.replace_tokens(
             transaction, caller.token_id

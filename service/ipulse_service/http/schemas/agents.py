@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
 from ipulse_core.states import Reason
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, Timestamp, example
-from ipulse_service.jobs.agent_faults import AgentFault
 
 LONGEST_DRAIN_SECONDS = 30 * 86_400
 
@@ -80,12 +80,15 @@ class AgentFaultInfo(BaseModel):
     since: Timestamp | None = Field(description="When the service first received it.")
 
     @classmethod
-    def of(cls, found: AgentFault | None) -> Self | None:
-        """Returns the model of a fault, if there is one."""
-        if found is None:
+    def of(cls, agent: KnownAgent) -> Self | None:
+        """Returns the model of an agent's fault, if there is one."""
+        if agent.fault is None:
             return None
-        fault = found.fault
-        return cls(reason=fault.reason, message=fault.message, since=rfc3339(found.since))
+        return cls(
+            reason=agent.fault.reason,
+            message=agent.fault.message,
+            since=rfc3339(agent.fault_since),
+        )
 
 
 class AgentInfo(BaseModel):
@@ -121,24 +124,25 @@ class AgentInfo(BaseModel):
     )
 
     @classmethod
-    def from_row(cls, agent: ListedAgent) -> Self:
+    def from_row(cls, listed: ListedAgent) -> Self:
         """Returns the model of an agent."""
+        agent = listed.agent
         return cls(
             name=agent.name,
-            state=agent.state,
+            state=listed.state,
             device_kinds=list(agent.device_kinds),
             quarantined=list(agent.quarantined),
             labels=dict(agent.labels),
             version=agent.version,
             host=agent.host,
             ipus=dict(agent.ipus),
-            data_sets=None if agent.data_sets is None else list(agent.data_sets),
+            data_sets=None if agent.data_sets is None else sorted(agent.data_sets),
             joined_at=rfc3339(agent.joined_at),
             last_seen=rfc3339(agent.seen_at),
             draining_since=rfc3339(agent.draining_at),
             drain_until=rfc3339(agent.drain_until),
-            holds=HeldJob.of(agent.holding),
-            fault=AgentFaultInfo.of(agent.fault),
+            holds=HeldJob.of(listed.holding),
+            fault=AgentFaultInfo.of(agent) if listed.is_present else None,
         )
 
 
@@ -162,16 +166,17 @@ class DeviceInfo(BaseModel):
     holds: HeldJob | None
 
     @classmethod
-    def of(cls, agent: ListedAgent) -> list[Self]:
+    def of(cls, listed: ListedAgent) -> list[Self]:
         """Returns the models of an agent's devices."""
-        states = {kind: agent.device_state(kind) for kind in agent.device_kinds}
+        agent = listed.agent
+        states = {kind: listed.device_state(kind) for kind in agent.device_kinds}
         return [
             cls(
                 agent=agent.name,
                 kind=kind,
                 state=state,
                 labels=dict(agent.labels),
-                holds=HeldJob.of(agent.holding) if state == "busy" else None,
+                holds=HeldJob.of(listed.holding) if state == "busy" else None,
             )
             for kind, state in states.items()
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import agents
-from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.queue.needs import Needs
 
 NAMES = 20  # data sets that a message lists
@@ -34,7 +34,7 @@ def check(transaction: Transaction, needs: Needs) -> None:
     back with more.
     """
     now = transaction.now
-    known = _without_replaced(agents.known(transaction), now)
+    known = _without_replaced(registry.known(transaction), now)
     if not known or any(agent.can_run(needs) for agent in known):
         return
     with_device = [agent for agent in known if needs.device in agent.device_kinds]

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from ipulse_core.errors import Conflict
 from ipulse_core.states import JobState
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import agents, leases, queue_order, store
-from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.jobs import leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.needs import Needs
 
 
@@ -43,14 +45,14 @@ def claim(
     `job_id` is the job that a wake-up named; it must be queued, but another one may come first.
     Raises NotFound or NotClaimable.
     """
-    known = agents.find(transaction, agent) or KnownAgent(agent, ())
+    known = registry.find(transaction, agent) or KnownAgent(agent, ())
     can_run = replace(known, device_kinds=tuple(device_kinds)).can_run
     named = None if job_id is None else store.peek(transaction, job_id)
     if named and named.state is not JobState.QUEUED:
         raise NotClaimable(f"the job is {named.state.value}")
     if named and named.device not in device_kinds:
         raise NotClaimable(f"the job needs a device of the kind {named.device}")
-    job = queue_order.head(transaction, device_kinds, can_run)
+    job = order.head(transaction, device_kinds, can_run)
     if job is None and named:
         job = _named(transaction, named, can_run)
     if job is None:
@@ -83,7 +85,7 @@ def _named(
             raise NotClaimable("another agent is claiming the job")
         return job
     busy = {attempt.agent for attempt in leases.held(transaction)}
-    for other in agents.known(transaction):
+    for other in registry.known(transaction):
         is_free = other.is_present(transaction.now) and other.name not in busy
         if is_free and needs.device in other.usable_kinds and other.can_run(needs):
             outbox.add_unless_gone(transaction, named)

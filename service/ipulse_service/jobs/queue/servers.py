@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Row, bindparam, select
 
 from ipulse_core.states import JobState
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
-from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.queue.durations import UsualDurations
 from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue.order import QueuedJob
 from ipulse_service.jobs.queue.simulation import RunningJob, SimulatedAgent
-from ipulse_service.jobs.queue_order import QueuedJob
 
 MEANINGFUL = 0.05  # of a training must be done before its own estimate counts
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ipulse_service.jobs.agents import KnownAgent
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.queue_order import QueuedJob
+from ipulse_service.jobs.queue.order import QueuedJob
 
 
 class RunningJob(NamedTuple):

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ipulse_core.states import JobState
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import agents, queue_order
-from ipulse_service.jobs.agents import KnownAgent
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue import admission, order
 from ipulse_service.jobs.queue.durations import UsualDurations
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.servers import present_servers
@@ -102,8 +102,8 @@ class QueueView:
 
     def _take_look(self, transaction: Transaction) -> _Look:
         begin = time.monotonic()
-        queue = queue_order.entries(transaction)
-        known = agents.known(transaction)
+        queue = order.entries(transaction)
+        known = registry.known(transaction)
         usual = UsualDurations(transaction)
         present = present_servers(transaction, known, queue, usual, self._patience_ms)
         places = simulate(transaction.now, present, queue, usual.of)

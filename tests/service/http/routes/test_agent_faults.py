@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import update
 
 from ipulse.cli import main
+from ipulse_service.agents.registry import PRESENT_MS
 from ipulse_service.db import tables
-from ipulse_service.jobs import agent_faults
-from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.http.test_metrics import samples
 from tests.service.running import InProcess
@@ -63,16 +62,25 @@ def test_a_fault_is_shown_until_it_is_gone(
     assert counted(service) == before
 
 
-def test_that_of_an_agent_that_is_gone_is_forgotten(service: InProcess) -> None:
+@pytest.mark.parametrize("gone", ["silent", "stopped", "removed"])
+def test_that_of_an_agent_that_is_gone_is_not_shown(service: InProcess, gone: str) -> None:
+    before = counted(service)
     register(service, "gone", trouble=TROUBLE)
-    long_ago = update(tables.agent_faults).where(tables.agent_faults.c.agent == "gone")
-    with service.database.write() as transaction:
-        transaction.connection.execute(long_ago.values(seen_at=transaction.now - PRESENT_MS))
+    assert counted(service) == before + 1
+    if gone == "stopped":
+        answer = service.worker.post("/v1/worker/sign-off", json={"agent": "gone"})
+        assert answer.status_code == 204
+    else:
+        long_ago = update(tables.agents).where(tables.agents.c.name == "gone")
+        with service.database.write() as transaction:
+            transaction.connection.execute(long_ago.values(seen_at=transaction.now - PRESENT_MS))
+    if gone == "removed":
+        assert service.user.delete("/v1/agents/gone").status_code == 204
     assert "gone" not in faults(service)
-    with service.database.write() as transaction:
-        agent_faults.forget_silent(transaction)
-        stored = transaction.connection.execute(tables.agent_faults.select()).all()
-    assert "gone" not in {row.agent for row in stored}
+    assert counted(service) == before
+    register(service, "gone", trouble=TROUBLE)
+    assert faults(service)["gone"].items() >= TROUBLE.items()
+    register(service, "gone")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from sqlalchemy import func, select, update
 
+from ipulse_service.agents.registry import PRESENT_MS
 from ipulse_service.db import tables
-from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import select, update
 
 from ipulse_core import messages
+from ipulse_service.agents.registry import PRESENT_MS
 from ipulse_service.db import tables
-from ipulse_service.jobs.agents import PRESENT_MS
 from tests.service.agents import Attempt
 from tests.service.joined import Machine, client, join_token, joined
 from tests.service.running import InProcess

@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from ipulse_core import messages
-from ipulse_service.jobs import queue_order, store
+from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import order
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ProtocolRefused
 from tests.service.conditions import eventually
@@ -43,7 +44,7 @@ class TestClaim:
         """The agent names it, another job's turn comes first, and the one it named is gone."""
         service.submit()
         named = service.submit()["id"]
-        head = queue_order.head
+        head = order.head
 
         def remove() -> httpx.Response:
             service.user.post(f"/v1/jobs/{named}/cancel")
@@ -60,7 +61,7 @@ class TestClaim:
                 return head(*asked)
 
             removed: list[Future[httpx.Response]] = []
-            monkeypatch.setattr(queue_order, "head", head_meanwhile)
+            monkeypatch.setattr(order, "head", head_meanwhile)
             claimed = service.claim(named)
             assert removed[0].result().status_code == 204
         assert claimed.status_code == 200, claimed.text

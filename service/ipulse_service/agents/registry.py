@@ -1,4 +1,4 @@
-"""Registered agents: their devices and data sets."""
+"""The rows of agents: what each has, and whether it is present."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from ipulse_core import strict_json
+from ipulse_core.errors import NotFound
+from ipulse_core.states import Reason
+from ipulse_core.worker_faults import WorkerFault
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
 from ipulse_service.jobs.queue.needs import Needs
@@ -23,9 +26,13 @@ _KNOWN = _SELECT.where(agents.c.seen_at > bindparam("since")).order_by(agents.c.
 _BY_NAME = _SELECT.where(agents.c.name == bindparam("of_name"))
 
 
+class NoSuchAgent(NotFound):
+    """There is no such agent; `ipulse agent list` shows all."""
+
+
 @dataclass(frozen=True)
 class KnownAgent:
-    """A registered agent. Times are milliseconds since 1970."""
+    """An agent that has registered or joined. Times are milliseconds since 1970."""
 
     name: str
     device_kinds: tuple[str, ...]
@@ -37,7 +44,17 @@ class KnownAgent:
     seen_at: int = 0
     since: int = 0  # present without a gap since then
     has_stopped: bool = False  # it signed off when it stopped
-    is_draining: bool = False  # it takes no more jobs
+    fault: WorkerFault | None = None  # of its machine, for which it takes no job
+    fault_since: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    joined_at: int | None = None  # None: it has the token that agents share
+    draining_at: int | None = None  # it takes no more jobs since then
+    drain_until: int | None = None  # then it gives back a job that it still holds
+
+    @property
+    def is_draining(self) -> bool:
+        """True while it takes no more jobs."""
+        return self.draining_at is not None
 
     @property
     def usable_kinds(self) -> tuple[str, ...]:
@@ -48,7 +65,7 @@ class KnownAgent:
 
     def is_present(self, now: int) -> bool:
         """Returns whether it registered lately and has not stopped since then."""
-        return is_present(self.seen_at, self.has_stopped, now)
+        return not self.has_stopped and self.seen_at > now - PRESENT_MS
 
     def has_ipus(self, needs: Needs) -> bool:
         """Returns whether it has enough IPUs; one that did not say how many may have enough."""
@@ -63,18 +80,17 @@ class KnownAgent:
         return needs.device in self.device_kinds and self.has_ipus(needs) and self.has_data(needs)
 
 
-def is_present(seen_at: int, has_stopped: bool, now: int) -> bool:
-    """Returns whether an agent registered lately and has not stopped since then."""
-    return not has_stopped and seen_at > now - PRESENT_MS
-
-
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
-    """Registers an agent, or renews its registration; its times are those of the transaction."""
+    """Registers an agent, or renews its registration; its times are those of the transaction.
+
+    Its labels, its drain and when it joined do not change.
+    """
     transaction.lock(f"agent/{agent.name}")
     now = transaction.now
     former = find(transaction, agent.name)
-    stays = former is not None and former.is_present(now)
-    sets = agent.data_sets
+    stays = former if former and former.is_present(now) else None
+    sets, fault = agent.data_sets, agent.fault
+    fault_since = stays.fault_since if stays and stays.fault else now
     row = {
         "device_kinds": json.dumps(agent.device_kinds),
         "quarantined": json.dumps(agent.quarantined),
@@ -84,7 +100,10 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
         "data_sets": None if sets is None else json.dumps(sorted(sets)),
         "seen_at": now,
         "stopped_at": None,
-        "since": former.since if former and stays else now,
+        "since": stays.since if stays else now,
+        "fault_reason": fault and fault.reason.value,
+        "fault_message": fault and fault.message,
+        "fault_since": fault_since if fault else None,
     }
     known_agent = update(agents).where(agents.c.name == agent.name).values(row)
     if transaction.connection.execute(known_agent).rowcount == 0:
@@ -135,13 +154,24 @@ def find(transaction: Transaction, name: str) -> KnownAgent | None:
     return None if row is None else _agent(row)
 
 
+def get(transaction: Transaction, name: str) -> KnownAgent:
+    """Returns the agent of a name. Raises NoSuchAgent."""
+    agent = find(transaction, name)
+    if agent is None:
+        raise NoSuchAgent()
+    return agent
+
+
 def known(transaction: Transaction) -> list[KnownAgent]:
-    """Returns the agents that registered in the last week."""
+    """Returns the agents that registered in the last week, by name."""
     rows = transaction.connection.execute(_KNOWN, {"since": transaction.now - KNOWN_MS})
     return [_agent(row) for row in rows]
 
 
 def _agent(row: Row[Any]) -> KnownAgent:
+    fault = None
+    if row.fault_reason is not None:
+        fault = WorkerFault(Reason(row.fault_reason), row.fault_message)
     return KnownAgent(
         name=row.name,
         device_kinds=tuple(json.loads(row.device_kinds)),
@@ -153,7 +183,12 @@ def _agent(row: Row[Any]) -> KnownAgent:
         seen_at=row.seen_at,
         since=row.since,
         has_stopped=row.stopped_at is not None,
-        is_draining=row.draining_at is not None,
+        fault=fault,
+        fault_since=row.fault_since,
+        labels=json.loads(row.labels),
+        joined_at=row.joined_at,
+        draining_at=row.draining_at,
+        drain_until=row.drain_until,
     )
 
 
