@@ -87,6 +87,8 @@ STATE_OF_PHASE: Mapping[Phase, JobState] = {
 
 TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt is running
+# No attempt holds the job.
+IDLE: FrozenSet[JobState] = frozenset({JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED})
 # An attempt is still running and was asked to stop.
 STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING})
 

@@ -8,7 +8,7 @@ import threading
 from ipulse_core.errors import Unavailable
 from ipulse_service.background.clock_gap_guard import ClockGapGuard
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import attempts, leases, store
+from ipulse_service.jobs import attempts, leases, transitions
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
@@ -52,7 +52,7 @@ class Reaper:
         self._thread.join()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
-        if store.RETRY_TOPIC in topics:
+        if transitions.RETRY_TOPIC in topics:
             self._retry_added.set()
 
     def _run(self) -> None:

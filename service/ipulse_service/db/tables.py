@@ -34,7 +34,7 @@ jobs = Table(
     Column("pk", _Key, primary_key=True),  # grows with time: the order of every list
     Column("id", String(64), nullable=False, unique=True),  # the public id
     Column("name", String(128), nullable=False),
-    Column("state", String(32), nullable=False),  # changed by store.move only
+    Column("state", String(32), nullable=False),  # changed by transitions only
     Column("reason", String(64)),
     Column("message", Text, nullable=False, default=""),
     Column("device", String(32), nullable=False),
@@ -56,7 +56,7 @@ jobs = Table(
     Column("queue_seconds", Integer),  # limit of the wait for the first attempt; null: none
     Column("run_seconds", Integer),  # limit of the time with agents
     Column("total_seconds", Integer),  # limit of the time from submission to end
-    Column("deadline_at", BigInteger),  # the earliest of these in its state; set by store.move
+    Column("deadline_at", BigInteger),  # the earliest of these in its state; set by transitions
     Column("due_at", BigInteger),  # in retry_wait: when it is queued again
     Column("last_seq", BigInteger, nullable=False, default=0),
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change

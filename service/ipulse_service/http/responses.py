@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from ipulse_core.states import JobState
+from ipulse_core.states import IDLE
 from ipulse_service.http import etags
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.jobs.job import JobRow
@@ -16,8 +16,6 @@ from ipulse_service.jobs.queue.waiting import Waiting
 # Retry-After: of a job that waits, and of one that runs.
 IDLE_RETRY_SECONDS, RETRY_SECONDS = 5, 2
 
-_IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)
-
 
 def job_detail(
     response: Response, job: JobRow, attempts: Sequence[AttemptRow], waiting: Waiting | None = None
@@ -25,6 +23,6 @@ def job_detail(
     """Returns a job's model, and sets its ETag and when to ask again."""
     response.headers["etag"] = etags.quoted(job.tag)
     if not job.state.is_terminal:
-        seconds = IDLE_RETRY_SECONDS if job.state in _IDLE else RETRY_SECONDS
+        seconds = IDLE_RETRY_SECONDS if job.state in IDLE else RETRY_SECONDS
         response.headers["retry-after"] = str(seconds)
     return JobDetail.from_row(job, attempts, waiting)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
-from ipulse_core.states import INFRASTRUCTURE, OUTCOMES, STOPPED, STOPPING, JobState, Reason
+from ipulse_core.states import IDLE, INFRASTRUCTURE, OUTCOMES, STOPPED, STOPPING, JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, leases, store
+from ipulse_service.jobs import events, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
-from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.settings import Settings
 
 DOUBLINGS = 3  # the wait before another attempt doubles at most this often
-
-_IDLE = (JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED)  # no attempt holds the job
 
 
 class Incomplete(Conflict):
@@ -78,14 +75,16 @@ def conclude(
         # The attempt was asked to stop; how it stopped does not matter.
         reason = job.reason or Reason.CANCELLED_BY_USER
         message = job.message or outcome.message
-        return store.move(transaction, job, OUTCOMES[reason], reason, message, summary=summary)
+        return transitions.move(
+            transaction, job, OUTCOMES[reason], reason, message, summary=summary
+        )
     is_lost = outcome.reason in INFRASTRUCTURE
     if is_pausing and (is_lost or is_stopped):
-        return store.move(transaction, job, JobState.PAUSED)
+        return transitions.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:
         wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
         wait_ms = max(0, wait_ms - silent_ms)
-        return store.move(
+        return transitions.move(
             transaction,
             job,
             JobState.RETRY_WAIT,
@@ -98,7 +97,7 @@ def conclude(
     if is_lost:
         times = f"{job.losses + 1} times" if job.losses else "once"
         message = f"{message} The job was lost {times} and is not retried.".lstrip()
-    return store.move(
+    return transitions.move(
         transaction, job, OUTCOMES[outcome.reason], outcome.reason, message, summary=summary
     )
 
@@ -108,14 +107,14 @@ def cancel(transaction: Transaction, job: JobRow) -> JobRow:
     after = cancelled_state(job)
     if after is None:
         return job
-    return store.move(transaction, job, after, Reason.CANCELLED_BY_USER, due_at=None)
+    return transitions.move(transaction, job, after, Reason.CANCELLED_BY_USER, due_at=None)
 
 
 def cancelled_state(job: JobRow) -> JobState | None:
     """Returns the state that a cancellation leads to, None if it changes nothing."""
     if job.state.is_terminal or job.state is JobState.CANCELLING:
         return None
-    return JobState.CANCELLED if job.state in _IDLE else JobState.CANCELLING
+    return JobState.CANCELLED if job.state in IDLE else JobState.CANCELLING
 
 
 def pause(transaction: Transaction, job: JobRow) -> JobRow:
@@ -125,9 +124,9 @@ def pause(transaction: Transaction, job: JobRow) -> JobRow:
     """
     if job.state in (JobState.PAUSING, JobState.PAUSED):
         return job
-    if job.state in _IDLE:
-        return store.move(transaction, job, JobState.PAUSED, due_at=None)
-    return store.move(transaction, job, JobState.PAUSING)
+    if job.state in IDLE:
+        return transitions.move(transaction, job, JobState.PAUSED, due_at=None)
+    return transitions.move(transaction, job, JobState.PAUSING)
 
 
 def resume(transaction: Transaction, job: JobRow) -> JobRow:
@@ -141,7 +140,7 @@ def resume(transaction: Transaction, job: JobRow) -> JobRow:
             raise IllegalTransition(f"a job that is {job.state.value} cannot be resumed")
         return job
     # It left the queue on request, so that it gets a new position.
-    queued = store.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
+    queued = transitions.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
     outbox.add(transaction, queued)
     return queued
 
@@ -167,13 +166,12 @@ def expire(transaction: Transaction) -> list[JobRow]:
     """Fails every job that missed its deadline, or asks its agent to stop."""
     late = []
     for job in order.overdue(transaction):
-        options = SchedulingOptions(
-            job.priority, job.queue_seconds, job.run_seconds, job.total_seconds
-        )
-        message = options.deadline_message(job.state, job.created_at, transaction.now)
-        after = JobState.FAILED if job.state in _IDLE else JobState.CANCELLING
+        message = job.options.deadline_message(job.state, job.created_at, transaction.now)
+        after = JobState.FAILED if job.state in IDLE else JobState.CANCELLING
         late.append(
-            store.move(transaction, job, after, Reason.DEADLINE_EXCEEDED, message, due_at=None)
+            transitions.move(
+                transaction, job, after, Reason.DEADLINE_EXCEEDED, message, due_at=None
+            )
         )
     return late
 
@@ -195,7 +193,9 @@ def requeue(transaction: Transaction) -> list[JobRow]:
     """Queues every job that has waited long enough for another attempt."""
     queued = []
     for job in order.due(transaction):
-        moved = store.move(transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None)
+        moved = transitions.move(
+            transaction, job, JobState.QUEUED, job.reason, job.message, due_at=None
+        )
         outbox.add(transaction, moved)
         queued.append(moved)
     return queued

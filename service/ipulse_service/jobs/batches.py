@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs import attempts, deletion, store
+from ipulse_service.jobs import attempts, deletion, transitions
 from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
 
@@ -56,7 +56,7 @@ def cancel(transaction: Transaction, wanted: JobFilter, after: int, last: int) -
     """Cancels the next jobs that pass a filter, with keys after `after` and up to `last`."""
     found = _next(transaction, wanted, after, last)
     moves = [(job, state) for job in found if (state := attempts.cancelled_state(job))]
-    store.move_all(transaction, moves, Reason.CANCELLED_BY_USER)
+    transitions.move_all(transaction, moves, Reason.CANCELLED_BY_USER)
     return Batch(len(moves), len(found) - len(moves), _last(found))
 
 

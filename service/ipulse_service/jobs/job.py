@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.tables import jobs
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 
 class JobRow(NamedTuple):
@@ -49,6 +50,13 @@ class JobRow(NamedTuple):
         """Makes a job of a row of COLUMNS."""
         pk, job_id, name, state, reason, *rest = row
         return cls(pk, job_id, name, JobState(state), reason and Reason(reason), *rest)
+
+    @property
+    def options(self) -> SchedulingOptions:
+        """The options of its submission."""
+        return SchedulingOptions(
+            self.priority, self.queue_seconds, self.run_seconds, self.total_seconds
+        )
 
     @property
     def tag(self) -> str:

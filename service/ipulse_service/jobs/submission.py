@@ -14,7 +14,7 @@ from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import store
+from ipulse_service.jobs import store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
@@ -108,7 +108,7 @@ def _submit(
             if former is not None:
                 return Submitted(former, replayed=True)
         admission.check(transaction, Needs.of_spec(resolved.spec))
-        job = store.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
+        job = transitions.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
         outbox.add(transaction, job)
         if key is not None:
             row = {

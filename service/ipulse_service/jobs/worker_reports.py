@@ -13,7 +13,7 @@ from ipulse_core.events import Event
 from ipulse_core.limits import escape_deceptive
 from ipulse_core.states import STATE_OF_PHASE, STOPPING, Phase
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import events, leases, store
+from ipulse_service.jobs import events, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 
@@ -97,5 +97,5 @@ def _enter(
     # The worker's clock is the source of durations: reports and profiles show the same ones.
     seconds = event.previous_seconds
     spent_ms = None if seconds is None else round(1000 * seconds)
-    moved, state_event = store.transition(transaction, job, state, spent_ms=spent_ms)
+    moved, state_event = transitions.transition(transaction, job, state, spent_ms=spent_ms)
     return moved, [state_event]

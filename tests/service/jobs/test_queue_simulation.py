@@ -19,7 +19,7 @@ from ipulse_service.agents import registry
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs import attempts, store, submission
+from ipulse_service.jobs import attempts, store, submission, transitions
 from ipulse_service.jobs.queue import claims, order
 from ipulse_service.jobs.queue import waiting as waiting_module
 from ipulse_service.jobs.queue.claims import NotClaimable
@@ -66,7 +66,9 @@ class World:
         resolved = submission.resolve(parse_spec(SPEC))
         options = SchedulingOptions(priority)
         with self.write() as transaction:
-            job = store.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
+            job = transitions.add(
+                transaction, resolved.spec, resolved.text, resolved.sha256, options
+            )
             this = update(tables.jobs).where(tables.jobs.c.pk == job.pk)
             transaction.connection.execute(this.values(needs._asdict()))
         return job.pk
@@ -87,7 +89,7 @@ class World:
             transaction.connection.execute(done.values(finished_at=self.now))
             job = store.get_by_pk(transaction, claim.job.pk)
             for state in (JobState.RUNNING, JobState.REPORTING, JobState.SUCCEEDED):
-                job = store.move(transaction, job, state)
+                job = transitions.move(transaction, job, state)
 
     def waits(self, view: QueueView) -> dict[int, Waiting]:
         """Return the prediction for each queued job."""

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from ipulse.spec import parse_spec
+from ipulse_core.states import JobState
 from ipulse_service.background import reaper
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
@@ -40,7 +41,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
         assert [job.id for job in attempts.reap(transaction, settings)] == [job_id]
         assert job_id in [job.id for job in attempts.requeue(transaction)]
         queued = store.get(transaction, job_id)
-        assert (queued.state, queued.losses) == (store.JobState.QUEUED, losses + 1)
+        assert (queued.state, queued.losses) == (JobState.QUEUED, losses + 1)
         queued_after = (transaction.now - heard_at) / 1000
     database.close()
     # The reaper wakes when a lease expires; after a gap it waits for the grace as well.

@@ -11,13 +11,13 @@ from sqlalchemy import update
 
 from ipulse.spec import parse_spec
 from ipulse_core.attempt_outcome import AttemptOutcome
-from ipulse_core.states import Reason
+from ipulse_core.states import JobState, Reason
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.files.blobs import Blobs
-from ipulse_service.jobs import attempts, leases, store, submission
+from ipulse_service.jobs import attempts, leases, store, submission, transitions
 from ipulse_service.jobs.queue import claims
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.execution_log import ExecutionLog
@@ -66,8 +66,8 @@ class Scene:
             attempt = leases.check_fence(transaction, claim.attempt.id, claim.fence)
             job = store.get(transaction, self.id)
             if reason is Reason.COMPLETED:
-                for state in (store.JobState.RUNNING, store.JobState.REPORTING):
-                    job = store.move(transaction, job, state)
+                for state in (JobState.RUNNING, JobState.REPORTING):
+                    job = transitions.move(transaction, job, state)
             attempts.finish(transaction, attempt, AttemptOutcome(reason), self.settings)
 
     def leave(self, attempt: leases.Attempt, role: str, text: str) -> None:

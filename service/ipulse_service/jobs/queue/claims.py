@@ -11,7 +11,7 @@ from ipulse_service.agents import registry
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, store
+from ipulse_service.jobs import leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
@@ -60,7 +60,7 @@ def claim(
     if named and job.pk != named.pk:
         outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
     attempt, fence = leases.start(transaction, job, agent, lease_seconds)
-    job = store.move(
+    job = transitions.move(
         transaction,
         job,
         JobState.PREPARING,

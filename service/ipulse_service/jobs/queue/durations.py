@@ -12,7 +12,7 @@ from ipulse_core.states import ACTIVE, JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.store import PHASE_OF_STATE
+from ipulse_service.jobs.transitions import PHASE_OF_STATE
 
 RECENT = 60  # successful jobs of a kind of device that are looked at
 FEWEST = 3  # of the same size, without which there is no estimate

@@ -1,0 +1,181 @@
+"""The one place that changes a job's state, and stores the event of each change."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert
+
+from ipulse_core import strict_json
+from ipulse_core.events import Level
+from ipulse_core.states import ACTIVE, STATE_OF_PHASE, JobState, Reason, check_transition
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import jobs
+from ipulse_service.jobs import events, store
+from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+RETRY_TOPIC = "retry"  # notified when a job starts to wait for another attempt
+
+# The name under which the time in each state is shown.
+PHASE_OF_STATE = {
+    **{state: phase.value for phase, state in STATE_OF_PHASE.items()},
+    JobState.QUEUED: "queue",
+    JobState.CANCELLING: "cancel",
+    JobState.PAUSING: "pause",
+    JobState.PAUSED: "paused",
+    JobState.RETRY_WAIT: "retry_wait",
+}
+
+# Levels of the log lines about what made a job enter these states.
+_LEVELS: dict[JobState, Level] = {JobState.FAILED: "error", JobState.RETRY_WAIT: "warning"}
+
+_ADD = insert(jobs).returning(*COLUMNS)  # built once, as the statements of `store`
+# Columns that a transition changes, in addition to state and reason.
+_MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "due_at")
+
+
+def add(
+    transaction: Transaction,
+    spec: ExperimentSpec,
+    text: str,
+    sha256: str,
+    options: SchedulingOptions,
+) -> JobRow:
+    """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
+    now = transaction.now
+    needs = Needs.of_spec(spec)
+    values = {
+        "id": f"job_{secrets.token_hex(12)}",
+        "name": spec.name,
+        "state": JobState.QUEUED.value,
+        **needs._asdict(),
+        "spec": text,
+        "spec_sha256": sha256,
+        "metadata": strict_json.dumps(spec.metadata),
+        "phase_ms": "{}",
+        "created_at": now,
+        "updated_at": now,
+        "state_since": now,
+        "queued_at": now,
+        "last_seq": 1,
+        **asdict(options),
+        "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
+    }
+    job = JobRow.of(transaction.connection.execute(_ADD, values).one())
+    events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
+    return job
+
+
+def move(
+    transaction: Transaction,
+    job: JobRow,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+    **columns: Any,
+) -> JobRow:
+    """Changes a job's state and stores the event.
+
+    Raises IllegalTransition, or Conflict when the row changed since `job` was read.
+    """
+    moved, new_event = transition(transaction, job._replace(**columns), after, reason, message)
+    attempt = moved.attempt or None
+    new_events = [*_log_of_error(after, reason, message), new_event]
+    last_seq = events.append(transaction, job.pk, job.last_seq, attempt, new_events)
+    return store.update(transaction, job, moved._replace(last_seq=last_seq))
+
+
+def move_all(
+    transaction: Transaction,
+    moves: Sequence[tuple[JobRow, JobState]],
+    reason: Reason,
+) -> None:
+    """Changes the states of locked jobs as `move` does, in two statements for all of them."""
+    rows: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
+    for job, after in moves:
+        moved, new_event = transition(transaction, job._replace(due_at=None), after, reason)
+        rows += events.rows_of(
+            transaction.now, job.pk, job.last_seq, job.attempt or None, [new_event]
+        )
+        changes.append(
+            {
+                **{name: getattr(moved, name) for name in _MOVED},
+                "state": after.value,
+                "reason": reason.value,
+                "last_seq": job.last_seq + 1,
+                "version": job.version + 1,
+                "updated_at": transaction.now,
+                "was_pk": job.pk,
+                "was_version": job.version,
+            }
+        )
+        transaction.topics.add(job.id)
+    if changes:
+        events.insert_rows(transaction, rows)
+        transaction.connection.execute(store.CHANGE, changes)
+
+
+def transition(
+    transaction: Transaction,
+    job: JobRow,
+    after: JobState,
+    reason: Reason | None = None,
+    message: str = "",
+    spent_ms: int | None = None,
+) -> tuple[JobRow, events.NewEvent]:
+    """Returns the job in another state, and the event of that, without storing them.
+
+    `spent_ms` is the time in the state that it leaves; by default, on the steady clock.
+    The caller stores both with `store.update` and `events.append`. Raises IllegalTransition.
+    """
+    check_transition(job.state, after)
+    phase_ms: dict[str, int] = json.loads(job.phase_ms)
+    phase = PHASE_OF_STATE[job.state]
+    if spent_ms is None:
+        spent_ms = max(0, transaction.now - job.state_since)
+    phase_ms[phase] = phase_ms.get(phase, 0) + spent_ms
+    if after not in ACTIVE:
+        transaction.topics.add(store.stop_topic(job.id))
+    if after is JobState.RETRY_WAIT:
+        transaction.topics.add(RETRY_TOPIC)
+    deadline_at = job.options.deadline(
+        after,
+        job.created_at,
+        transaction.now,
+        started=job.attempt > 0,
+        run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
+    )
+    moved = job._replace(
+        deadline_at=deadline_at,
+        state=after,
+        reason=reason,
+        message=message,
+        phase_ms=strict_json.dumps(phase_ms),
+        state_since=transaction.now,
+        finished_at=transaction.now if after.is_terminal else job.finished_at,
+    )
+    return moved, _state_event(after, reason, message)
+
+
+def _log_of_error(after: JobState, reason: Reason | None, message: str) -> list[events.NewEvent]:
+    """Returns the log events of a failure or a lost attempt, so that the log alone explains it."""
+    level = _LEVELS.get(after)
+    if level is None or reason is None:
+        return []
+    lines = (f"{reason.value}: {message}" if message else reason.value).splitlines()
+    return events.log_events(lines, level, "service")
+
+
+def _state_event(state: JobState, reason: Reason | None, message: str) -> events.NewEvent:
+    body = {"state": state.value, "reason": reason.value if reason else None, "message": message}
+    return events.NewEvent("state", strict_json.dumps(body))
