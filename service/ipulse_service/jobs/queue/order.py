@@ -11,6 +11,7 @@ from sqlalchemy import Select, bindparam, func, select
 from ipulse_core.states import TERMINAL, JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
+from ipulse_service.jobs import store
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.queue.needs import Needs
 
@@ -33,11 +34,6 @@ _HEAD = (
     .where(*_FIRST)
     .order_by(jobs.c.queued_at, jobs.c.pk)
     .limit(1)
-    .with_for_update(skip_locked=True, key_share=True)
-)
-_THIS = (
-    select(*COLUMNS)
-    .where(jobs.c.pk == bindparam("this_pk"), jobs.c.state == JobState.QUEUED.value)
     .with_for_update(skip_locked=True, key_share=True)
 )
 _ALL_OF_KIND = select(*_ENTRY).where(*_QUEUED)
@@ -103,10 +99,10 @@ def _first(transaction: Transaction, kind: str) -> QueuedJob | None:
 
 def _lock(transaction: Transaction, entry: QueuedJob, this_one: bool) -> JobRow | None:
     """Locks this entry, or the first of its kind that is not locked."""
-    query, parameters = (
-        (_THIS, {"this_pk": entry.pk}) if this_one else (_HEAD, {"of_kind": entry.device})
-    )
-    row = transaction.connection.execute(query, parameters).one_or_none()
+    if this_one:
+        job = store.lock_or_skip(transaction, entry.pk)
+        return job if job and job.state is JobState.QUEUED else None
+    row = transaction.connection.execute(_HEAD, {"of_kind": entry.device}).one_or_none()
     return None if row is None else JobRow.of(row)
 
 

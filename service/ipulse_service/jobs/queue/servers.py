@@ -69,7 +69,6 @@ def present_servers(
 
 
 def _holder(row: Row[Any], now: int, usual: UsualDurations) -> RunningJob:
-    ends_at = None
     progress = json.loads(row.progress) if row.progress else {}
     eta = progress.get("eta_seconds")
     is_running = row.state == JobState.RUNNING.value
@@ -78,15 +77,15 @@ def _holder(row: Row[Any], now: int, usual: UsualDurations) -> RunningJob:
     else:
         took = usual.of(Needs(row.device, row.ipus))
         ends_at = None if took is None else row.started_at + took
-    # One that has taken longer than expected may end at any time.
-    return RunningJob(
-        row.id, row.device, row.started_at, ends_at if (ends_at or 0) >= now else None
-    )
+    if ends_at is not None and ends_at < now:
+        ends_at = None  # it has taken longer than expected and may end at any time
+    return RunningJob(row.id, row.device, row.started_at, ends_at)
 
 
 def _with(former: RunningJob | None, holder: RunningJob) -> RunningJob:
     """Returns the holder of an agent with two jobs, of which one will be found lost."""
     if former is None:
         return holder
-    ends = (former.ends_at, holder.ends_at)
-    return former._replace(ends_at=None if None in ends else max(ends))  # type: ignore[type-var]
+    if former.ends_at is None or holder.ends_at is None:
+        return former._replace(ends_at=None)
+    return former._replace(ends_at=max(former.ends_at, holder.ends_at))
