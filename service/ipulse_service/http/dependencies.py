@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Path
+from fastapi import Depends, Header, Path, Response
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core import messages
 from ipulse_service.agents import versions
-from ipulse_service.http import prefer
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.state import AppState, get_caller, get_state
 from ipulse_service.jobs import leases
 
+MAX_WAIT_SECONDS = 30  # of most responses that wait for a change
+
 _INTEGER = re.compile(r"-?[0-9]+")
 _RFC3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})")
+_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?:[,;]|$)", re.IGNORECASE)
 
 
 def written_as(form: re.Pattern[str], code: str, detail: str) -> BeforeValidator:
@@ -38,9 +41,31 @@ RFC3339 = written_as(
     _RFC3339, "datetime_parsing", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)"
 )
 
+
+def wait_up_to(longest: int) -> Callable[[Response, str], Awaitable[int]]:
+    """Returns a dependency: the N of `Prefer: wait=N` (RFC 7240), at most `longest`, else 0.
+
+    It confirms the preference in a header of the response.
+    """
+    meaning = f"`wait=N`: wait up to N seconds, at most {longest}."
+
+    async def wait_seconds(
+        response: Response,
+        prefer: str = Header(default="", description=meaning),
+    ) -> int:
+        match = _WAIT.search(prefer)
+        if match is None:
+            return 0
+        seconds = min(int(match.group(1)), longest)
+        response.headers["preference-applied"] = f"wait={seconds}"
+        return seconds
+
+    return wait_seconds
+
+
 State = Annotated[AppState, Depends(get_state)]
 CurrentCaller = Annotated[Caller, Depends(get_caller)]
-WaitSeconds = Annotated[int, Depends(prefer.up_to(prefer.MAX_WAIT_SECONDS))]
+WaitSeconds = Annotated[int, Depends(wait_up_to(MAX_WAIT_SECONDS))]
 
 JobId = Annotated[str, Path(description="The job's id.")]
 Fence = Annotated[

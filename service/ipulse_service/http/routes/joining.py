@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from ipulse_core.errors import NotAuthenticated, NotPermitted
 from ipulse_service.agents import hints, joining, registry, sessions
 from ipulse_service.agents.hints import WorkHint
-from ipulse_service.http import etags, prefer, problems
+from ipulse_service.http import etags, problems
 from ipulse_service.http.auth import Caller, open_to
 from ipulse_service.http.dependencies import (
     KNOWN_AGENT,
@@ -20,6 +20,7 @@ from ipulse_service.http.dependencies import (
     CurrentCaller,
     IfNoneMatch,
     State,
+    wait_up_to,
 )
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.joining import (
@@ -36,7 +37,7 @@ MAX_WAIT_SECONDS = 50  # of a request for a wake-up; shorter than the time limit
 router = APIRouter(prefix="/v1/worker", tags=["worker"], route_class=JSONRoute)
 _log = logging.getLogger(__name__)
 
-Wait = Annotated[int, Depends(prefer.up_to(MAX_WAIT_SECONDS))]
+Wait = Annotated[int, Depends(wait_up_to(MAX_WAIT_SECONDS))]
 Kinds = Annotated[
     list[DeviceKind],
     Query(alias="kind", max_length=16, description="A kind of device that the agent can use now."),
