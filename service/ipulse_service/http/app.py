@@ -29,6 +29,7 @@ from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import (
     agents,
     artifacts,
+    attempts,
     events,
     health,
     job_batches,
@@ -137,11 +138,12 @@ def create_app(settings: Settings) -> FastAPI:
         metrics,
         health,
         worker,
+        attempts,
         joining,
         uploads,
     ):
         app.include_router(module.router)
-    app.include_router(worker.events_router)
+    app.include_router(attempts.events_router)
     return app
 
 
