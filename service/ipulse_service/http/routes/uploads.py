@@ -18,19 +18,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, get_args
+from typing import Any
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ipulse_core.errors import Conflict, InvalidInput, Problem, Unavailable
-from ipulse_core.events import FILE_NAME, Role
+from ipulse_core.errors import Conflict, Problem, Unavailable
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact, StoreResult
@@ -39,17 +36,15 @@ from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
-from ipulse_service.http.dependencies import DIGITS, KNOWN_UPLOAD, AttemptId, Fence, State
+from ipulse_service.http.dependencies import KNOWN_UPLOAD, AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.artifacts import StoredFile
-from ipulse_service.http.schemas.worker_requests import MEDIA_TYPE
+from ipulse_service.http.schemas.uploads import ArtifactQuery, FileName, FileQuery, UploadOffset
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import AttemptRow
 
 _BATCH_BYTES = 2**20  # one batch is written while the next arrives
-_MAX_SIZE = 2**53 - 1  # the largest integer that every JSON library reads exactly
-_MAX_MEDIA_TYPE = 128  # characters
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _BODY: dict[str, Any] = {
@@ -84,25 +79,6 @@ class WrongOffset(Conflict):
     """The service has another number of bytes of the file; HEAD says how many."""
 
     code = "wrong_offset"
-
-
-_Bytes = Annotated[int, Field(ge=0, le=_MAX_SIZE), DIGITS]
-
-
-class ArtifactQuery(BaseModel):
-    """The description of a file that is uploaded."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    role: str = Field(description="What the file is for.")
-    sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    size: _Bytes = Field(description="Bytes.")
-    media_type: str = "application/octet-stream"
-
-
-FileName = Annotated[str, Path(description="The file's name.")]
-FileQuery = Annotated[ArtifactQuery, Query()]
-UploadOffset = Annotated[_Bytes, Header(description="Where in the file the body begins, in bytes.")]
 
 
 @router.head(
@@ -167,7 +143,7 @@ async def _receive(
     log.bind(attempt=attempt_id)
     threads = state.file_threads
     async with payloads.stream(request) as chunks:
-        artifact = _new_artifact(name, query)
+        artifact = query.new_artifact(name)
         if query.size > state.settings.max_artifact_bytes:
             raise TooLarge((), f"a file may have {state.settings.max_artifact_bytes:,} bytes")
         attempt_pk = await run_in_threadpool(_check_held, state, attempt_id, fence)
@@ -219,23 +195,6 @@ async def _append(
     finally:
         await asyncio.gather(writing, return_exceptions=True)
     await threads.run(upload.write, *batch)
-
-
-def _new_artifact(name: str, query: ArtifactQuery) -> NewArtifact:
-    found = []
-    if not re.fullmatch(FILE_NAME, name):
-        detail = "must be at most 128 letters, digits and ._- and not begin with one of these"
-        found.append(Problem("/path/name", "wrong_form", detail))
-    if query.role not in get_args(Role):
-        detail = f"must be one of {', '.join(get_args(Role))}"
-        found.append(Problem("/query/role", "not_a_choice", detail))
-    is_known_form = re.fullmatch(MEDIA_TYPE, query.media_type)
-    if not is_known_form or len(query.media_type) > _MAX_MEDIA_TYPE:
-        detail = f"must look like type/subtype, with at most {_MAX_MEDIA_TYPE} characters"
-        found.append(Problem("/query/media_type", "wrong_form", detail))
-    if found:
-        raise InvalidInput(found)
-    return NewArtifact(name, query.role, query.media_type)
 
 
 def _check_held(state: AppState, attempt_id: str, fence: str) -> int:

@@ -30,7 +30,7 @@ from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
 from ipulse_service.jobs.worker_reports import Reportable
 
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
-
+MAX_MEDIA_TYPE = 128  # characters
 MAX_IPUS = 1_000_000
 
 # A limit beside a field's default would be replaced by that of `Text` or `Integer`.
@@ -170,7 +170,7 @@ class ManifestFile(StrictModel):
     )
     media_type: str = Field(
         default="application/json",
-        max_length=128,
+        max_length=MAX_MEDIA_TYPE,
         pattern=f"^{MEDIA_TYPE}$",
         description="Its media type.",
     )
