@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
-import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +12,9 @@ from sqlalchemy import delete, insert, select, update
 from ipulse_core.errors import NotAuthenticated, NotFound
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import join_tokens
+from ipulse_service.db.token_text import TokenText
 
 PREFIX = "ipj_"
-_FORM = re.compile(r"ipj_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 # An expired or used token is kept for so long, to say why it is refused.
 _KEPT_MS = 7 * 86_400_000
 
@@ -50,12 +46,12 @@ def issue(
     transaction: Transaction, labels: Mapping[str, str], uses: int, seconds: int
 ) -> tuple[StoredJoinToken, str]:
     """Issues a join token. Returns it with its secret text, which cannot be read again."""
-    id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    new = TokenText.new(PREFIX)
     now = transaction.now
-    token = StoredJoinToken(id_, dict(labels), uses, now, now + seconds * 1000)
-    row = {**vars(token), "labels": json.dumps(token.labels), "sha256": _digest(secret)}
+    token = StoredJoinToken(new.id, dict(labels), uses, now, now + seconds * 1000)
+    row = {**vars(token), "labels": json.dumps(token.labels), "sha256": new.sha256}
     transaction.connection.execute(insert(join_tokens).values(row))
-    return token, f"{PREFIX}{id_}_{secret}"
+    return token, new.text
 
 
 def find(transaction: Transaction, text: str) -> StoredJoinToken:
@@ -63,9 +59,9 @@ def find(transaction: Transaction, text: str) -> StoredJoinToken:
 
     Raises NotAuthenticated, or JoinTokenExpired.
     """
-    match = _FORM.fullmatch(text)
-    row = _row(transaction, match.group(1)) if match else None
-    if match is None or row is None or not hmac.compare_digest(row.sha256, _digest(match.group(2))):
+    sent = TokenText.parse(PREFIX, text)
+    row = _row(transaction, sent.id) if sent else None
+    if sent is None or row is None or not sent.has_digest(row.sha256):
         raise NotAuthenticated("this is no join token of this service")
     if row.expires_at <= transaction.now:
         raise JoinTokenExpired(
@@ -125,7 +121,3 @@ def _row(transaction: Transaction, token_id: str) -> Any:
 def _token(row: Any) -> StoredJoinToken:
     labels = json.loads(row.labels)
     return StoredJoinToken(row.id, labels, row.uses_left, row.created_at, row.expires_at)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +10,9 @@ from sqlalchemy import delete, insert, select
 from ipulse_core.errors import NotAuthenticated, NotFound
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import tokens
+from ipulse_service.db.token_text import TokenText
 
 PREFIX = "ipulse_"
-_FORM = re.compile(r"ipulse_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 
 
 class TokenExpired(NotAuthenticated):
@@ -45,22 +41,22 @@ def issue(
     transaction: Transaction, name: str, role: str, seconds: int, agent: str | None = None
 ) -> tuple[IssuedToken, str]:
     """Issues a token. Returns it with its secret text, which cannot be read again."""
-    id_, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    new = TokenText.new(PREFIX)
     now = transaction.now
-    token = IssuedToken(id_, name, role, now, now + seconds * 1000, agent)
-    row = {**vars(token), "sha256": _digest(secret)}
+    token = IssuedToken(new.id, name, role, now, now + seconds * 1000, agent)
+    row = {**vars(token), "sha256": new.sha256}
     transaction.connection.execute(insert(tokens).values(row))
-    return token, f"{PREFIX}{id_}_{secret}"
+    return token, new.text
 
 
 def find(transaction: Transaction, text: str) -> IssuedToken | None:
     """Returns the token of a secret text, None if it was revoked. Raises TokenExpired."""
-    match = _FORM.fullmatch(text)
-    if match is None:
+    sent = TokenText.parse(PREFIX, text)
+    if sent is None:
         return None
-    query = select(tokens).where(tokens.c.id == match.group(1))
+    query = select(tokens).where(tokens.c.id == sent.id)
     row = transaction.connection.execute(query).one_or_none()
-    if row is None or not hmac.compare_digest(row.sha256, _digest(match.group(2))):
+    if row is None or not sent.has_digest(row.sha256):
         return None
     if row.expires_at <= transaction.now:
         raise TokenExpired(f"this token expired at {rfc3339(row.expires_at)}")
@@ -105,7 +101,3 @@ def revoke_of_agent(transaction: Transaction, agent: str, kept: IssuedToken | No
 
 def _token(row: Any) -> IssuedToken:
     return IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at, row.agent)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
