@@ -11,7 +11,7 @@ from ipulse_core.states import Reason
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, Timestamp, example
+from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, TROUBLE, Timestamp, example
 
 LONGEST_DRAIN_SECONDS = 30 * 86_400
 
@@ -36,11 +36,7 @@ _AGENT = {
     "draining_since": "2026-01-31T12:09:00.000Z",
     "drain_until": "2026-01-31T13:00:00.000Z",
     "holds": _HELD,
-    "fault": {
-        "reason": "worker_disk_full",
-        "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
-        "since": "2026-01-31T12:05:00.000Z",
-    },
+    "fault": {**TROUBLE, "since": "2026-01-31T12:05:00.000Z"},
 }
 _DEVICE = {
     "agent": "worker-1",

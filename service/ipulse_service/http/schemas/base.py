@@ -31,6 +31,10 @@ METRIC = {
     "values": {"loss": 0.41},
     "scope": "step",
 }
+TROUBLE = {
+    "reason": "worker_disk_full",
+    "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
+}
 
 Timestamp = Annotated[str, Field(description="RFC 3339 in UTC, to the millisecond.")]
 Digest = Annotated[str, Field(description="SHA-256 in hexadecimal.")]

@@ -25,7 +25,7 @@ from ipulse_core.messages import (
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
 from ipulse_service.files.artifacts import NewArtifact
-from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
+from ipulse_service.http.schemas.base import JOB_ID, METRIC, TROUBLE, example
 from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
 from ipulse_service.jobs.worker_reports import Reportable
 
@@ -39,10 +39,6 @@ DataSet = Annotated[Text, Field(max_length=160)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
 _DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
-_TROUBLE = {
-    "reason": "worker_disk_full",
-    "message": "/var/lib/ipulse/work: 0 bytes are free, and a job needs 16,777,216.",
-}
 # One segment of a path: the owner drains and removes agents by their names.
 AgentName = Annotated[
     str,
@@ -70,7 +66,7 @@ class ClaimRequest(StrictModel):
 class AgentTrouble(StrictModel):
     """Why an agent's machine can run no job."""
 
-    model_config = example(**_TROUBLE)
+    model_config = example(**TROUBLE)
 
     reason: Literal["worker_disk_full", "worker_disk_failed", "worker_limit"] = Field(
         description="The reason with which an attempt there would end."
@@ -91,7 +87,7 @@ class AgentRegistration(StrictModel):
         agent="worker-1-4711",
         device_kinds=["cpu", "ipu"],
         quarantined=["ipu"],
-        trouble=_TROUBLE,
+        trouble=TROUBLE,
         host="worker-1",
         ipus={"ipu": 4},
         data_sets=["npz/mine", "shd/shd"],
