@@ -45,10 +45,10 @@ def for_agent(transaction: Transaction, agent: str, kinds: Collection[str]) -> W
     return WorkHint(None if is_draining else job_id, is_draining, tag)
 
 
-def overview(transaction: Transaction) -> list[tuple[int, str, int]]:
+def overview(transaction: Transaction) -> tuple[object, ...]:
     """Returns a value that changes when a replica queues a job or starts or ends a drain."""
-    latest, count = transaction.connection.execute(_DRAINS).one()
-    return [*_ends(transaction, _OF_ANY, {}), (latest or 0, "drains", count)]
+    drains_of_all = transaction.connection.execute(_DRAINS).one()
+    return (*_ends(transaction, _OF_ANY, {}), *drains_of_all)
 
 
 def _ends(

@@ -33,7 +33,7 @@ class ChangePoller:
         self._stopping = threading.Event()
         self._versions: dict[str, int | None] = {}  # by job id
         self._tokens: frozenset[str] = frozenset()  # ids of valid tokens
-        self._queue: list[tuple[int, str, int]] | None = None  # what agents wait for
+        self._queue: tuple[object, ...] | None = None  # what agents wait for
         self._thread = threading.Thread(target=self._run, name="change-poller")
 
     def start(self) -> None:

@@ -19,10 +19,9 @@ class ClockGapGuard:
     def may_expire_leases(self, now: int) -> bool:
         """Returns whether expired leases count as lost; called with the time of every scan.
 
-        `now` is in milliseconds since 1970.
+        `now` is in milliseconds since 1970. The first scan counts as one after a gap.
         """
-        has_no_gap = self._last_scan is not None and 0 <= now - self._last_scan <= self._longest_ms
-        if not has_no_gap:
+        if self._last_scan is None or now - self._last_scan > self._longest_ms:
             self._expire_from = now + self._grace_ms
         self._last_scan = now
         return now >= self._expire_from

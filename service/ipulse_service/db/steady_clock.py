@@ -68,7 +68,7 @@ class SteadyClock:
         if newest > self._newest or (newest < self._newest and is_writing):
             eras = tuple(Era(*row) for row in connection.execute(_ERAS))
         with self._lock:
-            steady, step = self._judge(_Reading(int(shown), before, after), newest, eras)
+            steady, step = self._correct(_Reading(int(shown), before, after), newest, eras)
         if step and is_writing:
             _log.warning("clock_was_set", extra={"seconds": step / 1000})
             values = {"since": steady, "ahead_ms": steady - int(shown), "read_at": steady}
@@ -84,7 +84,7 @@ class SteadyClock:
             this = update(clock_eras).where(clock_eras.c.pk == newest, clock_eras.c.read_at < now)
             connection.execute(this.values(read_at=now))
 
-    def _judge(
+    def _correct(
         self, reading: _Reading, newest: int, eras: tuple[Era, ...] | None
     ) -> tuple[int, int]:
         """Returns the steady time, and by how much the database's clock was set."""
