@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from ipulse_service.db import tables
-from tests.service.http.routes.test_queue import announce, queue, waits
+from tests.service.http.routes.test_queue import announce, waits
+from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
@@ -33,7 +34,7 @@ def refusal(service: InProcess, spec: dict[str, Any], code: str) -> list[dict[st
 
 def accepted(service: InProcess, spec: dict[str, Any]) -> str:
     assert service.user.post("/v1/jobs:validate", json=spec).status_code == 200
-    return queue(service, spec)
+    return submit(service, spec)
 
 
 def grow_old(service: InProcess, agent: str) -> None:

@@ -11,16 +11,12 @@ from sqlalchemy import update
 from ipulse.cli import main
 from ipulse_service.agents.registry import PRESENT_MS
 from ipulse_service.db import tables
+from tests.service.http.routes.test_queue import announce
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.http.test_metrics import samples
 from tests.service.running import InProcess
 
 TROUBLE = {"reason": "worker_disk_full", "message": "/work: 0 bytes are free."}
-
-
-def register(service: InProcess, agent: str, **more: Any) -> None:
-    body = {"agent": agent, "device_kinds": ["cpu"], **more}
-    assert service.worker.post("/v1/worker/agents", json=body).status_code == 204
 
 
 def faults(service: InProcess) -> dict[str, Any]:
@@ -37,13 +33,13 @@ def test_a_fault_is_shown_until_it_is_gone(
     service: InProcess, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = counted(service)
-    register(service, "full", trouble=TROUBLE, quarantined=["cpu"])
-    register(service, "good")
+    announce(service, "full", "cpu", trouble=TROUBLE, quarantined=["cpu"])
+    announce(service, "good", "cpu")
     found = faults(service)
     assert found["full"].items() >= TROUBLE.items()
     assert "good" not in found
     assert counted(service) == before + 1
-    register(service, "full", trouble=TROUBLE, quarantined=["cpu"])
+    announce(service, "full", "cpu", trouble=TROUBLE, quarantined=["cpu"])
     assert faults(service)["full"]["since"] == found["full"]["since"]
 
     service.wait_until_ready()
@@ -57,7 +53,7 @@ def test_a_fault_is_shown_until_it_is_gone(
     assert "worker_disk_full" in finding["detail"]
     assert "/work: 0 bytes are free." in finding["detail"]
 
-    register(service, "full")
+    announce(service, "full", "cpu")
     assert "full" not in faults(service)
     assert counted(service) == before
 
@@ -65,7 +61,7 @@ def test_a_fault_is_shown_until_it_is_gone(
 @pytest.mark.parametrize("gone", ["silent", "stopped", "removed"])
 def test_that_of_an_agent_that_is_gone_is_not_shown(service: InProcess, gone: str) -> None:
     before = counted(service)
-    register(service, "gone", trouble=TROUBLE)
+    announce(service, "gone", "cpu", trouble=TROUBLE)
     assert counted(service) == before + 1
     if gone == "stopped":
         answer = service.worker.post("/v1/worker/sign-off", json={"agent": "gone"})
@@ -78,9 +74,9 @@ def test_that_of_an_agent_that_is_gone_is_not_shown(service: InProcess, gone: st
         assert service.user.delete("/v1/agents/gone").status_code == 204
     assert "gone" not in faults(service)
     assert counted(service) == before
-    register(service, "gone", trouble=TROUBLE)
+    announce(service, "gone", "cpu", trouble=TROUBLE)
     assert faults(service)["gone"].items() >= TROUBLE.items()
-    register(service, "gone")
+    announce(service, "gone", "cpu")
 
 
 @pytest.mark.parametrize(

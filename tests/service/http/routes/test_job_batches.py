@@ -10,7 +10,8 @@ from sqlalchemy import insert, select
 from ipulse_service.db import tables
 from ipulse_service.http.routes import job_batches
 from ipulse_service.jobs import batches
-from tests.service.http.routes.test_queue import claim, queue
+from tests.service.http.routes.test_queue import claim
+from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
@@ -26,7 +27,7 @@ def change(service: InProcess, verb: str, **query: Any) -> dict[str, Any]:
 
 def crowd(service: InProcess, count: int = MANY) -> str:
     """Queue many copies of a job; returns the id of the first."""
-    first = queue(service)
+    first = submit(service)
     jobs, events = tables.jobs, tables.events
     with service.database.write() as transaction:
         row = transaction.connection.execute(select(jobs)).one()._asdict()
@@ -44,7 +45,7 @@ def test_all_queued_jobs_are_cancelled_and_deleted(alone: InProcess) -> None:
     counted = change(alone, "cancel", state="queued", dry_run=True)
     assert counted["by_state"] == {"queued": MANY}
     assert (counted["changed"], counted["remaining"]) == (0, MANY)
-    later = queue(alone)
+    later = submit(alone)
     done = change(alone, "cancel", state="queued", created_before=counted["as_of"])
     assert (done["changed"], done["unchanged"], done["remaining"]) == (MANY, 0, 0)
     job = alone.job(first)
@@ -60,7 +61,7 @@ def test_all_queued_jobs_are_cancelled_and_deleted(alone: InProcess) -> None:
 
 
 def test_each_job_ends_as_if_it_had_been_named(alone: InProcess) -> None:
-    running, paused, named, over = [queue(alone) for _ in range(4)]
+    running, paused, named, over = [submit(alone) for _ in range(4)]
     attempt = claim(alone, "a", "cpu")
     assert attempt.claim["job_id"] == running
     alone.user.post(f"/v1/jobs/{paused}/pause")
@@ -79,9 +80,9 @@ def test_each_job_ends_as_if_it_had_been_named(alone: InProcess) -> None:
 
 
 def test_the_filters_are_those_of_the_list(alone: InProcess) -> None:
-    audio = queue(alone, {**SPEC, "metadata": {"team": "audio"}})
-    long = queue(alone, {**SPEC, "training": {"epochs": 31}})
-    other = queue(alone)
+    audio = submit(alone, {**SPEC, "metadata": {"team": "audio"}})
+    long = submit(alone, {**SPEC, "training": {"epochs": 31}})
+    other = submit(alone)
     assert change(alone, "cancel", label="team=audio")["changed"] == 1
     assert change(alone, "cancel", field="/training/epochs=31", device="cpu")["changed"] == 1
     assert change(alone, "cancel", device="ipu")["matched"] == 0
@@ -91,11 +92,11 @@ def test_the_filters_are_those_of_the_list(alone: InProcess) -> None:
 
 def test_the_files_of_deleted_jobs_are_deleted(alone: InProcess) -> None:
     for content in (b"one", b"shared", b"shared"):
-        queue(alone)
+        submit(alone)
         attempt = claim(alone, "a", "cpu")
         attempt.put("weights", "weights", content)
         attempt.finish("diverged", "It diverged.")
-    kept = queue(alone)
+    kept = submit(alone)
     attempt = claim(alone, "a", "cpu")
     attempt.put("weights", "weights", b"shared")
     attempt.complete()
@@ -120,7 +121,7 @@ def test_a_request_that_takes_too_long_is_continued_by_the_next(
 
 @pytest.mark.parametrize("verb", ["cancel", "delete"])
 def test_without_a_filter_nothing_happens_unless_all_are_meant(alone: InProcess, verb: str) -> None:
-    job = queue(alone)
+    job = submit(alone)
     problem = check_problem(alone.user.post(f"/v1/jobs:{verb}"), 400)
     assert problem["errors"][0]["pointer"] == "/query/all"
     for wrong in ({"state": "over"}, {"all": "maybe"}, {"page_size": 3}, {"label": "x"}):
@@ -150,7 +151,7 @@ def test_readers_and_workers_may_not(alone: InProcess) -> None:
 def test_no_parameter_is_overruled_by_another_of_its_name(
     service: InProcess, verb: str, name: str, values: list[str]
 ) -> None:
-    job = queue(service)
+    job = submit(service)
     response = service.user.post(f"/v1/jobs:{verb}", params={"device": "cpu", name: values})
     assert check_problem(response, 400)["code"] == "invalid_parameter"
     assert [problem["pointer"] for problem in response.json()["errors"]] == [f"/query/{name}"]

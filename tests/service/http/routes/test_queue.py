@@ -25,12 +25,6 @@ def announce(service: InProcess, agent: str, *kinds: str, **more: Any) -> None:
     assert response.status_code == 204, response.text
 
 
-def queue(service: InProcess, spec: dict[str, Any] = SPEC, **options: int) -> str:
-    response = service.user.post("/v1/jobs", json=spec, params=options)
-    assert response.status_code == 202, response.text
-    return str(response.json()["id"])
-
-
 def claim(service: InProcess, agent: str, *kinds: str, job_id: str | None = None) -> Attempt:
     body = {"job_id": job_id, "agent": agent, "device_kinds": list(kinds)}
     response = service.worker.post("/v1/worker/claims", json=body)
@@ -46,7 +40,7 @@ def waits(service: InProcess, job_id: str) -> dict[str, Any]:
 def history(service: InProcess, minutes: float, jobs: int = 3) -> None:
     """Leave jobs that have taken so long."""
     for _ in range(jobs):
-        queue(service)
+        submit(service)
         claim(service, "former", "cpu").complete()
     with service.database.write() as transaction:
         took = f'{{"run": {round(minutes * MINUTE)}}}'
@@ -59,13 +53,13 @@ def seconds_between(earlier: str, later: str) -> float:
 
 class TestOneOrder:
     def test_an_agent_with_two_devices_gets_the_more_urgent_job(self, alone: InProcess) -> None:
-        low = queue(alone, ON_EMULATOR, priority=0)
-        high = queue(alone, priority=100)
+        low = submit(alone, ON_EMULATOR, priority=0)
+        high = submit(alone, priority=100)
         given = [claim(alone, "a", *BOTH, job_id=low).claim["job_id"] for _ in range(2)]
         assert given == [high, low]
 
     def test_the_order_of_submission_holds_across_devices(self, alone: InProcess) -> None:
-        jobs = [queue(alone, spec) for spec in (SPEC, ON_EMULATOR, ON_EMULATOR, SPEC)]
+        jobs = [submit(alone, spec) for spec in (SPEC, ON_EMULATOR, ON_EMULATOR, SPEC)]
         assert [waits(alone, job)["position"] for job in jobs] == [1, 1, 2, 2], "no agent"
         announce(alone, "a", *BOTH)
         assert [waits(alone, job)["position"] for job in jobs] == [1, 2, 3, 4]
@@ -75,13 +69,13 @@ class TestOneOrder:
     def test_a_wake_up_for_a_job_that_is_not_the_first_is_sent_again(
         self, alone: InProcess
     ) -> None:
-        first, second = queue(alone), queue(alone, ON_EMULATOR)
+        first, second = submit(alone), submit(alone, ON_EMULATOR)
         assert claim(alone, "a", *BOTH, job_id=second).claim["job_id"] == first
         assert claim(alone, "a", *BOTH, job_id=second).claim["job_id"] == second
 
     def test_nobody_gets_a_device_that_it_does_not_have(self, alone: InProcess) -> None:
-        queue(alone, ON_EMULATOR, priority=100)
-        on_cpu = queue(alone)
+        submit(alone, ON_EMULATOR, priority=100)
+        on_cpu = submit(alone)
         assert claim(alone, "a", "cpu").claim["job_id"] == on_cpu
         body = {"agent": "a", "device_kinds": ["cpu"]}
         problem = check_problem(alone.worker.post("/v1/worker/claims", json=body), 409)
@@ -91,7 +85,7 @@ class TestOneOrder:
         shd = {**SPEC, "data": {"kind": "shd", "steps": 10}}
         announce(alone, "with", "cpu", data_sets=["shd/shd"])
         announce(alone, "without", "cpu", data_sets=["npz/mine"])
-        first, second = queue(alone, shd, priority=5), queue(alone)
+        first, second = submit(alone, shd, priority=5), submit(alone)
         assert waits(alone, first)["reason"] == waits(alone, second)["reason"] == "wake_up"
         assert claim(alone, "without", "cpu", job_id=first).claim["job_id"] == second
         assert claim(alone, "with", "cpu").claim["job_id"] == first
@@ -100,9 +94,9 @@ class TestOneOrder:
 class TestWaitingOn:
     def test_it_names_what_holds_the_agent_whatever_device_it_uses(self, alone: InProcess) -> None:
         announce(alone, "a", *BOTH)
-        held = queue(alone)
+        held = submit(alone)
         claim(alone, "a", *BOTH)
-        on = waits(alone, queue(alone, ON_EMULATOR))
+        on = waits(alone, submit(alone, ON_EMULATOR))
         assert (on["reason"], on["holder"], on["holder_device"]) == ("device_busy", held, "cpu")
         assert on["position"] == 1
         assert on["estimated_start"] is None, "nothing is known of its duration"
@@ -110,40 +104,40 @@ class TestWaitingOn:
     def test_with_two_agents_it_names_the_one_that_is_waited_for(self, alone: InProcess) -> None:
         announce(alone, "a", "cpu")
         announce(alone, "b", "emulator")
-        queue(alone)
+        submit(alone)
         claim(alone, "a", "cpu")
-        emulated = queue(alone, ON_EMULATOR)
+        emulated = submit(alone, ON_EMULATOR)
         claim(alone, "b", "emulator")
-        assert waits(alone, queue(alone, ON_EMULATOR))["holder"] == emulated
+        assert waits(alone, submit(alone, ON_EMULATOR))["holder"] == emulated
 
     def test_one_agent_that_is_free_starts_one_job(self, alone: InProcess) -> None:
         announce(alone, "a", *BOTH)
-        jobs = [queue(alone), queue(alone, ON_EMULATOR)]
+        jobs = [submit(alone), submit(alone, ON_EMULATOR)]
         assert [waits(alone, job)["reason"] for job in jobs] == ["wake_up", "behind"]
 
     def test_a_more_urgent_job_goes_before(self, alone: InProcess) -> None:
         announce(alone, "a", "cpu")
-        held = queue(alone)
+        held = submit(alone)
         claim(alone, "a", "cpu")
-        low, high = queue(alone), queue(alone, priority=1)
+        low, high = submit(alone), submit(alone, priority=1)
         both = [waits(alone, job) for job in (high, low)]
         assert [on["position"] for on in both] == [1, 2]
         assert {on["reason"] for on in both} == {"device_busy"}
         assert {on["holder"] for on in both} == {held}
 
     def test_without_an_agent_that_is_said(self, alone: InProcess) -> None:
-        on = waits(alone, queue(alone))
+        on = waits(alone, submit(alone))
         assert (on["reason"], on["position"], on["holder"]) == ("no_agent", 1, None)
 
     def test_a_device_in_quarantine_is_no_device(self, alone: InProcess) -> None:
-        job = queue(alone)
+        job = submit(alone)
         announce(alone, "a", "cpu", "ipu", quarantined=["cpu"])
         assert waits(alone, job)["reason"] == "quarantine"
         announce(alone, "b", "cpu", "ipu")
         assert waits(alone, job)["reason"] == "wake_up"
 
     def test_an_agent_that_lacks_something_is_no_agent(self, alone: InProcess) -> None:
-        job = queue(alone, {**SPEC, "device": {"kind": "emulator", "ipus": 64}})
+        job = submit(alone, {**SPEC, "device": {"kind": "emulator", "ipus": 64}})
         announce(alone, "a", "emulator", ipus={"emulator": 4})
         on = waits(alone, job)
         assert on["reason"] == "no_match"
@@ -152,7 +146,7 @@ class TestWaitingOn:
 
     def test_an_agent_that_does_not_answer_is_found_out(self, alone: InProcess) -> None:
         announce(alone, "a", "cpu")
-        job = queue(alone)
+        job = submit(alone)
         assert waits(alone, job)["reason"] == "wake_up"
         with alone.database.write() as transaction:
             long_ago = transaction.now - 7000
@@ -165,19 +159,19 @@ class TestWaitingOn:
     def test_the_start_is_estimated_from_what_such_jobs_took(self, alone: InProcess) -> None:
         history(alone, minutes=10)
         announce(alone, "a", "cpu")
-        held = queue(alone)
+        held = submit(alone)
         claim(alone, "a", "cpu")
         begun = alone.job(held)["started_at"]
-        later = [waits(alone, queue(alone))["estimated_start"] for _ in range(3)]
+        later = [waits(alone, submit(alone))["estimated_start"] for _ in range(3)]
         assert [seconds_between(begun, start) for start in later] == [600, 1200, 1800]
 
     def test_an_estimate_is_never_in_the_past(self, alone: InProcess) -> None:
         history(alone, minutes=0.0001)
         announce(alone, "a", "cpu")
-        queue(alone)
+        submit(alone)
         attempt = claim(alone, "a", "cpu")
         attempt.report(phase("prepare"), phase("compile"), phase("acquire"), phase("run"))
-        waiting = queue(alone)
+        waiting = submit(alone)
         assert waits(alone, waiting)["estimated_start"] is None, "it should be over already"
         metric = {"epoch": 1, "epochs": 2, "step": 5, "steps": 10, "values": {}}
         attempt.report({"kind": "metric", **metric, "eta_seconds": 60.0})
@@ -187,7 +181,7 @@ class TestWaitingOn:
     def test_what_waits_for_another_attempt_starts_no_earlier_than_now(
         self, alone: InProcess
     ) -> None:
-        job = queue(alone)
+        job = submit(alone)
         with alone.database.write() as transaction:
             transaction.connection.execute(
                 update(tables.jobs).values(state="retry_wait", due_at=transaction.now + 10**6)
@@ -199,7 +193,7 @@ class TestWaitingOn:
 
 class TestChangePriority:
     def test_it_changes_the_order_and_the_log_says_so(self, alone: InProcess) -> None:
-        jobs = [queue(alone), queue(alone)]
+        jobs = [submit(alone), submit(alone)]
         tag = alone.user.get(f"/v1/jobs/{jobs[1]}").headers["etag"]
         headers = {"if-match": tag}
         url = f"/v1/jobs/{jobs[1]}"
@@ -215,12 +209,12 @@ class TestChangePriority:
         assert claim(alone, "a", "cpu").claim["job_id"] == jobs[1]
 
     def test_the_same_priority_changes_nothing(self, alone: InProcess) -> None:
-        url = f"/v1/jobs/{queue(alone, priority=5)}"
+        url = f"/v1/jobs/{submit(alone, priority=5)}"
         tag = alone.user.get(url).headers["etag"]
         assert alone.user.patch(url, json={"priority": 5}).headers["etag"] == tag
 
     def test_a_job_that_has_ended_has_none(self, alone: InProcess) -> None:
-        job = queue(alone)
+        job = submit(alone)
         act(alone, job, "cancel")
         response = alone.user.patch(f"/v1/jobs/{job}", json={"priority": 5})
         assert check_problem(response, 409)["code"] == "illegal_transition"

@@ -15,8 +15,8 @@ from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 
 
-def submit(service: InProcess, **options: int) -> str:
-    response = service.user.post("/v1/jobs", json=SPEC, params=options)
+def submit(service: InProcess, spec: dict[str, Any] = SPEC, **options: int) -> str:
+    response = service.user.post("/v1/jobs", json=spec, params=options)
     assert response.status_code == 202, response.text
     return str(response.json()["id"])
 
