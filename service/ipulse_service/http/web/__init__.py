@@ -79,11 +79,11 @@ FILES.update({path: FILES[f"/web/{name}"] for path, name in _PAGES.items()})
 router = APIRouter(include_in_schema=False)
 
 
-@router.api_route("/", methods=["GET", "HEAD"])
-@router.api_route("/report", methods=["GET", "HEAD"])
-@router.api_route("/docs", methods=["GET", "HEAD"])
-@router.api_route("/redoc", methods=["GET", "HEAD"])
-@router.api_route("/web/{name:path}", methods=["GET", "HEAD"])
+@router.get("/")
+@router.get("/report")
+@router.get("/docs")
+@router.get("/redoc")
+@router.get("/web/{name:path}")
 async def get_file(request: Request) -> Response:
     """Returns a file of the web page."""
     file = FILES.get(request.scope["path"])
