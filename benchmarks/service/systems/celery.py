@@ -46,7 +46,7 @@ class CelerySystem(System):
         command = ["celery", "-A", f"{MODULE}.celery_queue:queue", "worker", *options]
         self.run(self.back, command, self._environment)
 
-    def submission(self, order: Order = Order()) -> Call:  # noqa: B008 - it is frozen
+    def submission(self, order: Order) -> Call:
         """Return a submission."""
         return Call("POST", "/jobs", json.dumps(order.to_json()).encode(), JSON)
 

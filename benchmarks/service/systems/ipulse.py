@@ -64,7 +64,7 @@ class IpulseSystem(System):
         """Return the user's token."""
         return {"authorization": f"Bearer {(self.home / 'token').read_text()}"}
 
-    def submission(self, order: Order = Order()) -> Call:  # noqa: B008 - it is frozen
+    def submission(self, order: Order) -> Call:
         """Return a submission with an idempotency key."""
         spec = {**SPEC, "metadata": {"order": order.to_json()}}
         headers = {**JSON, "idempotency-key": str(uuid.uuid4())}

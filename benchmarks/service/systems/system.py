@@ -63,7 +63,7 @@ class System(ABC):
         """Start the program that runs the jobs."""
 
     @abstractmethod
-    def submission(self, order: Order = Order()) -> Call:  # noqa: B008 - it is frozen
+    def submission(self, order: Order) -> Call:
         """Return the request that submits a job."""
 
     @abstractmethod
