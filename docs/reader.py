@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ipulse.client import Client
@@ -128,8 +129,8 @@ class Reader:
         block = re.sub(r"\bID\b", job.id, block)
         return block.replace("ARTIFACT_ID", files.get("report.html", "none"))
 
-    def _spawn(self, line: str, **options: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+    def _spawn(self, line: str, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", line],
             cwd=self.folder,
             env=self.environment,
@@ -137,7 +138,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            **options,
+            pass_fds=pass_fds,
         )
 
     def _run(self, block: str) -> None:
