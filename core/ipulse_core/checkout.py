@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from pathlib import Path
 from typing import List, Optional
@@ -27,3 +28,8 @@ def import_paths() -> List[Path]:
         return []
     root = checkout_root()
     return [_FOLDER] if root is None else [root, *(root / name for name in PACKAGE_FOLDERS)]
+
+
+def python_path(inherited: str = "") -> str:
+    """Return the PYTHONPATH with which another interpreter imports the same packages."""
+    return os.pathsep.join(filter(None, [*map(str, import_paths()), inherited]))

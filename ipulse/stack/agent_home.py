@@ -58,7 +58,6 @@ class AgentHome(Home):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.membership_file = self.path / "agent.json"
-        self.devices = self.path / "devices"
         self._instance_file = self.path / "instance"
 
     @classmethod

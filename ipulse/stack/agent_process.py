@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ipulse.stack.home import Home
 from ipulse.stack.managed_process import START_SECONDS, ManagedProcess
+
+EXIT_REFUSED = 4  # the exit code of an agent whose token the service refuses
 
 
 class AgentProcess(ManagedProcess):
@@ -18,20 +20,23 @@ class AgentProcess(ManagedProcess):
         super().__init__(name, "ipulse_worker.agent", home.log(name))
         self._home = home
 
-    def start_with_pipe(self, environment: Callable[[int], dict[str, str]]) -> int:
-        """Start the agent with a pipe; return the end that becomes readable when it is ready.
-
-        `environment` makes the variables from the descriptor of the other end.
-        """
+    def start_with_pipe(self, environment: Mapping[str, str]) -> int:
+        """Start the agent with a pipe; return the end that becomes readable when it is ready."""
         ready_pipe, write_end = os.pipe()
+        variables = {**environment, "IPULSE_READY_FD": str(write_end)}
         try:
-            self.start(environment(write_end), self._home.path, [write_end])
+            self.start(variables, self._home.path, [write_end])
         except BaseException:
             os.close(ready_pipe)
             raise
         finally:
             os.close(write_end)
         return ready_pipe
+
+    def relaunch(self, environment: Mapping[str, str]) -> None:
+        """Start the agent again, without waiting until it is ready."""
+        self.stop(0)
+        self.start(environment, self._home.path)
 
     def await_ready(self, ready_pipe: int) -> None:
         """Return once the agent is ready.
@@ -49,7 +54,7 @@ class AgentProcess(ManagedProcess):
 
 @contextmanager
 def starting_agents(
-    agents: Sequence[AgentProcess], environment: Callable[[int], dict[str, str]]
+    agents: Sequence[AgentProcess], environment: Mapping[str, str]
 ) -> Iterator[None]:
     """Start agents in parallel and, at the end of the context, wait until all are ready.
 

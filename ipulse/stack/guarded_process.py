@@ -196,3 +196,8 @@ class GuardedProcess:
         waiting = select.poll()
         waiting.register(self._report, select.POLLIN)
         return bool(waiting.poll(None if timeout is None else timeout * 1000))
+
+
+def how_it_ended(exit_code: int) -> str:
+    """Return an exit code in words; a negative one is the signal that ended the program."""
+    return f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"

@@ -33,6 +33,7 @@ class Home:
         self.artifacts = self.path / "artifacts"
         self.redis = self.path / "redis"
         self.work = self.path / "work"
+        self.devices = self.path / "devices"  # locks of devices in use
         self._logs = self.path / "logs"
         self._lock: int | None = None
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ipulse import log_file
-from ipulse.stack.guarded_process import GuardedProcess
+from ipulse.stack.guarded_process import GuardedProcess, how_it_ended
 from ipulse.stack.program_log import ProgramLog
+from ipulse_core.checkout import python_path
 from ipulse_core.errors import Unavailable
 
 START_SECONDS = 300.0  # for each process; one that ends is noticed at once, a busy machine is slow
 # The directory contains data, and no import may find files there. Python 3.10 has no such option.
 _SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
+# Variables for the client, which no process of a stack inherits.
+_NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 
 
 class ManagedProcess:
@@ -61,11 +66,8 @@ class ManagedProcess:
         """Wait for the end after SIGTERM; send SIGKILL when the time is up."""
         if self.process is None:
             return
-        with self.process:
-            try:
-                self.process.wait(seconds)
-            except TimeoutError:
-                self.process.kill()
+        with self.process, suppress(TimeoutError):  # the context's end kills
+            self.process.wait(seconds)
         self.process = None
 
     def stop(self, seconds: float) -> None:
@@ -76,5 +78,12 @@ class ManagedProcess:
 
 def ended_badly(name: str, exit_code: int, log: ProgramLog) -> Unavailable:
     """Return the error for a process that ended unexpectedly, with the end of its log."""
-    how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
+    how = how_it_ended(exit_code)
     return Unavailable(f"the {name} has ended ({how}). The end of {log.path}:\n{log.tail()}")
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return the variables that a process of a stack inherits, with the path of our packages."""
+    environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+    path = python_path(environment.get("PYTHONPATH", ""))
+    return {**environment, "PYTHONPATH": path} if path else environment

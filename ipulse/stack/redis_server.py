@@ -12,6 +12,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from urllib.parse import quote
@@ -173,12 +174,9 @@ class RedisServer:
         """End the server: SIGTERM, then SIGKILL after `timeout` seconds."""
         if self.process is None:
             return
-        with self.process:
+        with self.process, suppress(TimeoutError):  # the context's end kills
             self.process.terminate()
-            try:
-                self.process.wait(timeout)
-            except TimeoutError:
-                self.process.kill()
+            self.process.wait(timeout)
         self.process = None
         if self.socket.parent != self._directory:
             shutil.rmtree(self.socket.parent)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote, urlsplit
@@ -21,10 +20,10 @@ from ipulse.install_hint import require_modules
 from ipulse.stack.agent_process import AgentProcess, starting_agents
 from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.home import Home
+from ipulse.stack.managed_process import inherited_environment
 from ipulse.stack.redis_server import RedisServer
 from ipulse.stack.service_process import ServiceProcess
 from ipulse.stack.supervisor import Part, Say, supervise
-from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable
 
 AGENT_STOP_SECONDS = 20.0  # a runner's grace period, its last uploads and a margin
@@ -32,8 +31,6 @@ SERVICE_STOP_SECONDS = 15.0
 AGENT_NICE = "10"  # the service stays responsive while jobs train
 # The service and the agent, each with its main dependency.
 _REQUIRED = ("ipulse_service", "uvicorn", "ipulse_worker", "celery")
-# Variables for the client, which the processes of the stack do not inherit.
-_NOT_INHERITED = ("IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_URL")
 
 
 class Stack:
@@ -124,7 +121,7 @@ class Stack:
             self._home.keep_certificate(self._certificate and self._certificate[0])
             self._redis.start()
             self._start_service()
-            with starting_agents(self._agents, self._agent_environment):
+            with starting_agents(self._agents, self._agent_environment()):
                 self._service.await_ready(self._url)
         except BaseException:
             self.stop()
@@ -153,20 +150,17 @@ class Stack:
         """Run one more agent, with these variables in addition, while the context is open."""
         agent = AgentProcess(name, self._home)
         try:
-            with starting_agents(
-                [agent], lambda ready_fd: {**self._agent_environment(ready_fd), **variables}
-            ):
+            with starting_agents([agent], {**self._agent_environment(), **variables}):
                 pass
             yield agent
         finally:
-            agent.terminate()
-            agent.end_within(AGENT_STOP_SECONDS)
+            agent.stop(AGENT_STOP_SECONDS)
 
     def restart_agent(self, number: int = 1) -> None:
         """Restart the agent of this number, whether or not it still runs."""
         agent = self._agents[number - 1]
         agent.stop(AGENT_STOP_SECONDS)
-        with starting_agents([agent], self._agent_environment):
+        with starting_agents([agent], self._agent_environment()):
             pass
 
     def restart_service(self) -> None:
@@ -217,14 +211,13 @@ class Stack:
     def _supervised_parts(self) -> list[Part]:
         """Return the parts, with restarts that do not wait until the part is ready."""
 
-        def relaunch(agent: AgentProcess) -> None:
-            agent.stop(0)
-            agent.start(self._agent_environment(), self._home.path)
+        def restart_of(agent: AgentProcess) -> Callable[[], None]:
+            return lambda: agent.relaunch(self._agent_environment())
 
         return [
             Part(self._redis, self._redis.relaunch),
             Part(self._service, lambda: self._relaunch_service(0)),
-            *(Part(agent, partial(relaunch, agent)) for agent in self._agents),
+            *(Part(agent, restart_of(agent)) for agent in self._agents),
         ]
 
     def _relaunch_service(self, stop_seconds: float) -> None:
@@ -236,22 +229,16 @@ class Stack:
         environment = self.service_environment()
         self._url = self._service.start_listening(self._host, self._port, environment)
 
-    def _agent_environment(self, ready_fd: int | None = None) -> dict[str, str]:
+    def _agent_environment(self) -> dict[str, str]:
         return self._environment(
             IPULSE_SERVICE_URL=self.url,
             IPULSE_WORKER_TOKEN_FILE=str(self._home.worker_token_file),
             IPULSE_BROKER_URL=self._redis.url,
             IPULSE_WORK_DIR=str(self._home.work),
-            IPULSE_DEVICES=str(self._home.path / "devices"),
+            IPULSE_DEVICES=str(self._home.devices),
             IPULSE_NICE=os.environ.get("IPULSE_NICE", AGENT_NICE),
-            **({} if ready_fd is None else {"IPULSE_READY_FD": str(ready_fd)}),
             **({"IPULSE_PINNED": str(self._home.certificate_file)} if self._certificate else {}),
         )
 
     def _environment(self, **own: str) -> dict[str, str]:
-        environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
-        paths = [str(path) for path in import_paths()]
-        if paths:
-            inherited = environment.get("PYTHONPATH")
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, inherited]))
-        return {**environment, **self._more, **own}
+        return {**inherited_environment(), **self._more, **own}

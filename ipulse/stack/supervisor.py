@@ -6,12 +6,13 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
 
-from ipulse.stack.guarded_process import GuardedProcess
+from ipulse.stack.guarded_process import GuardedProcess, how_it_ended
 from ipulse.stack.program_log import ProgramLog
 from ipulse_core.errors import IPUlseError
 
@@ -45,15 +46,28 @@ class Part:
 
 def supervise(parts: Sequence[Part], say: Say) -> None:
     """Restart parts as they end, until SIGINT or SIGTERM. Only the main thread can call this."""
+    with stop_signals(signal.SIGINT, signal.SIGTERM) as stopped:
+        Supervisor(parts, say).run(stopped)
+
+
+@contextmanager
+def stop_signals(*numbers: signal.Signals) -> Iterator[int]:
+    """Return a descriptor that is readable once one of these signals has come.
+
+    An ignored SIGHUP stays ignored, as under nohup. Only the main thread can call this.
+    """
     wake, write = os.pipe()
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         os.write(write, b"\0")
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    former = {number: signal.signal(number, on_signal) for number in numbers}
+    former = {
+        number: signal.signal(number, on_signal)
+        for number in numbers
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
-        Supervisor(parts, say).run(wake)
+        yield wake
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
@@ -116,8 +130,7 @@ class _Watched:
         exit_code = process.wait() if process else 0
         if exit_code == self.part.final_exit:
             return True
-        how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
-        self._plan(how)
+        self._plan(how_it_ended(exit_code))
         return False
 
     def restart_if_due(self) -> None:

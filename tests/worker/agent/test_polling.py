@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import pytest
 
+from ipulse.stack.agent_process import EXIT_REFUSED
 from ipulse_core.states import JobState, Reason
 from ipulse_worker.agent import polling
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.polling import EXIT_OK, EXIT_REFUSED, WorkPoller
+from ipulse_worker.agent.polling import EXIT_OK, WorkPoller
 from ipulse_worker.agent.service_responses import ServiceUnavailable
 from ipulse_worker.agent.service_types import AgentHint
 from ipulse_worker.agent.settings import AgentSettings

@@ -10,6 +10,7 @@ import threading
 import time
 from types import FrameType
 
+from ipulse.stack.agent_process import EXIT_REFUSED
 from ipulse_core.errors import IPUlseError, NotAuthenticated
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.readiness import say_ready
@@ -19,7 +20,7 @@ from ipulse_worker.agent.service_types import AgentHint
 LONGEST_WAIT, SHORTEST_WAIT = 50.0, 5.0  # seconds that the service holds a request back
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # after a request that failed; each is twice the last
 JITTER = 0.1  # share of a wait or pause that is random, so that agents spread their requests
-EXIT_OK, EXIT_FAILED, EXIT_REFUSED = 0, 1, 4
+EXIT_OK, EXIT_FAILED = 0, 1
 
 _log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import fault_of
 from ipulse_worker.agent import niceness
 from ipulse_worker.agent.agent import Agent
-from ipulse_worker.agent.polling import poll_for_work
+from ipulse_worker.agent.polling import EXIT_FAILED, poll_for_work
 from ipulse_worker.agent.settings import AgentSettings
 
-EXIT_FAILED, EXIT_USAGE = 1, 2
+EXIT_USAGE = 2
 
 _log = logging.getLogger("ipulse_worker.agent")
 

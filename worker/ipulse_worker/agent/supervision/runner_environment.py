@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ipulse_core.checkout import import_paths
+from ipulse_core.checkout import python_path
 
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
@@ -36,9 +35,7 @@ def runner_environment(
     if "POPLAR_SDK_ENABLED" in variables and "PYTHONPATH" in environment:
         variables["PYTHONPATH"] = environment["PYTHONPATH"]  # the SDK's own modules, such as pva
     # The runner may use another interpreter, in which the packages are not installed.
-    paths = [str(path) for path in import_paths()]
-    if paths:
-        variables["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [*paths, variables.get("PYTHONPATH")])
-        )
+    path = python_path(variables.get("PYTHONPATH", ""))
+    if path:
+        variables["PYTHONPATH"] = path
     return variables
