@@ -11,20 +11,19 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Union
 
 import httpx
 
 from ipulse.stack import tls
-from ipulse.stack.home import REACHED_AS, Home
+from ipulse.stack.home import REACHED_AS, Home, home_folder
+from ipulse.stack.listening import is_loopback
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
 
 PathLike = Union[str, "os.PathLike[str]"]
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")  # characters that a header may contain
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,15 @@ def find_service(
     InvalidInput for an invalid address or authority.
     """
     variables = os.environ if environment is None else environment
-    folder = home_folder(home, variables)
+    at_home = Home(home_folder(home, variables))
     remote = url or variables.get("IPULSE_URL")
-    address = _checked(remote or _url_at_home(folder))
+    address = _checked(remote or _url_at(at_home))
     secret = token or _read(token_file)
     if secret is None:
         secret = variables.get("IPULSE_TOKEN") or _read(variables.get("IPULSE_TOKEN_FILE"))
     # The token of the local stack is sent to no address but its own.
     if secret is None and (not remote or is_local_url(address)):
-        secret = _read(folder / "token", optional=True)
+        secret = _read(at_home.token_file, optional=True)
     if secret is None:
         raise NotAuthenticated(
             f"no token for {address}: set IPULSE_TOKEN_FILE to the token file of that service"
@@ -85,39 +84,33 @@ def find_service(
         raise NotAuthenticated(
             "the token contains characters that are not allowed; is its file the right one?"
         )
-    trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else folder)
+    trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else at_home)
     return ServiceLocation(address, secret, trust, is_at_home=not remote)
 
 
-def _trust(ca: PathLike | None, at_home: Path | None) -> ssl.SSLContext | None:
+def _trust(ca: PathLike | None, home: Home | None) -> ssl.SSLContext | None:
     if ca:
         return tls.authorities(ca)
-    if at_home is not None and (certificate := Home(at_home).certificate_file).exists():
-        return tls.pinned(certificate)
+    if home is not None and home.certificate_file.exists():
+        return tls.pinned(home.certificate_file)
     return None
 
 
-def home_folder(home: PathLike | None, environment: Mapping[str, str]) -> Path:
-    """Return the home of a local stack."""
-    chosen = home or environment.get("IPULSE_HOME") or "~/.local/state/ipulse"
-    return Path(chosen).expanduser()
-
-
-def _url_at_home(folder: Path) -> str:
+def _url_at(home: Home) -> str:
     try:
-        value: Any = strict_json.loads((folder / "server.json").read_bytes())
+        value: Any = strict_json.loads(home.server_file.read_bytes())
         url = str(value["url"])
         for listened, reached in REACHED_AS.items():  # an IPv6 address is in brackets
             url = re.sub(rf"//(\[?){re.escape(listened)}(\]?:)", rf"//\g<1>{reached}\2", url)
         return url
     except FileNotFoundError:
         raise Unavailable(
-            f"no service is known in {folder}: start one with `ipulse up`, "
+            f"no service is known in {home.path}: start one with `ipulse up`, "
             "or set IPULSE_URL to the address of one that runs elsewhere"
         ) from None
     except (OSError, InvalidJSON, KeyError, TypeError) as error:
         raise Unavailable(
-            f"{folder / 'server.json'} does not contain the address of the service "
+            f"{home.server_file} does not contain the address of the service "
             f"({type(error).__name__}): start it again with `ipulse up`"
         ) from error
 
@@ -157,4 +150,4 @@ def _read(path: PathLike | None, optional: bool = False) -> str | None:
 
 def is_local_url(url: str) -> bool:
     """Return whether a URL names this machine."""
-    return httpx.URL(url).host in _LOOPBACK
+    return is_loopback(httpx.URL(url).host)

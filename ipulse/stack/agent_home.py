@@ -63,7 +63,7 @@ class AgentHome(Home):
     @classmethod
     def at(cls, path: Path | None) -> AgentHome:
         """Return the home at a path, by default at IPULSE_AGENT_HOME."""
-        chosen = path or os.environ.get("IPULSE_AGENT_HOME") or _DEFAULT_HOME
+        chosen = path or os.environ.get(cls.variable) or _DEFAULT_HOME
         return cls(Path(chosen))
 
     def open(self) -> None:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from ipulse.stack.program_log import ProgramLog
@@ -13,6 +14,7 @@ from ipulse.stack.tls import first_certificate
 from ipulse_core.errors import Conflict, Unavailable
 from ipulse_core.worker_faults import errors_name
 
+DEFAULT_HOME = "~/.local/state/ipulse"
 TOKEN_BYTES = 32  # of randomness
 # Addresses that mean every interface, and the address of the service on this machine.
 REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to avoid
@@ -107,6 +109,12 @@ class Home:
             os.ftruncate(lock, 0)
             os.write(lock, f"{os.getpid()}\n".encode())
         self._lock = lock
+
+
+def home_folder(home: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> Path:
+    """Return the home of a local stack."""
+    chosen = home or environment.get(Home.variable) or DEFAULT_HOME
+    return Path(chosen).expanduser()
 
 
 def write_private(path: Path, text: str) -> None:

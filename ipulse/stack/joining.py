@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 import ssl
@@ -15,6 +14,7 @@ import httpx
 from ipulse.client.problems import error_in
 from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
+from ipulse.stack.listening import is_loopback
 from ipulse_core import __version__, messages, strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, Problem, RemoteError, Unavailable
 from ipulse_core.worker_faults import errors_name
@@ -89,7 +89,7 @@ def checked_url(url: str) -> str:
         host = None
     if not host or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in url:
         raise _wrong("/url", "must look like https://lab.example.org:8470", "invalid_url")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise _wrong(
             "/url", "must begin with https://, or the token could be read on the way", "not_https"
         )
@@ -184,13 +184,6 @@ def _unreachable(url: str, error: Exception) -> Unavailable:
 def _own_name() -> str:
     """Return the machine's name, as far as it may be the name of an agent."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()).strip("-._")[:63] or "agent"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _wrong(pointer: str, detail: str, code: str) -> InvalidInput:

@@ -6,6 +6,7 @@ wait until the service answers.
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 
 from ipulse_core.errors import Unavailable
@@ -30,6 +31,14 @@ def listen(host: str, port: int) -> socket.socket:
         hint = "set IPULSE_HOST and IPULSE_PORT to a free address; port 0 takes any free port"
         raise Unavailable(f"cannot listen on {host}:{port} ({error.strerror}): {hint}") from error
     return listener
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name or address is this machine's own, which no other machine reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def url_at(host: str, port: int, is_tls: bool) -> str:

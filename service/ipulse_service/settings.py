@@ -10,6 +10,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ipulse.broker_url import broker_problem
+from ipulse.stack.home import DEFAULT_HOME
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
 
@@ -33,7 +34,7 @@ class Settings(BaseModel):
     )
 
     home: Path = Field(
-        default=Path("~/.local/state/ipulse"), description="Directory of the service's state."
+        default=Path(DEFAULT_HOME), description="Directory of the service's state."
     )
     host: str = Field(default="127.0.0.1", description="Address to listen at.")
     port: int = Field(

@@ -15,7 +15,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
-from ipulse.client.location import home_folder
+from ipulse.stack.home import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.errors import IPUlseError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,8 +15,8 @@ from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Home
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
-from ipulse.client.location import home_folder
-from ipulse.stack.home import REACHED_AS
+from ipulse.stack.home import REACHED_AS, home_folder
+from ipulse.stack.listening import is_loopback
 from ipulse_core.errors import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def up(
     if (tls_cert is None) is not (tls_key is None) or (tls and tls_cert):
         detail = "--tls-cert and --tls-key must be given together, and without --tls"
         raise InvalidInput([Problem("/tls-cert", "incomplete", detail)], detail)
-    if not (allow_remote or tls or tls_cert or _is_loopback(host)):
+    if not (allow_remote or tls or tls_cert or is_loopback(host)):
         detail = (
             f"{host} is open to other machines, without encryption: add --tls, or --tls-cert and "
             "--tls-key, or --allow-remote if that is intended"
@@ -111,7 +110,7 @@ def up(
     if emulated_ipus is not None:
         more["IPULSE_EMULATED_IPUS"] = str(emulated_ipus)
     names = list(name or ())
-    if host not in REACHED_AS and not _is_loopback(host) and host not in names:
+    if host not in REACHED_AS and not is_loopback(host) and host not in names:
         names.append(host)  # other machines use the address itself
     if names:
         more["IPULSE_ALLOWED_HOSTS"] = ",".join([*_OWN_NAMES, *map(_bracketed, names)])
@@ -173,10 +172,3 @@ def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
 
 def _bracketed(name: str) -> str:
     return f"[{name}]" if ":" in name else name
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
