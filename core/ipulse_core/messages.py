@@ -1,9 +1,14 @@
-"""Constants that service and agents share: queues, protocol number and limits.
+"""Constants that service, agents and clients share: queues, protocol, headers and limits.
 
 A message in a queue is a wake-up, "look at job X". The row in the database is the job.
 """
 
 from __future__ import annotations
+
+import re
+from typing import Dict
+
+from ipulse_core import __version__
 
 BROKER_SCHEMES = ("redis", "rediss", "redis+socket")  # of broker URLs
 
@@ -16,6 +21,7 @@ TASK = "ipulse.look_at_job"  # the only task that agents accept; its argument is
 PROTOCOL = 6
 OLDEST_PROTOCOL = 5  # the oldest that this service accepts
 PROTOCOL_HEADER = "IPUlse-Protocol"
+FENCE_HEADER = "IPUlse-Fence"  # the fencing token of an attempt
 SESSION_HEADER = "IPUlse-Agent-Session"  # a random text of each process of an agent
 AGENT_PREFIX = "ipulse-agent/"  # of an agent's User-Agent header; its version follows
 
@@ -23,6 +29,19 @@ EVENTS_PER_REQUEST = 10_000
 EVENTS_PER_COMMIT = 1_000  # in one transaction, so that a chatty job does not block other writers
 MANIFEST_BYTES = 2**16  # a larger manifest is uploaded by itself, before the attempt ends
 MAX_DATA_SETS = 2_000  # that a registration lists; an agent with more lists none
+
+DEVICE_KINDS = ("cpu", "emulator", "ipu")  # that a runner of this version can use
+# Of a job, an attempt, an artifact or a token; safe as a file name and as a part of a URL.
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+def agent_headers(token: str) -> Dict[str, str]:
+    """Return the headers of every request of an agent."""
+    return {
+        "Authorization": f"Bearer {token}",
+        "User-Agent": f"{AGENT_PREFIX}{__version__}",
+        PROTOCOL_HEADER: str(PROTOCOL),
+    }
 
 
 def queue_of(device_kind: str) -> str:

@@ -15,7 +15,7 @@ from ipulse.client.problems import error_in
 from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
 from ipulse.stack.listening import is_loopback
-from ipulse_core import __version__, messages, strict_json
+from ipulse_core import messages, strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, Problem, RemoteError, Unavailable
 from ipulse_core.worker_faults import errors_name
 
@@ -166,11 +166,7 @@ def _client(url: str, token: str, trust: ssl.SSLContext | bool) -> httpx.Client:
         verify=trust,
         timeout=httpx.Timeout(30.0, connect=CONNECT_SECONDS),
         trust_env=False,  # as for the agent: a proxy for browsing does not lead to the service
-        headers={
-            "Authorization": f"Bearer {token}",
-            "User-Agent": f"{messages.AGENT_PREFIX}{__version__}",
-            messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
-        },
+        headers=messages.agent_headers(token),
     )
 
 

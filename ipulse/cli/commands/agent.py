@@ -14,6 +14,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder
 from ipulse.cli.terminal import emit, say, show
 from ipulse_core.errors import NotAuthenticated, Unavailable
+from ipulse_core.messages import DEVICE_KINDS
 
 if TYPE_CHECKING:
     from ipulse.stack.agent_home import AgentHome, Membership
@@ -27,14 +28,13 @@ AgentHomePath = Annotated[
         "[default: ~/.local/state/ipulse-agent]",
     ),
 ]
-KINDS = ("cpu", "emulator", "ipu")  # of devices, as agents know them
 
 
 def _known_kinds(value: str | None) -> str | None:
     """Refuse other kinds of devices before a use of the join token is taken."""
     chosen = {part.strip() for part in (value or "").split(",") if part.strip()}
-    if value is not None and (not chosen or not chosen <= set(KINDS)):
-        raise typer.BadParameter(f"must list some of {', '.join(KINDS)}")
+    if value is not None and (not chosen or not chosen <= set(DEVICE_KINDS)):
+        raise typer.BadParameter(f"must list some of {', '.join(DEVICE_KINDS)}")
     return value
 
 

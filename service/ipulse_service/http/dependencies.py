@@ -70,7 +70,7 @@ WaitSeconds = Annotated[int, Depends(wait_up_to(MAX_WAIT_SECONDS))]
 JobId = Annotated[str, Path(description="The job's id.")]
 Fence = Annotated[
     str,
-    Header(alias="IPUlse-Fence", max_length=128, description="The attempt's fencing token."),
+    Header(alias=messages.FENCE_HEADER, max_length=128, description="The attempt's fencing token."),
 ]
 
 

@@ -19,12 +19,10 @@ from typing import Any
 import psutil
 import pytest
 
-from ipulse.cli.commands.agent import KINDS
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import digest_of, self_signed
 from ipulse_core.states import JobState
-from ipulse_worker.agent import settings
 from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.test_guarded_process import DEADLINE
 from tests.ipulse.stack.test_stack import ENVIRONMENT, submit
@@ -251,9 +249,6 @@ class TestRefusals:
         assert line[line.index("--token") + 1].split("_")[1] in [
             token.id for token in client.join_tokens()
         ]
-
-    def test_the_devices_are_those_of_agents(self) -> None:
-        assert KINDS == settings.KINDS
 
     def test_a_token_that_is_none(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from ipulse_core import __version__, messages
+from ipulse_core import messages
 from ipulse_worker.agent.service_responses import ServiceUnavailable, unreachable
 
 # A connection that lost its other end, as after a cut, is noticed in 25 s.
@@ -31,9 +31,7 @@ class Connections:
         self._http = httpx.Client(
             base_url=url,
             headers={
-                "Authorization": f"Bearer {token}",
-                "User-Agent": f"{messages.AGENT_PREFIX}{__version__}",
-                messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
+                **messages.agent_headers(token),
                 messages.SESSION_HEADER: secrets.token_hex(16),
             },
             transport=httpx.HTTPTransport(verify=trust or True, socket_options=KEEP_ALIVE),

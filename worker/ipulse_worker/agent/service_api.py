@@ -16,6 +16,7 @@ import httpx
 from ipulse.log_lines import packed
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
+from ipulse_core.messages import FENCE_HEADER
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
 from ipulse_worker.agent.registration.inventory import Inventory
@@ -32,7 +33,6 @@ from ipulse_worker.agent.service_types import (
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
-FENCE = "IPUlse-Fence"
 _NOTHING_KNOWN = Inventory()
 _DOWNLOAD_BYTES = 2**20  # of one chunk
 HEARTBEAT_SECONDS = 4.0  # timeout of a heartbeat
@@ -161,7 +161,7 @@ class ServiceAPI:
         response = self._request(
             "GET",
             path,
-            headers={FENCE: lease.fence, "Prefer": f"wait={wait_seconds}"},
+            headers={FENCE_HEADER: lease.fence, "Prefer": f"wait={wait_seconds}"},
             timeout=httpx.Timeout(wait_seconds + 10.0, connect=3.0),
         )
         answer = object_in(response, path)
@@ -187,7 +187,7 @@ class ServiceAPI:
             "sha256": file.sha256,
         }
         offset = self._arrived(path, params, lease) if file.is_resumable else 0
-        headers = {FENCE: lease.fence, "Content-Length": str(file.size - offset)}
+        headers = {FENCE_HEADER: lease.fence, "Content-Length": str(file.size - offset)}
         if offset:
             headers["Upload-Offset"] = str(offset)
         response = self._request(
@@ -204,7 +204,7 @@ class ServiceAPI:
     def _arrived(self, path: str, params: dict[str, Any], lease: AttemptLease) -> int:
         """Return how many bytes the service has already, 0 if it does not know."""
         with self._connections.use() as http:
-            response = http.head(path, params=params, headers={FENCE: lease.fence})
+            response = http.head(path, params=params, headers={FENCE_HEADER: lease.fence})
         return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
@@ -259,7 +259,7 @@ class ServiceAPI:
         lease: AttemptLease | None = None,
         timeout: httpx.Timeout = TIMEOUT,
     ) -> dict[str, Any]:
-        headers = {FENCE: lease.fence} if lease else {}
+        headers = {FENCE_HEADER: lease.fence} if lease else {}
         response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
         return object_in(response, path)
 

@@ -15,9 +15,9 @@ from ipulse.broker_url import broker_problem
 from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
+from ipulse_core.messages import DEVICE_KINDS
 
 SERVICE_SCHEMES = ("http", "https")
-KINDS = ("cpu", "emulator", "ipu")  # device kinds that a runner of this version can use
 EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 
@@ -68,7 +68,7 @@ class AgentSettings:
             "work_dir": Path(reader.text("IPULSE_WORK_DIR")).expanduser().absolute(),
             "runner_python": reader.program("IPULSE_RUNNER_PYTHON", cls.runner_python),
             "runner_module": reader.text("IPULSE_RUNNER_MODULE", cls.runner_module),
-            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", KINDS, EVERYWHERE),
+            "device_kinds": reader.choices("IPULSE_DEVICE_KINDS", DEVICE_KINDS, EVERYWHERE),
             "warm": reader.flag("IPULSE_WARM", cls.warm),
             "grace_seconds": reader.number("IPULSE_GRACE_SECONDS", cls.grace_seconds),
             "ready_seconds": reader.number("IPULSE_READY_SECONDS", cls.ready_seconds),

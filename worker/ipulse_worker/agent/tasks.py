@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from typing import Any
 
-_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+from ipulse_core.messages import ID
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +19,7 @@ def look_at_job(look_at: Callable[[str], None]) -> Callable[..., None]:
             kwargs
             or len(args) != 1
             or not isinstance(args[0], str)
-            or not _JOB_ID.fullmatch(args[0])
+            or not ID.fullmatch(args[0])
         ):
             _log.warning("message_rejected", extra={"arguments": repr((args, kwargs))[:200]})
             return

@@ -90,11 +90,9 @@ def _ask(
     testbed: Testbed, url: str, path: str, body: Mapping[str, object], fence: str = ""
 ) -> httpx.Response:
     token = (testbed.home / "worker-token").read_text().strip()
-    headers = {
-        "Authorization": f"Bearer {token}",
-        messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
-        **({"IPUlse-Fence": fence} if fence else {}),
-    }
+    headers = messages.agent_headers(token)
+    if fence:
+        headers[messages.FENCE_HEADER] = fence
     return httpx.post(url + path, json=body, headers=headers, timeout=30.0, trust_env=False)
 
 

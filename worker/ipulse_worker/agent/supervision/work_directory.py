@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -13,13 +12,13 @@ from pathlib import Path
 from types import TracebackType
 
 from ipulse_core.errors import RemoteError
+from ipulse_core.messages import ID
 
 _log = logging.getLogger(__name__)
 
 # For the files of attempts of which nobody knows whether they are over: their agent has died, and
 # its record of them is lost.
 KEEP_SECONDS = 24 * 3600.0
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class WorkDirectory:
@@ -27,7 +26,7 @@ class WorkDirectory:
 
     def __init__(self, root: Path, attempt_id: str) -> None:
         """Choose the path. Raises RemoteError for an id that is not a safe file name."""
-        if not _ID.fullmatch(attempt_id):
+        if not ID.fullmatch(attempt_id):
             raise RemoteError(f"the service sent an invalid attempt id: {attempt_id!r}")
         self.path = root / attempt_id
         self.is_kept = False
@@ -56,7 +55,7 @@ def remove_of_attempt(root: Path, attempt_id: str) -> bool:
     Returns whether there is no such directory now.
     """
     path = root / attempt_id
-    if not _ID.fullmatch(attempt_id) or path.is_symlink() or not path.is_dir():
+    if not ID.fullmatch(attempt_id) or path.is_symlink() or not path.is_dir():
         return True
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
