@@ -1,56 +1,26 @@
-"""The calls of the HTTP API: the request to send and how to read the response.
-
-Both clients use these calls; nothing here opens a connection.
-"""
+"""The calls of the HTTP API about jobs."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar, Union
+from typing import Any, Union
 
 import httpx
 
 from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core import strict_json
-from ipulse_core.errors import InvalidInput, InvalidJSON, NotFound, Problem, RemoteError
+from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse_core.messages import ID
 from ipulse_core.states import JobState
 
+from .api_call import JSON_CONTENT, APICall, object_in
 from .batches import BatchResult, JobSelection
-from .problems import error_in
-from .resources import Artifact, EventPage, Job, JobEvent, JobPage, Token, ValidSpec
-
-T = TypeVar("T")
+from .resources import Artifact, EventPage, Job, JobEvent, JobPage, ValidSpec
 
 Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
-
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-JSON_CONTENT = {"Content-Type": "application/json"}
-
-
-@dataclass(frozen=True)
-class APICall(Generic[T]):
-    """One request, and a function that reads its response."""
-
-    method: str
-    path: str
-    read: Callable[[httpx.Response], T]
-    params: dict[str, Any] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-    content: bytes | None = None
-
-    def answer(self, response: httpx.Response) -> T:
-        """Return the result in a response. Raises the error that the response reports."""
-        if response.status_code >= 400:
-            raise error_in(response)
-        try:
-            return self.read(response)
-        except (InvalidJSON, KeyError, TypeError, ValueError) as error:
-            raise _not_understood(response) from error
 
 
 def validate(spec: Spec) -> APICall[ValidSpec]:
@@ -172,33 +142,6 @@ def profile(job_id: str) -> APICall[dict[str, Any]]:
     return APICall("GET", _job_path(job_id) + "/profile", object_in)
 
 
-def create_token(name: str, role: str, seconds: int) -> APICall[Token]:
-    """Return the call that creates a token."""
-
-    def read(response: httpx.Response) -> Token:
-        value = object_in(response)
-        return Token.from_json(value["about"], value["token"])
-
-    content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
-    return APICall("POST", "/v1/tokens", read, headers=JSON_CONTENT, content=content)
-
-
-def tokens() -> APICall[list[Token]]:
-    """Return the call that lists the tokens."""
-
-    def read(response: httpx.Response) -> list[Token]:
-        return [Token.from_json(item) for item in object_in(response)["tokens"]]
-
-    return APICall("GET", "/v1/tokens", read)
-
-
-def revoke_token(token_id: str) -> APICall[None]:
-    """Return the call that revokes a token."""
-    if not ID.fullmatch(token_id):
-        raise NotFound(f"there is no token {token_id[:100]!r}")
-    return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
-
-
 def ready() -> APICall[None]:
     """Return the call that checks that the service is ready."""
     return APICall("GET", "/readyz", lambda response: None)
@@ -250,19 +193,3 @@ def _document(spec: Spec) -> bytes:
 
 def _job(response: httpx.Response) -> Job:
     return Job.from_json(object_in(response), etag=response.headers.get("etag", ""))
-
-
-def object_in(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object in a response. Raises InvalidJSON, or TypeError for another value."""
-    value = strict_json.loads(response.content)
-    if not isinstance(value, dict):
-        raise TypeError("not an object")
-    return value
-
-
-def _not_understood(response: httpx.Response) -> RemoteError:
-    return RemoteError(
-        f"{response.request.method} {response.request.url.path} has a response that this client "
-        "cannot read: do client and service have the same version?",
-        status=response.status_code,
-    )

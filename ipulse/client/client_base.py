@@ -7,40 +7,32 @@ from __future__ import annotations
 
 import builtins
 import uuid
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 
-from . import agent_calls, calls
-from .agent_resources import AgentStatus, DeviceStatus, JoinToken
+from . import calls
+from .administration import Administration
 from .batches import BatchResult, JobSelection
-from .calls import APICall, Spec
+from .calls import Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
 from .location import PathLike
-from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
 
-T = TypeVar("T")
 
-
-class ClientBase:
+class ClientBase(Administration):
     """All calls of both clients; errors are those of ipulse_core.errors."""
 
     def __init__(self, url: str, transport: Transport, timeout: float, retries: int) -> None:
-        self.url = url
-        self._transport = transport
+        super().__init__(url, transport, retries)
         self._timeout = timeout
-        self._retries = retries
         self._known: dict[str, Job] = {}
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
 
     async def ready(self) -> None:
         """Return if the service can process jobs. Raises Unavailable otherwise."""
@@ -198,54 +190,6 @@ class ClientBase:
         """Return the job's profile.json. Raises NotFound before it exists."""
         return await self._send(calls.profile(job_id))
 
-    async def create_token(self, name: str, role: str, seconds: int) -> Token:
-        """Create a token; see Client.create_token."""
-        # Not retried: a lost response would leave an unknown token behind.
-        return await self._send(calls.create_token(name, role, seconds), tries=0)
-
-    async def tokens(self) -> builtins.list[Token]:
-        """Return the tokens that were created and not revoked, without their secrets."""
-        return await self._send(calls.tokens())
-
-    async def revoke_token(self, token_id: str) -> None:
-        """Revoke a token: the service refuses it at once. Raises NotFound."""
-        await self._send(calls.revoke_token(token_id))
-
-    async def create_join_token(
-        self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600
-    ) -> JoinToken:
-        """Create a join token; see Client.create_join_token."""
-        # Not retried: a lost response would leave an unknown token behind.
-        return await self._send(agent_calls.create_join_token(labels or {}, uses, seconds), tries=0)
-
-    async def join_tokens(self) -> builtins.list[JoinToken]:
-        """Return the join tokens that can still be used, without their secrets."""
-        return await self._send(agent_calls.join_tokens())
-
-    async def revoke_join_token(self, token_id: str) -> None:
-        """Revoke a join token; agents that have joined with it stay. Raises NotFound."""
-        await self._send(agent_calls.revoke_join_token(token_id))
-
-    async def agents(self) -> builtins.list[AgentStatus]:
-        """Return the agents that were seen in the last week, and the jobs that they hold."""
-        return await self._send(agent_calls.agents())
-
-    async def devices(self) -> builtins.list[DeviceStatus]:
-        """Return the devices of all agents, and the jobs that use them."""
-        return await self._send(agent_calls.devices())
-
-    async def drain_agent(self, name: str, seconds: int | None = None) -> AgentStatus:
-        """Drain an agent; see Client.drain_agent."""
-        return await self._send(agent_calls.drain_agent(name, seconds))
-
-    async def resume_agent(self, name: str) -> AgentStatus:
-        """Let an agent claim jobs again. Raises NotFound."""
-        return await self._send(agent_calls.resume_agent(name))
-
-    async def remove_agent(self, name: str) -> None:
-        """Remove an agent and revoke its own token. Raises Conflict, NotFound."""
-        await self._send(agent_calls.remove_agent(name))
-
     async def _download(self, job_id: str, artifact: Artifact, folder: Path) -> Path:
         if is_downloaded(artifact, folder):
             return folder / artifact.name
@@ -272,25 +216,3 @@ class ClientBase:
                     pause = download.interrupted(error) if delay is None else delay
                     await self._transport.sleep(pause)
             return download.finish()
-
-    async def _send(
-        self, call: APICall[T], tries: int | None = None, deadline: WaitDeadline | None = None
-    ) -> T:
-        retries = RetryPolicy(self.url, self._retries if tries is None else tries)
-        while True:
-            try:
-                response = await self._transport.request(
-                    call.method,
-                    call.path,
-                    params=call.params,
-                    headers=call.headers,
-                    content=call.content,
-                )
-            except httpx.TransportError as error:
-                delay = retries.after_error(error)
-            else:
-                asked = retries.after_answer(response)
-                if asked is None:
-                    return call.answer(response)
-                delay = asked
-            await self._transport.sleep(delay if deadline is None else deadline.pause(delay))

@@ -1,4 +1,4 @@
-"""The calls of the HTTP API about agents."""
+"""The calls of the HTTP API about access tokens, join tokens and agents."""
 
 from __future__ import annotations
 
@@ -9,9 +9,38 @@ import httpx
 
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
+from ipulse_core.messages import ID
 
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
-from .calls import ID, JSON_CONTENT, APICall, object_in
+from .api_call import JSON_CONTENT, APICall, object_in
+from .resources import Token
+
+
+def create_token(name: str, role: str, seconds: int) -> APICall[Token]:
+    """Return the call that creates a token."""
+
+    def read(response: httpx.Response) -> Token:
+        value = object_in(response)
+        return Token.from_json(value["about"], value["token"])
+
+    content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
+    return APICall("POST", "/v1/tokens", read, headers=JSON_CONTENT, content=content)
+
+
+def tokens() -> APICall[list[Token]]:
+    """Return the call that lists the tokens."""
+
+    def read(response: httpx.Response) -> list[Token]:
+        return [Token.from_json(item) for item in object_in(response)["tokens"]]
+
+    return APICall("GET", "/v1/tokens", read)
+
+
+def revoke_token(token_id: str) -> APICall[None]:
+    """Return the call that revokes a token."""
+    if not ID.fullmatch(token_id):
+        raise NotFound(f"there is no token {token_id[:100]!r}")
+    return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
 
 def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> APICall[JoinToken]:
