@@ -6,14 +6,15 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 
 from ipulse_core.errors import RemoteError
 from ipulse_core.events import FILE_NAME
+from ipulse_core.worker_faults import errors_name
 
 from .calls import content_path
 from .problems import error_in
@@ -102,7 +103,7 @@ class Download:
         """Append to the file. Raises OSError, with the file's name, if the disk is full."""
         if self._size + len(chunk) > self._artifact.size:
             raise self._refused(f"is longer than the announced {self._artifact.size} bytes")
-        with self._named():
+        with errors_name(self.path):
             self._file.write(chunk)
         self._digest.update(chunk)
         self._size += len(chunk)
@@ -119,7 +120,7 @@ class Download:
         """
         if self._digest.hexdigest() != self._artifact.sha256:
             raise self._refused("does not have the announced digest")
-        with self._named():
+        with errors_name(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
         os.replace(self._part, self.path)
@@ -135,14 +136,6 @@ class Download:
         self._file.truncate()
         self._digest = hashlib.sha256()
         self._size = 0
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            error.filename = str(self.path)  # an error of writing does not contain it
-            raise
 
     def _refused(self, what: str) -> RemoteError:
         return RemoteError(f"{self._artifact.name} {what}: the download was discarded")

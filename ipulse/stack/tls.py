@@ -14,11 +14,14 @@ import string
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from ipulse.stack.self_signed import make_pair
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.worker_faults import errors_name
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 WARNING_DAYS = 30  # a certificate that expires sooner is reported when the service starts
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -135,26 +138,14 @@ def is_self_signed(path: PathLike) -> bool:
 
     Without the package `cryptography`, which also makes such certificates, it counts as one.
     """
-    try:
-        from cryptography import x509
-    except ImportError:
-        return True
-    try:
-        parsed = x509.load_pem_x509_certificate(first_certificate(path).encode())
-    except ValueError:  # OpenSSL accepts some certificates that `cryptography` refuses
-        return True
-    return parsed.issuer == parsed.subject
+    parsed = _parsed(path)
+    return parsed is None or parsed.issuer == parsed.subject
 
 
 def expiry_warning(certificate: Path) -> str | None:
     """Return a sentence if the certificate expires within a month, else None."""
-    try:
-        from cryptography import x509
-    except ImportError:  # a certificate from elsewhere can be served without it
-        return None
-    try:
-        parsed = x509.load_pem_x509_certificate(first_certificate(certificate).encode())
-    except ValueError:  # OpenSSL accepts some certificates that `cryptography` refuses
+    parsed = _parsed(certificate)
+    if parsed is None:
         return None
     expires = parsed.not_valid_after_utc
     days = (expires - datetime.now(timezone.utc)).days
@@ -175,6 +166,18 @@ def distrust_in(error: BaseException | None) -> str | None:
             return "it does not speak TLS: its address begins with http://"
         error = error.__cause__ or error.__context__
     return None
+
+
+def _parsed(path: PathLike) -> x509.Certificate | None:
+    """Return the first certificate of a PEM file, None if it cannot be parsed here."""
+    try:
+        from cryptography import x509
+    except ImportError:  # a certificate from elsewhere can be served without it
+        return None
+    try:
+        return x509.load_pem_x509_certificate(first_certificate(path).encode())
+    except ValueError:  # OpenSSL accepts some certificates that `cryptography` refuses
+        return None
 
 
 def _is_good_for(certificate: Path, key: Path, names: Iterable[str]) -> bool:
