@@ -32,6 +32,8 @@ class ClaimRefused(Conflict):
 class SessionRefused(NotPermitted):
     """Another process with this agent's token came later."""
 
+    code = "agent_replaced"
+
 
 class DrainRefused(Conflict):
     """This agent drains: it may claim no jobs."""
@@ -52,6 +54,20 @@ class ServiceUnavailable(Unavailable):
         self.retry_after = retry_after  # seconds
         self.remote_code = remote_code  # names the failing part, if the service says so
         super().__init__(message)
+
+
+_BY_CODE: dict[str, type[IPUlseError]] = {
+    **{
+        refusal.code: refusal
+        for refusal in (StaleToken, ClaimRefused, ProtocolRefused, DrainRefused, SessionRefused)
+    },
+    "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
+}
+_BY_STATUS: dict[int, type[IPUlseError]] = {
+    401: NotAuthenticated,
+    403: NotPermitted,
+    404: NotFound,
+}
 
 
 def object_in(response: httpx.Response, path: str) -> dict[str, Any]:
@@ -96,20 +112,7 @@ def raise_refusal(response: httpx.Response) -> None:
     code, detail = str(problem.get("code", "")), str(problem.get("detail", f"HTTP {status}"))
     if status >= 500 or status == 429:
         raise ServiceUnavailable(detail, _retry_after(response), code)
-    by_code: dict[str, type[IPUlseError]] = {
-        "stale_token": StaleToken,
-        "not_claimable": ClaimRefused,
-        "wrong_protocol": ProtocolRefused,
-        "wrong_offset": ServiceUnavailable,  # another try has sent more meanwhile
-        "agent_draining": DrainRefused,
-        "agent_replaced": SessionRefused,
-    }
-    by_status: dict[int, type[IPUlseError]] = {
-        401: NotAuthenticated,
-        403: NotPermitted,
-        404: NotFound,
-    }
-    known = by_code.get(code) or by_status.get(status)
+    known = _BY_CODE.get(code) or _BY_STATUS.get(status)
     if known is NotAuthenticated and code == NotAuthenticated.code:
         raise NotAuthenticated("the service does not know this agent's token")
     if known is not None:

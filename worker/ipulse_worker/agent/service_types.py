@@ -37,9 +37,9 @@ class AgentOrders(NamedTuple):
 
 @dataclass(frozen=True)
 class AgentHint:
-    """A job that this agent could claim, if there is one, and orders."""
+    """The service's answer to an agent that waits for work."""
 
-    job_id: str | None
+    job_id: str | None  # of a job that this agent could claim
     draining: bool
     tag: str  # of the state of the queue
 

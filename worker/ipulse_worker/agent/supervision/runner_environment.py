@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ipulse.spec import ExperimentSpec
 from ipulse_core.checkout import python_path
+from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
+from ipulse_core.poplar_environment import poplar_environment
 
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
-    *(
-        "IPULSE_DEVICES",
-        "IPULSE_EMULATED_IPUS",
-        "IPULSE_EXECUTABLE_BYTES",
-        "IPULSE_EXECUTABLE_DAYS",
-    ),
+    *("IPULSE_DEVICES", EMULATED_IPUS_VARIABLE),
+    *("IPULSE_EXECUTABLE_BYTES", "IPULSE_EXECUTABLE_DAYS"),
     # Set by `enable.sh` of a Poplar SDK, and the address of the IPUs of a pod.
     *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
     *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),
@@ -39,3 +38,8 @@ def runner_environment(
     if path:
         variables["PYTHONPATH"] = path
     return variables
+
+
+def device_environment(spec: ExperimentSpec, work_dir: str) -> dict[str, str]:
+    """Return variables that must be set when the runner starts; a warm runner lacks them."""
+    return poplar_environment(spec.device, work_dir) if spec.device.kind == "ipu" else {}

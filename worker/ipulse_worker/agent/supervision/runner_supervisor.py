@@ -22,8 +22,8 @@ from ipulse_core.events import (
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_in, fault_of
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.device_environment import device_environment
 from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
+from ipulse_worker.agent.supervision.runner_environment import device_environment
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess

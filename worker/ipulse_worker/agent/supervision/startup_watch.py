@@ -12,6 +12,16 @@ CHECK_SECONDS = 10.0
 LONGEST = 20.0  # times the limit: a start that never ends may use processor time, too
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process and its children that have ended, 0 without it."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return 0.0
+    fields = text.rpartition(")")[2].split()  # the name in parentheses may contain spaces
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 class StartupWatch:
     """Watches one runner from the time at which its job was claimed until it is ready."""
 
@@ -20,7 +30,7 @@ class StartupWatch:
         pid: int,
         limit_seconds: float,
         clock: Callable[[], float] = time.monotonic,
-        cpu_seconds: Callable[[int], float] | None = None,
+        cpu_seconds: Callable[[int], float] = processor_seconds,
     ) -> None:
         """Begin to watch.
 
@@ -28,12 +38,12 @@ class StartupWatch:
             pid: The runner's process id.
             limit_seconds: For how long it may use no processor time.
             clock: A monotonic clock.
-            cpu_seconds: Returns the processor time of a process, by default the kernel's count.
+            cpu_seconds: Returns the processor time of a process.
         """
         self._pid = pid
         self._limit = limit_seconds
         self._clock = clock
-        self._cpu_seconds = cpu_seconds or processor_seconds
+        self._cpu_seconds = cpu_seconds
         self._began = self._advanced = self._reported = clock()
         self._first_cpu = self._cpu = self._cpu_seconds(pid)
 
@@ -74,13 +84,3 @@ class StartupWatch:
             f"{used:.1f} s in all, and was killed. IPULSE_READY_SECONDS is for how long it may use "
             "none."
         )
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the processor time of a process and its children that have ended, 0 without it."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
-    except OSError:
-        return 0.0
-    fields = text.rpartition(")")[2].split()  # the name in parentheses may contain spaces
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -79,9 +79,8 @@ class Uploader:
         self._stored: dict[str, str] = {}  # SHA-256 of the artifacts that the service has, by name
         self._manifest: _File | None = None
         self._is_released = False  # whether the manifest may be sent
-        self.piggybacked_manifest: PiggybackedManifest | None = (
-            None  # the manifest, if it is sent with the outcome
-        )
+        # The manifest, if it is sent with the outcome.
+        self.piggybacked_manifest: PiggybackedManifest | None = None
         self._waiting: deque[_File] = deque()
         self._change = threading.Condition()
         self._is_closed = False
