@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ssl
 import time
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
@@ -28,7 +27,6 @@ from ipulse_worker.agent.service_types import (
     ClaimedJob,
     HeartbeatOrders,
     PiggybackedManifest,
-    StoredCheckpoint,
 )
 from ipulse_worker.agent.supervision.lease import AttemptLease
 from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
@@ -60,18 +58,7 @@ class ServiceAPI:
         request = {"job_id": job_id, "agent": agent, "device_kinds": list(device_kinds)}
         answer = self._post("/v1/worker/claims", request)
         with understood("a claim"):
-            stored = answer["checkpoint"]
-            lease_seconds = float(answer["lease_seconds"])
-            return ClaimedJob(
-                job_id=str(answer["job_id"]),
-                attempt=int(answer["attempt"]),
-                spec=answer["spec"],
-                checkpoint=None if stored is None else StoredCheckpoint.from_json(stored),
-                lease=AttemptLease(
-                    str(answer["attempt_id"]), str(answer["fence"]), lease_seconds, sent_at
-                ),
-                heartbeat_seconds=float(answer["heartbeat_seconds"]),
-            )
+            return ClaimedJob.from_json(answer, sent_at)
 
     def register(
         self,
@@ -96,10 +83,7 @@ class ServiceAPI:
         response = self._request("POST", path, json=body)
         if not response.content:  # there are no orders
             return AgentOrders()
-        answer = object_in(response, path)
-        with understood("a registration"):
-            orders = (answer.get(name, False) for name in AgentOrders._fields)
-            return AgentOrders(*map(bool, orders))
+        return AgentOrders.from_json(object_in(response, path))
 
     def sign_off(self, agent: str) -> None:
         """Tell the service that this agent stops."""
@@ -137,12 +121,7 @@ class ServiceAPI:
             return None
         answer = object_in(response, path)
         with understood("a wait for work"):
-            job_id = answer["job_id"]
-            return AgentHint(
-                None if job_id is None else str(job_id),
-                bool(answer["draining"]),
-                response.headers.get("etag", ""),
-            )
+            return AgentHint.from_json(answer, response.headers.get("etag", ""))
 
     def heartbeat(self, lease: AttemptLease) -> HeartbeatOrders:
         """Renew the lease; return whether the attempt is to stop."""
@@ -241,15 +220,9 @@ class ServiceAPI:
         }
         if events:
             body.update(first=first, events=_packed_json(events))
-        timeout = TIMEOUT
         if manifest:
-            timeout = _MANIFEST_TIMEOUT
-            body["manifest"] = {
-                "name": manifest.name,
-                "media_type": manifest.media_type,
-                "sha256": manifest.sha256,
-                "base64": b64encode(manifest.content).decode(),
-            }
+            body["manifest"] = manifest.to_json()
+        timeout = _MANIFEST_TIMEOUT if manifest else TIMEOUT
         self._post(f"/v1/worker/attempts/{lease.attempt_id}/finish", body, lease, timeout)
 
     def _post(

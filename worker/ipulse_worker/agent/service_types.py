@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,6 +35,11 @@ class AgentOrders(NamedTuple):
     draining: bool = False  # it may claim no jobs
     renew_token: bool = False
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> AgentOrders:
+        """Read the orders from a response."""
+        return cls(*(bool(value.get(name, False)) for name in cls._fields))
+
 
 @dataclass(frozen=True)
 class AgentHint:
@@ -42,6 +48,12 @@ class AgentHint:
     job_id: str | None  # of a job that this agent could claim
     draining: bool
     tag: str  # of the state of the queue
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], tag: str) -> AgentHint:
+        """Read the hint from a response."""
+        job_id = value["job_id"]
+        return cls(None if job_id is None else str(job_id), bool(value["draining"]), tag)
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,24 @@ class ClaimedJob:
     checkpoint: StoredCheckpoint | None
     lease: AttemptLease
     heartbeat_seconds: float
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], sent_at: float) -> ClaimedJob:
+        """Read the claim from a response; `sent_at` is the monotonic time of its request."""
+        stored = value["checkpoint"]
+        return cls(
+            job_id=str(value["job_id"]),
+            attempt=int(value["attempt"]),
+            spec=value["spec"],
+            checkpoint=None if stored is None else StoredCheckpoint.from_json(stored),
+            lease=AttemptLease(
+                attempt_id=str(value["attempt_id"]),
+                fence=str(value["fence"]),
+                seconds=float(value["lease_seconds"]),
+                sent_at=sent_at,
+            ),
+            heartbeat_seconds=float(value["heartbeat_seconds"]),
+        )
 
     @property
     def device_kind(self) -> str:
@@ -70,6 +100,15 @@ class PiggybackedManifest:
     media_type: str
     sha256: str
     content: bytes
+
+    def to_json(self) -> dict[str, str]:
+        """Return the manifest as the request contains it."""
+        return {
+            "name": self.name,
+            "media_type": self.media_type,
+            "sha256": self.sha256,
+            "base64": b64encode(self.content).decode(),
+        }
 
 
 class HeartbeatOrders(NamedTuple):
