@@ -11,7 +11,7 @@ import pytest
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision import attempt_supervisor
+from ipulse_worker.agent.supervision import delivery
 from tests.ipulse.stack.test_guarded_process import Watched
 
 from .attempts import logged_pid
@@ -128,7 +128,7 @@ class TestShutdown:
     def test_it_does_not_wait_for_a_service_that_hangs(
         self, service: FakeService, settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(attempt_supervisor, "DELIVERY_SECONDS", 0.3)
+        monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 0.3)
         hanging, may_answer = threading.Event(), threading.Event()
 
         def hang(method: str, path: str) -> None:

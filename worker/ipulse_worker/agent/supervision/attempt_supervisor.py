@@ -9,26 +9,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
-from ipulse_core.events import PROTOCOL, Assignment, Event, LogEvent, ProgressEvent
-from ipulse_core.messages import EVENTS_PER_COMMIT
+from ipulse_core.events import PROTOCOL, Assignment, ProgressEvent
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.registration.quarantine import Quarantine
-from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
+from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_responses import ServiceUnavailable
-from ipulse_worker.agent.service_types import ClaimedJob, PiggybackedManifest
+from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
+from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
 from ipulse_worker.agent.supervision.inbox import Delivered, Inbox, LeaseLost
-from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause, outcome_of
+from ipulse_worker.agent.supervision.runner_exit import StopCause
 from ipulse_worker.agent.supervision.runner_messages import Violation
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
@@ -36,9 +33,6 @@ from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
 from ipulse_worker.agent.uploads.resumption import fetch_checkpoint
 from ipulse_worker.agent.uploads.uploader import Uploader
-
-DELIVERY_SECONDS = 4.0  # for the last uploads of an agent that is shutting down
-LAST_TRIES = 3  # to report the outcome while the agent is shutting down
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +56,6 @@ class AttemptSupervisor:
         self._quarantine = quarantine
         self._lease = claim.lease
         self._inbox = Inbox()
-        self._shutting_down = False
         self.is_unreported = False  # the service does not know how it ended
         self._is_cancelled = threading.Event()
         self._facts = {"job": claim.job_id, "attempt": self._lease.attempt_id}
@@ -146,7 +139,7 @@ class AttemptSupervisor:
             self._lease,
             directory,
             on_stored=reporter.add,
-            on_failure=lambda why: reporter.add(_remark(why, "warning")),
+            on_failure=lambda why: reporter.remark(why, "warning"),
             on_end=lambda: self._inbox.put(Delivered()),
         )
         reporter.start()
@@ -161,8 +154,10 @@ class AttemptSupervisor:
             self._warm,
             self._facts,
         )
-        runner_exit = supervision.run()
-        self._report(self._deliver(runner_exit, reporter, uploader), reporter, uploader)
+        delivery = Delivery(
+            self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
+        )
+        delivery.run(supervision.run())
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
         return Assignment(
@@ -188,112 +183,12 @@ class AttemptSupervisor:
         except IPUlseError as error:
             # Training from the beginning gives the same result; it only takes longer.
             why = f"{stored.name} cannot be downloaded, so training starts again: {error.message}"
-            reporter.add(_remark(why, "warning"))
+            reporter.remark(why, "warning")
             return None
-        reporter.add(_remark(f"Attempt {self._claim.attempt} resumes from {stored.name}."))
+        reporter.remark(f"Attempt {self._claim.attempt} resumes from {stored.name}.")
         return str(path)
-
-    def _deliver(
-        self, runner_exit: RunnerExit, reporter: EventReporter, uploader: Uploader
-    ) -> AttemptOutcome:
-        """Upload everything that the service does not have yet; a failure changes the outcome."""
-        outcome = outcome_of(runner_exit)
-        quarantined = self._record(outcome.reason, outcome.message)
-        if quarantined:
-            reporter.add(_remark(quarantined, "warning"))
-        self._inbox.set_deadline(None)
-        if runner_exit.stop is StopCause.WORKER_STOPPED:
-            self._shut_down()
-        if outcome.reason is Reason.COMPLETED:
-            uploader.release_manifest()  # in case it was announced after the `done` event
-        uploader.close()
-        self._await_end(uploader)
-        # An agent that shuts down sends all events first: it tries less often to report.
-        reporter.close(max_unsent=0 if self._shutting_down else EVENTS_PER_COMMIT)
-        self._await_end(reporter)
-        delivered = _after_delivery(outcome, reporter, uploader)
-        if delivered is not outcome:
-            self._record(delivered.reason, delivered.message)
-        return delivered
-
-    def _await_end(self, part: EventReporter | Uploader) -> None:
-        while not part.has_ended:
-            message = self._inbox.next()
-            if isinstance(message, LeaseLost):
-                raise message.why
-            if message is StopCause.WORKER_STOPPED:
-                self._shut_down()
-            elif message is None:
-                self._lease.lose(
-                    IPUlseError("the agent is shutting down and cannot wait any longer")
-                )
-
-    def _shut_down(self) -> None:
-        self._shutting_down = True
-        self._inbox.set_deadline(DELIVERY_SECONDS)
-
-    def _report(self, outcome: AttemptOutcome, reporter: EventReporter, uploader: Uploader) -> None:
-        """Report the outcome, the last events and the manifest in one request."""
-        first, unsent = reporter.unsent
-        manifest = uploader.piggybacked_manifest if outcome.reason is Reason.COMPLETED else None
-        try:
-            self._finish(outcome, first, unsent, manifest)
-        except ServiceUnavailable as error:
-            if not manifest or error.remote_code != Reason.ARTIFACT_STORE.value:
-                raise
-            why = f"{manifest.name} could not be stored: {error.message}"
-            outcome = AttemptOutcome(Reason.ARTIFACT_STORE, why, outcome.summary)
-            self._finish(outcome, first, unsent)
-        except (StaleToken, NotFound):
-            raise
-        except IPUlseError:
-            if not unsent and not manifest:
-                raise
-            # Sent one by one, to find which of them the service refuses.
-            if unsent:
-                reporter.send_unsent()
-            if manifest:
-                uploader.send_manifest()
-            if self._lease.is_lost:
-                raise
-            outcome = _after_delivery(outcome, reporter, uploader)
-            self._finish(outcome)
-        _log.info(
-            "attempt_ended",
-            extra={**self._facts, "reason": outcome.reason.value, "detail": outcome.message},
-        )
-
-    def _finish(
-        self,
-        outcome: AttemptOutcome,
-        first: int = 1,
-        events: Sequence[Event] = (),
-        manifest: PiggybackedManifest | None = None,
-    ) -> None:
-        retry_while_unavailable(
-            lambda: self._api.finish(self._lease, outcome, first, events, manifest),
-            self._lease.wait_for_loss,
-            LAST_TRIES if self._shutting_down else TRIES,
-        )
-
-
-def _after_delivery(
-    outcome: AttemptOutcome, reporter: EventReporter, uploader: Uploader
-) -> AttemptOutcome:
-    """Return the outcome, or a failure if a file or an event could not be stored."""
-    if outcome.reason is Reason.COMPLETED and uploader.fault:
-        return AttemptOutcome(uploader.fault.reason, uploader.fault.message)
-    if outcome.reason is Reason.COMPLETED and uploader.failures:
-        return AttemptOutcome(Reason.ARTIFACT_STORE, uploader.failures[0], outcome.summary)
-    if outcome.reason is Reason.COMPLETED and reporter.refusal:
-        return AttemptOutcome(Reason.RUNNER_ERROR, reporter.refusal)
-    return outcome
 
 
 def _pause(seconds: float) -> bool:
     time.sleep(seconds)
     return False
-
-
-def _remark(message: str, level: Literal["info", "warning"] = "info") -> LogEvent:
-    return LogEvent(message=message, level=level, stream="agent")

@@ -181,7 +181,7 @@ class RunnerSupervisor:
         if is_starting and not self._startup.hangs():
             activity = self._startup.report()
             if activity:
-                self._reporter.add(LogEvent(message=activity, stream="agent"))
+                self._reporter.remark(activity)
             self._inbox.set_deadline(self._startup.pause)
             return
         runner.kill()
@@ -190,7 +190,7 @@ class RunnerSupervisor:
             message = (
                 f"The runner did not end within {self._settings.grace_seconds:g} s, and was killed."
             )
-            self._reporter.add(LogEvent(message=message, level="warning", stream="agent"))
+            self._reporter.remark(message, "warning")
         else:
             self._detail = self._startup.why_killed
 

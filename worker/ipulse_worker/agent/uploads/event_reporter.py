@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from ipulse_core.errors import IPUlseError, NotFound, RemoteError, StaleToken
-from ipulse_core.events import Event, LogEvent, MetricEvent, ProgressEvent
+from ipulse_core.events import Event, Level, LogEvent, MetricEvent, ProgressEvent
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
@@ -86,6 +86,10 @@ class EventReporter:
             if (is_news and not self._has_news) or len(self._backlog) in (1, BATCH_EVENTS):
                 self._change.notify_all()
             self._has_news = self._has_news or is_news
+
+    def remark(self, message: str, level: Level = "info") -> None:
+        """Append a log line of the agent itself."""
+        self.add(LogEvent(message=message, level=level, stream="agent"))
 
     def expect_end(self) -> None:
         """Delay later events, so that they are sent in the request that reports the outcome."""
