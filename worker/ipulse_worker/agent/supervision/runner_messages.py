@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ipulse_core.events import Event
 
-MAX_EVENT_BYTES = 2**20  # of one line; the longest valid event is far shorter
-
 
 @dataclass(frozen=True)
 class Violation:
@@ -27,18 +25,3 @@ class Ended:
 
 RunnerMessage = Event | Violation | Ended
 Listener = Callable[[RunnerMessage], None]
-
-
-class Lines:
-    """Splits bytes into lines, and gives up a line that is too long for an event."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that `data` completes; a line without a newline is never returned."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_EVENT_BYTES:
-            lines.append(self._rest)
-            self._rest = b""
-        return lines

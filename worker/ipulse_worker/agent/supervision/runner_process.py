@@ -12,24 +12,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from ipulse.events import parse_event
 from ipulse.stack.guarded_process import GuardedProcess
-from ipulse_core import strict_json
 from ipulse_core.captured_output import CapturedOutput
-from ipulse_core.errors import InvalidInput
 from ipulse_core.events import Assignment, LogEvent, ProgressEvent, ReadyEvent
 from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision.event_reader import EventReader
 from ipulse_worker.agent.supervision.log_limits import LogLimits
 from ipulse_worker.agent.supervision.memory_shortage import oom_kills
 from ipulse_worker.agent.supervision.runner_environment import runner_environment
-from ipulse_worker.agent.supervision.runner_messages import (
-    MAX_EVENT_BYTES,
-    Ended,
-    Lines,
-    Listener,
-    RunnerMessage,
-    Violation,
-)
+from ipulse_worker.agent.supervision.runner_messages import Ended, Listener, RunnerMessage
 
 _log = logging.getLogger(__name__)
 
@@ -73,15 +64,14 @@ class RunnerProcess:
             raise
         finally:
             os.close(events)
-        self.ready = threading.Event()  # it has sent a ReadyEvent
+        self._event_reader = EventReader()
+        self.ready = self._event_reader.ready
         self.ended = threading.Event()  # the listener has received `Ended`
         self._undelivered: list[RunnerMessage] = []
         self._listener: Listener | None = None
         self._delivering = threading.Lock()
-        self._is_assigned = False
         self._oom_kills = 0  # the machine's count when the attempt began
         self._writer: threading.Thread | None = None
-        self._has_violated = False
 
     @property
     def pid(self) -> int:
@@ -123,7 +113,7 @@ class RunnerProcess:
         """Send the assignment. If the runner has died, the listener receives `Ended`."""
         line = (json.dumps(assignment.to_json(), allow_nan=False) + "\n").encode()
         self._oom_kills = oom_kills()
-        self._is_assigned = True
+        self._event_reader.is_assigned = True
         # A large spec does not fit into the pipe, and a runner that is stuck does not read it.
         self._writer = threading.Thread(target=self._write, args=(line,), daemon=True)
         self._writer.start()
@@ -147,7 +137,6 @@ class RunnerProcess:
         stdout, stderr = self._process.stdout, self._process.stderr
         assert stdout is not None  # noqa: S101 - opened as pipes
         assert stderr is not None  # noqa: S101
-        lines = Lines()
         outputs = {
             stdout.fileno(): self._output_reader(CapturedOutput("stdout")),
             stderr.fileno(): self._output_reader(CapturedOutput("stderr")),
@@ -158,7 +147,10 @@ class RunnerProcess:
             for output, read in outputs.items():
                 if printed := _read_or_nothing(output):
                     read(printed)
-            self._read_events(lines.feed(data))
+            for message in self._event_reader.feed(data):
+                if isinstance(message, ReadyEvent):
+                    self._log_ready(message)
+                self._deliver(message)
 
         sources: dict[int, Callable[[bytes], None]] = {self._events: read_events, **outputs}
         poll = select.poll()
@@ -185,7 +177,7 @@ class RunnerProcess:
                 read(data)
             read(b"")
         self._close()
-        self._deliver(Ended(exit_code, oom_kills() - self._oom_kills if self._is_assigned else 0))
+        self._deliver(Ended(exit_code, oom_kills() - self._oom_kills if self._event_reader.is_assigned else 0))
         self.ended.set()
 
     def _write(self, line: bytes) -> None:
@@ -204,34 +196,9 @@ class RunnerProcess:
 
         return read
 
-    def _read_events(self, lines: list[bytes]) -> None:
-        for line in lines:
-            if self._has_violated:
-                return
-            message = self._parse(line)
-            self._has_violated = isinstance(message, Violation)
-            self._deliver(message)
-
-    def _parse(self, line: bytes) -> RunnerMessage:
-        if len(line) > MAX_EVENT_BYTES:
-            return Violation(f"The runner wrote an event of more than {MAX_EVENT_BYTES:,} bytes.")
-        try:
-            event = parse_event(strict_json.loads(line))
-        except InvalidInput as error:
-            what = "; ".join(str(problem) for problem in error.problems[:3])
-            shown = ascii(line[:200].decode("utf-8", "replace"))
-            return Violation(
-                f"The runner wrote a line that is not an event: {shown} ({what[:500]})"
-            )
-        if isinstance(event, ReadyEvent):
-            if self.ready.is_set():
-                return Violation("The runner sent two ready events.")
-            facts = {name: fact for name, fact in vars(event).items() if name != "kind"}
-            _log.info("runner_ready", extra={"pid": self.pid, **facts})
-            self.ready.set()
-        elif not self._is_assigned and not isinstance(event, (LogEvent, ProgressEvent)):
-            return Violation(f"The runner sent a {event.kind} event before its assignment.")
-        return event
+    def _log_ready(self, event: ReadyEvent) -> None:
+        facts = {name: fact for name, fact in vars(event).items() if name != "kind"}
+        _log.info("runner_ready", extra={"pid": self.pid, **facts})
 
     def _deliver(self, message: RunnerMessage) -> None:
         with self._delivering:
