@@ -62,6 +62,7 @@ def selftest(
     # Imported here: `ipulse` is also installed alone, and the suite is a part of the service.
     try:
         from ipulse_service.selftest import GROUPS, OLD_GROUPS, report, suite
+        from ipulse_service.selftest.plan import Plan
     except ModuleNotFoundError as error:
         detail = f"ipulse selftest needs the whole stack: {install_hint('all')}"
         raise MissingDependency(detail) from error
@@ -74,7 +75,7 @@ def selftest(
                 [Problem("/only", "not_a_choice", detail)], "unknown group of faults"
             )
 
-    plan = suite.Plan(
+    plan = Plan(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         kills=kills,
         jobs=jobs,

@@ -7,7 +7,7 @@ import errno
 import os
 from pathlib import Path
 
-MIBIBYTE = 2**20
+MEBIBYTE = 2**20
 _CLONE_NEWNS = 0x00020000
 _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
 _MNT_DETACH = 2
@@ -42,7 +42,7 @@ class Disks:
     def fill(self, path: Path, left: int = 0) -> None:
         """Uses every free byte but `left`."""
         descriptor = os.open(self._mounted[path], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        block = bytes(MIBIBYTE)
+        block = bytes(MEBIBYTE)
         try:
             while block:
                 try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipulse_core.states import INFRASTRUCTURE
 from ipulse_service.selftest.records import Tried
 
-_LOST = {reason.value for reason in INFRASTRUCTURE}
+LOST = {reason.value for reason in INFRASTRUCTURE}
 
 
 class PromiseBroken(Exception):
@@ -40,7 +40,7 @@ def rerun_seconds(faults: Sequence[FaultOutcome], tried: Sequence[Tried]) -> dic
     for one in tried:
         blamed_fault = blamed.get(one.id)
         after = following.get((one.job, one.number + 1))
-        if blamed_fault is None or after is None or one.reason not in _LOST:
+        if blamed_fault is None or after is None or one.reason not in LOST:
             continue
         if one.finished_at is not None and one.finished_at >= blamed_fault.at:
             found[blamed_fault.kind].append((after.started_at - blamed_fault.at) / 1000)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
-from collections import Counter as Counts
 from pathlib import Path
 
 import httpx
@@ -24,8 +22,7 @@ class Probe:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._broken: set[str] = set()
-        self.statuses: Counts[int] = Counter()
-        self.slowest_seconds = 0.0
+        self.statuses: Counter[int] = Counter()
 
     def __enter__(self) -> Probe:
         self._thread.start()
@@ -49,12 +46,10 @@ class Probe:
         with client:
             while not self._stopping.is_set():
                 for path in PATHS if job else PATHS[:1]:
-                    began = time.monotonic()
                     try:
                         answer = client.get(path.format(job=job))
                     except httpx.TransportError:
                         continue
-                    self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - began)
                     self._look_at(answer, path)
                     if path == PATHS[0] and answer.status_code == 200 and answer.json()["jobs"]:
                         job = answer.json()["jobs"][0]["id"]

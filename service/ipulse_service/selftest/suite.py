@@ -13,30 +13,21 @@ from random import Random
 from typing import Any
 
 from ipulse_core.errors import IPUlseError
-from ipulse_service.selftest import GROUPS
 from ipulse_service.selftest.audit import Findings, audit
 from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken, rerun_seconds
-from ipulse_service.selftest.faults.clock_steps import step_clock
-from ipulse_service.selftest.faults.failover import fail_over, restart_database
-from ipulse_service.selftest.faults.hangs import fill_disk, lock_database, stop_agent
 from ipulse_service.selftest.faults.kills import KILLS
-from ipulse_service.selftest.faults.memory import limits, starve
-from ipulse_service.selftest.faults.messages import duplicate, foreign, reorder
-from ipulse_service.selftest.faults.misbehaving_runner import misbehaving_runner
-from ipulse_service.selftest.faults.slow_broker import slow_broker
-from ipulse_service.selftest.faults.split_brain import split_brain
-from ipulse_service.selftest.faults.worker_disk import fill_worker_disk
+from ipulse_service.selftest.faults.planned import planned_faults
 from ipulse_service.selftest.footprint import Footprint, Sample
 from ipulse_service.selftest.load import Load
 from ipulse_service.selftest.orphan_check import after_a_day, after_the_end
+from ipulse_service.selftest.plan import Plan
 from ipulse_service.selftest.postgresql import Servers
-from ipulse_service.selftest.testbed import MEBIBYTES, SMALL_WORK, Testbed
+from ipulse_service.selftest.testbed import Testbed
 
 SCRIPTED = "ipulse_service.selftest.scripted_runner"
 KILL_PAUSE_SECONDS = 0.8  # between two kills, on average
 PACE_SECONDS = 0.05
 REPORT_SECONDS = 20.0
-LOCKED_SECONDS = 30.0
 DRAIN_SECONDS = 600.0  # on a busy machine a slow job is not lost
 STEPS, STEP_MS = 20, 40  # of a scripted job
 
@@ -52,21 +43,6 @@ _TRAINING_SPEC: dict[str, Any] = {
     "training": {"epochs": 20, "batch_size": 32, "checkpoint_epochs": 2},
     "device": {"kind": "cpu", "threads": 1},
 }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The faults to inject. The same plan gives the same choices, at other times."""
-
-    seed: int
-    kills: int
-    jobs: int = 0  # minimum number of accepted jobs, over which the kills are spread
-    groups: tuple[str, ...] = GROUPS
-    agents: int = 4
-    lease_seconds: float = 15.0
-    locked_seconds: float = LOCKED_SECONDS
-    trains: bool = False  # with the real runner instead of the scripted one
-    postgresql: bool = False  # with a server and a standby instead of SQLite
 
 
 @dataclass(frozen=True)
@@ -170,7 +146,7 @@ def _inflict(
     try:
         kills = plan.kills if "kills" in plan.groups else 0
         faults += _kill(kills, plan.jobs, testbed, load, random, say)
-        for name, outcomes in _in_turn(plan, testbed, load, random, skipped):
+        for name, outcomes in planned_faults(plan, testbed, load, random, skipped):
             say(name)
             try:
                 faults.extend(outcomes)
@@ -214,51 +190,3 @@ def _kill(
             faults.append(fault)
     testbed.all_up()
     return faults
-
-
-def _in_turn(
-    plan: Plan, testbed: Testbed, load: Load, random: Random, skipped: list[str]
-) -> Iterator[tuple[str, Iterator[FaultOutcome]]]:
-    """Yields the faults that are injected one after another, in the order of the groups."""
-    if "messages" in plan.groups:
-        yield "messages: duplicated", duplicate(testbed, random)
-        yield "messages: reordered", reorder(testbed, random)
-        yield "messages: foreign", foreign(testbed, random)
-    if "misbehaving-runner" in plan.groups:
-        if plan.trains:
-            skipped.append("misbehaving-runner: needs the scripted runner; omit --training")
-        else:
-            yield "misbehaving runner", misbehaving_runner(testbed, random, load)
-    if "memory" in plan.groups:
-        cgroups = limits()
-        if plan.trains or cgroups is None:
-            skipped.append("memory: needs the scripted runner, root and cgroups")
-        else:
-            yield "too little memory", starve(testbed, random, load, cgroups)
-    if "split-brain" in plan.groups:
-        yield "split brain", split_brain(testbed, random, plan.lease_seconds)
-    if "slow-broker" in plan.groups:
-        yield "slow Redis", slow_broker(testbed, random)
-    if "stopped-agent" in plan.groups:
-        yield "stopped agent", stop_agent(testbed, random, plan.lease_seconds)
-    if "clock" in plan.groups:
-        yield "database's clock set", step_clock(testbed, random, plan.lease_seconds)
-    if "locked-database" in plan.groups:
-        yield "locked database", lock_database(testbed, random, plan.locked_seconds)
-    if "database" in plan.groups:
-        if testbed.servers:
-            yield "PostgreSQL restarts", restart_database(testbed, testbed.servers, random)
-            yield "PostgreSQL fails over", fail_over(testbed, testbed.servers, random)
-        else:
-            skipped.append("database: needs --postgresql")
-    if "disks" in plan.groups:
-        if testbed.disks.has(testbed.home / SMALL_WORK):
-            yield "full disk: one agent", fill_worker_disk(testbed, random)
-        for folder in MEBIBYTES:
-            if folder == SMALL_WORK:
-                continue
-            if testbed.disks.has(testbed.home / folder if folder else testbed.home):
-                yield f"full disk: {folder or 'home'}", fill_disk(testbed, random, folder)
-            else:
-                skipped.append("disks: mounting a small disk needs root and CAP_SYS_ADMIN")
-                break

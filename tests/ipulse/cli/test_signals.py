@@ -16,7 +16,8 @@ import typer
 from ipulse.cli.exits import Exit, guarded
 from ipulse.cli.signals import terminable
 from ipulse_core.errors import Unavailable
-from ipulse_service.selftest import suite
+from ipulse_service.selftest import suite, testbed
+from ipulse_service.selftest.plan import Plan
 from poplar_emulator import emulate
 
 from .conftest import environment
@@ -92,13 +93,13 @@ def test_a_second_ctrl_c_while_python_ends_changes_nothing() -> None:
 def test_a_selftest_that_is_interrupted_keeps_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted(_: suite.Testbed) -> None:
+    def interrupted(_: testbed.Testbed) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(suite.Testbed, "__enter__", interrupted)
+    monkeypatch.setattr(testbed.Testbed, "__enter__", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        suite.run(suite.Plan(seed=0, kills=0), print)
+        suite.run(Plan(seed=0, kills=0), print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,18 +109,18 @@ def test_a_failed_selftest_names_the_kept_folder(
     def fail(*_: object, **__: object) -> None:
         raise Unavailable("the agent has ended")
 
-    def enter(testbed: suite.Testbed) -> suite.Testbed:
-        (testbed.home / "logs").mkdir(parents=True)
-        (testbed.home / "logs" / "agent.log").write_text("why\n")
-        testbed.records.path.write_text("rows\n")
-        return testbed
+    def enter(started: testbed.Testbed) -> testbed.Testbed:
+        (started.home / "logs").mkdir(parents=True)
+        (started.home / "logs" / "agent.log").write_text("why\n")
+        started.records.path.write_text("rows\n")
+        return started
 
     lines: list[str] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(suite.Testbed, "__enter__", enter)
-    monkeypatch.setattr(suite.Testbed, "load", fail)
+    monkeypatch.setattr(testbed.Testbed, "__enter__", enter)
+    monkeypatch.setattr(testbed.Testbed, "load", fail)
     with pytest.raises(Unavailable):
-        suite.run(suite.Plan(seed=0, kills=0), lines.append)
+        suite.run(Plan(seed=0, kills=0), lines.append)
     (kept,) = tmp_path.iterdir()
     assert lines == [f"Logs and database are kept in {kept}."]
     assert (kept / "logs" / "agent.log").read_text() == "why\n"

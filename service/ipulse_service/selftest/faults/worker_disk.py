@@ -9,8 +9,8 @@ from random import Random
 from typing import TypeVar
 
 from ipulse.client import Client
-from ipulse_core.states import INFRASTRUCTURE, Reason
-from ipulse_service.selftest.fault_outcome import FaultOutcome, PromiseBroken
+from ipulse_core.states import Reason
+from ipulse_service.selftest.fault_outcome import LOST, FaultOutcome, PromiseBroken
 from ipulse_service.selftest.testbed import SMALL_WORK, Testbed, milliseconds
 from ipulse_service.settings import Settings
 
@@ -18,7 +18,6 @@ LEFT_BYTES = 8192  # less than any job writes
 WAIT_SECONDS = 180.0
 _FULL = Reason.WORKER_DISK_FULL.value
 T = TypeVar("T")
-_LOST = {reason.value for reason in INFRASTRUCTURE}
 
 
 def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]:
@@ -51,7 +50,7 @@ def fill_worker_disk(testbed: Testbed, random: Random) -> Iterator[FaultOutcome]
     losses = Counter(
         tried.job
         for tried in testbed.records.tried()
-        if tried.job in jobs and tried.reason in _LOST and tried.started_at >= at
+        if tried.job in jobs and tried.reason in LOST and tried.started_at >= at
     )
     most = Settings.model_fields["max_attempts"].default
     for job, lost in losses.items():
