@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from ipulse.stack.home import Home
 from ipulse.stack.managed_process import START_SECONDS, ManagedProcess
 
-EXIT_REFUSED = 4  # the exit code of an agent whose token the service refuses
+EXIT_REFUSED = 4  # of an agent: the service refuses its token
 
 
 class AgentProcess(ManagedProcess):

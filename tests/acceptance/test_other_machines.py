@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +17,8 @@ from ipulse.client.agent_resources import AgentStatus
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.states import JobState
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.test_joining import running
+from tests.ipulse.stack.test_stack import runner_of, submit
 from tests.service.conditions import eventually
 
 from .jobs import PATIENCE
@@ -80,43 +79,9 @@ def join_line(stack: Stack, machine: OtherMachine, *options: str) -> list[str]:
 @contextlib.contextmanager
 def agent_on(machine: OtherMachine, name: str, home: Path, line: list[str]) -> Iterator[None]:
     """An agent on a machine that has joined and waits for jobs."""
-    command = machine.command(*ipulse(*line, "--name", name, "--home", str(home), "--json"))
-    process = subprocess.Popen(
-        command,
-        cwd=SOURCE,
-        env={**os.environ, **ENVIRONMENT},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            said = process.stdout.readline()
-            assert said, process.stderr.read()
-            assert json.loads(said)["name"] == name
-            yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=PATIENCE)
+    with running(home, *line, "--name", name, before=machine.command()) as process:
+        yield
     assert process.returncode == 0
-
-
-def submit(client: Client, behaviour: str) -> str:
-    spec = {
-        "version": 1,
-        "network": {"layers": [{"neurons": 8}]},
-        "metadata": {"behaviour": behaviour},
-    }
-    return client.submit(spec).id
-
-
-def runner_of(client: Client, job_id: str) -> Watched:
-    for event in client.watch(job_id):
-        if event.kind == "log" and event.json["message"].startswith("pid "):
-            return Watched(int(event.json["message"].split()[1]))
-    raise AssertionError("the job ended")
 
 
 def agents_of(client: Client, job_id: str) -> list[str]:

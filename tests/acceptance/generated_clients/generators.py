@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
+from tests.acceptance.locked_tools import ROOT, cache_folder, installing, run
+
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
 UV = Path(sys.executable).with_name("uv")
 _LOCKS = (
     ROOT / "requirements" / "generators.txt",
@@ -21,40 +18,18 @@ _LOCKS = (
 )
 
 
-def run(*command: object, environment: Mapping[str, str] | None = None, folder: Path = HERE) -> str:
-    """Runs a program to its end and returns what it printed. Fails with it."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (
-        f"{command[0]} ended with {done.returncode}:\n{done.stdout[-6000:]}"
-    )
-    return done.stdout
-
-
 class Generators:
     """Node, Python and the generators, of the locked versions."""
 
     def __init__(self) -> None:
-        digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in _LOCKS)).hexdigest()[:16]
-        cache = Path(os.environ.get("IPULSE_CACHE", Path.home() / ".cache" / "ipulse"))
-        self.folder = cache / "generators" / digest
+        self.folder = cache_folder("generators", *_LOCKS)
         self.bin = self.folder / "env" / "bin"
         self.modules = self.folder / "node_modules"
 
     def install(self) -> None:
         """Installs what is not there yet; of several processes one does."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            stamp = self.folder / "complete"
-            if stamp.exists():
+        with installing(self.folder) as is_needed:
+            if not is_needed:
                 return
             python = ("--python", self.bin / "python")
             run(UV, "venv", "--clear", "--python", sys.executable, self.folder / "env")
@@ -65,7 +40,6 @@ class Generators:
                 shutil.copy(name, self.folder)
             quiet = ("--ignore-scripts", "--no-audit", "--no-fund")
             self.run("npm", "ci", *quiet, folder=self.folder)
-            stamp.touch()
 
     def run(self, name: str, *arguments: object, folder: Path = HERE, **environment: object) -> str:
         """Runs one of the installed programs."""

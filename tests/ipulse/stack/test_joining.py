@@ -77,7 +77,7 @@ def running(
     process = subprocess.Popen(
         command,
         cwd=SOURCE,
-        env={**os.environ, **ENVIRONMENT},
+        env={**os.environ, **ENVIRONMENT, "IPULSE_WARM": "0"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
