@@ -60,9 +60,8 @@ def test_reports_what_it_waits_for_now_and_then() -> None:
 
 
 def test_the_kernel_counts_processor_time() -> None:
-    before = processor_seconds(os.getpid())
-    while time.process_time() < before + 0.2:
+    before, own = processor_seconds(os.getpid()), time.process_time()
+    while time.process_time() < own + 0.2:
         pass
-    assert processor_seconds(os.getpid()) >= before
-    assert processor_seconds(os.getpid()) > 0.0
+    assert processor_seconds(os.getpid()) >= before + 0.1  # it counts in ticks
     assert processor_seconds(2**22 + 1) == 0.0
