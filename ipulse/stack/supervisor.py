@@ -27,12 +27,9 @@ Say = Callable[[str], None]
 class Program(Protocol):
     """A program of a stack, with its present process and its log."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102 - a protocol
-    @property
-    def log(self) -> ProgramLog: ...  # noqa: D102
-    @property
-    def process(self) -> GuardedProcess | None: ...  # noqa: D102
+    name: str
+    log: ProgramLog
+    process: GuardedProcess | None
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """A runner that kills itself with SIGKILL in a phase that the test chooses.
 
-Only the moment is arranged. Who it is that dies, and who finds out, is real.
+Only the moment is arranged: the processes are real, and find out as always.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def main() -> int:
         saved(attempt, training)
         _obey("run")  # while it runs, and not when it has run
 
-    AttemptProcess._phase = lives  # type: ignore[method-assign] # for this process
-    AttemptProcess._save = save  # type: ignore[method-assign]
+    AttemptProcess._phase = lives  # type: ignore[method-assign]  # for this process
+    AttemptProcess._save = save  # type: ignore[method-assign]  # for this process
     return run()
 
 

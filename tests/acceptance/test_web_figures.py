@@ -20,10 +20,14 @@ EPOCHS, STEPS = 4, 5  # of the job, and of an epoch
 # Records each text that an element has, as often as the page changes it.
 RECORD = """
     window.texts = window.texts ?? new Set();
-    const record = () => document.querySelectorAll(arguments[0]).forEach((e) => texts.add(e.textContent));
-    new MutationObserver(record).observe(document.body, { subtree: true, childList: true, characterData: true });
+    const [place] = arguments;
+    const record = () => {
+      for (const element of document.querySelectorAll(place)) texts.add(element.textContent);
+    };
+    const changes = { subtree: true, childList: true, characterData: true };
+    new MutationObserver(record).observe(document.body, changes);
     record();
-"""  # noqa: E501
+"""
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -84,6 +88,10 @@ def phases(attempt: Attempt, *names: str) -> None:
         attempt.report({"kind": "phase", "phase": name})
 
 
+def await_text(browser: Browser, place: str, text: str) -> None:
+    browser.until(lambda: text in browser.text(place))
+
+
 def in_percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
@@ -107,7 +115,7 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
             for number in range(1, STEPS):
                 attempt.report(step(epoch, number))
             attempt.report(epoch_end(epoch))
-            browser.until(lambda: in_percent(0.9 + epoch / 1000) in browser.text(place))  # noqa: B023
+            await_text(browser, place, in_percent(0.9 + epoch / 1000))
         shown[path] = set(browser.driver.execute_script("return [...texts]"))
     accuracies = {epoch: in_percent(0.9 + epoch / 1000) for epoch in range(EPOCHS + 1)}
     assert shown["/#/"] <= {"", *(f"{accuracies[n]} test, epoch {n}" for n in (1, 2))}

@@ -152,14 +152,14 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     link = signed_in.find(f"a[href='#/jobs/{job.id}']")
     row = f"tr:has(a[href='#/jobs/{job.id}'])"
     signed_in.until(lambda: signed_in.text(f"{row} .chip") != "queued")
-    assert link.is_displayed()  # what stays as it is can be pressed while all is drawn again
+    assert link.is_displayed()  # it was not replaced when the list was drawn again
     signed_in.connect(False)
     signed_in.open(f"/#/jobs/{job.id}")
     signed_in.until(lambda: "does not answer" in signed_in.text(".complaint"))
     signed_in.connect(True)
     signed_in.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/artifacts"]})
     signed_in.hold("Cancel")
-    client.pause(job.id)  # the button hears also a press during which the state changes
+    client.pause(job.id)  # a press counts although the state changes meanwhile
     signed_in.until(lambda: signed_in.text(".chip") == "paused")
     ActionChains(signed_in.driver).release().perform()
     signed_in.find(".chip.cancelled")

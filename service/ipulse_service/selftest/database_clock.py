@@ -40,7 +40,7 @@ class DatabaseClock:
     def set(self, seconds: float) -> None:
         """Makes the clock wrong by so many seconds, at once."""
         if self._servers is not None:
-            set_seconds = f"UPDATE selftest_clock SET seconds = {float(seconds)}"  # noqa: S608
+            set_seconds = f"UPDATE selftest_clock SET seconds = {float(seconds)}"  # noqa: S608 - a number
             self._servers.primary.execute(set_seconds, NAME)
             return
         draft = self._path.with_suffix(".draft")

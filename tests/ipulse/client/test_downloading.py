@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from .samples import artifact, artifacts
 CONTENT = bytes(range(256)) * 1000
 
 
-def serve(contents: dict[str, bytes], cuts: tuple[int, ...] = (), **changes: Any) -> Any:
+def serve(contents: dict[str, bytes], cuts: tuple[int, ...] = (), **changes: Any) -> Callable[[Request], Answer]:
     """Serve these artifacts; the first responses end after so many bytes."""
     listed = [{**artifact(name, content), **changes} for name, content in contents.items()]
     by_id = {file["id"]: contents[file["name"]] for file in listed if file["name"] in contents}
@@ -78,7 +79,7 @@ def test_a_service_without_ranges_begins_again(connect: Connect, tmp_path: Path)
 
     def answer(request: Request) -> Answer:
         request.headers.pop("range", None)
-        return whole(request)  # type: ignore[no-any-return]
+        return whole(request)
 
     with ScriptedServer(answer) as server:
         (path,) = connect(server.url, "t").download("job_1", tmp_path)

@@ -109,7 +109,7 @@ def _queue(device_kind: str) -> Queue:
     """
     name = messages.queue_of(device_kind)
     exchange = Exchange(name)  # type: ignore[no-untyped-call]  # kombu's
-    return Queue(name, exchange, routing_key=name, no_ack=True)  # type: ignore[no-untyped-call]
+    return Queue(name, exchange, routing_key=name, no_ack=True)  # type: ignore[no-untyped-call]  # kombu's
 
 
 def run_worker(

@@ -22,7 +22,7 @@ class CheckedRequest(Request):  # type: ignore[misc]  # Celery has no types
             raise InvalidTaskError("the message is not [arguments, keywords, no callbacks]")
 
 
-class WakeUpTask(Task):  # type: ignore[misc]
+class WakeUpTask(Task):  # type: ignore[misc]  # Celery has no types
     """The base class of the agent's only task."""
 
     Request = CheckedRequest
@@ -34,7 +34,7 @@ def consumer_step(on_start: Callable[[Any], None]) -> type[Any]:
     `on_start` is called with the consumer.
     """
 
-    class ConsumerStep(bootsteps.StartStopStep):  # type: ignore[misc]
+    class ConsumerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types
         requires = ("celery.worker.consumer.tasks:Tasks",)
 
         def start(self, consumer: Any) -> None:

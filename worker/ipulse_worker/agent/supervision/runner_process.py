@@ -136,7 +136,7 @@ class RunnerProcess:
         """Read all pipes until the whole process tree has ended."""
         stdout, stderr = self._process.stdout, self._process.stderr
         assert stdout is not None  # noqa: S101 - opened as pipes
-        assert stderr is not None  # noqa: S101
+        assert stderr is not None  # noqa: S101 - opened as pipes
         outputs = {
             stdout.fileno(): self._output_reader(CapturedOutput("stdout")),
             stderr.fileno(): self._output_reader(CapturedOutput("stderr")),
