@@ -30,6 +30,7 @@ EVENTS_PER_COMMIT = 1_000  # in one transaction, so that a chatty job does not b
 MANIFEST_BYTES = 2**16  # a larger manifest is uploaded by itself, before the attempt ends
 MAX_DATA_SETS = 2_000  # that a registration lists; an agent with more lists none
 
+MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 DEVICE_KINDS = ("cpu", "emulator", "ipu")  # that a runner of this version can use
 # Of a job, an attempt, an artifact or a token; safe as a file name and as a part of a URL.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from ipulse.client.problems import error_in
+from ipulse.client.retries import RetryPolicy
 from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
 from ipulse.stack.listening import is_loopback
@@ -20,7 +21,7 @@ from ipulse_core.errors import InvalidInput, InvalidJSON, Problem, RemoteError, 
 from ipulse_core.worker_faults import errors_name
 
 CONNECT_SECONDS = 10.0
-TRIES = 5  # of a request that the same machine may repeat
+RETRIES = 6  # within eleven seconds
 
 _PIN = re.compile(r"sha256:[0-9a-f]{64}")
 _TOKEN = re.compile(r"ipj_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
@@ -137,18 +138,20 @@ def _pinned_certificate(url: str, pin: str) -> str:
 
 
 def _exchange(url: str, token: str, body: dict[str, str], trust: ssl.SSLContext | bool) -> str:
+    retries = RetryPolicy(url, RETRIES)  # the same machine may repeat the request
     with _client(url, token, trust) as http:
-        for number in range(TRIES):
+        while True:
             try:
                 response = http.post("/v1/worker/join", json=body)
-            except httpx.TransportError as error:
-                if number == TRIES - 1 or tls.distrust_in(error):
-                    raise _unreachable(url, error) from error
-            else:
-                if response.status_code < 500 or number == TRIES - 1:
+                delay = retries.after_answer(response)
+                if delay is None:
                     return _token_in(response)
-            time.sleep(2.0**number / 2)
-    raise AssertionError("the last try returns or raises")
+            except httpx.TransportError as error:
+                try:
+                    delay = retries.after_error(error)
+                except Unavailable:
+                    raise _unreachable(url, error) from error
+            time.sleep(delay)
 
 
 def _token_in(response: httpx.Response) -> str:

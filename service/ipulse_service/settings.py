@@ -13,9 +13,9 @@ from ipulse.broker_url import broker_problem
 from ipulse.stack.home import DEFAULT_HOME
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
+from ipulse_core.messages import MIN_TOKEN_LENGTH
 
 MEBIBYTE = 2**20
-MIN_TOKEN_LENGTH = 32  # characters
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -33,9 +33,7 @@ class Settings(BaseModel):
         hide_input_in_errors=True,  # the broker's URL may contain a password
     )
 
-    home: Path = Field(
-        default=Path(DEFAULT_HOME), description="Directory of the service's state."
-    )
+    home: Path = Field(default=Path(DEFAULT_HOME), description="Directory of the service's state.")
     host: str = Field(default="127.0.0.1", description="Address to listen at.")
     port: int = Field(
         default=8470,

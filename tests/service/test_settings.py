@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from sqlalchemy import make_url
 
 from ipulse_core.errors import Unavailable
+from ipulse_core.messages import MIN_TOKEN_LENGTH
 from ipulse_service.http.auth import Tokens
-from ipulse_service.settings import MIN_TOKEN_LENGTH, Settings, read_token
+from ipulse_service.settings import Settings, read_token
 
 
 def test_all_paths_are_in_the_home_by_default(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ from .samples import artifact, artifacts
 CONTENT = bytes(range(256)) * 1000
 
 
-def serve(contents: dict[str, bytes], cuts: tuple[int, ...] = (), **changes: Any) -> Callable[[Request], Answer]:
+def serve(
+    contents: dict[str, bytes], cuts: tuple[int, ...] = (), **changes: Any
+) -> Callable[[Request], Answer]:
     """Serve these artifacts; the first responses end after so many bytes."""
     listed = [{**artifact(name, content), **changes} for name, content in contents.items()]
     by_id = {file["id"]: contents[file["name"]] for file in listed if file["name"] in contents}

@@ -33,7 +33,7 @@ from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 _NOTHING_KNOWN = Inventory()
 _DOWNLOAD_BYTES = 2**20  # of one chunk
-HEARTBEAT_SECONDS = 4.0  # timeout of a heartbeat
+_HEARTBEAT_TIMEOUT = 4.0  # seconds
 _LAST_TIMEOUT = httpx.Timeout(2.0)  # of the last request, for which nobody should wait
 _DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
 # The service answers once the file is stored, and a bucket may be slow. Heartbeats detect a service
@@ -127,7 +127,7 @@ class ServiceAPI:
         """Renew the lease; return whether the attempt is to stop."""
         sent_at = time.monotonic()
         # An answer after the end of the lease would come too late.
-        longest = min(HEARTBEAT_SECONDS, max(lease.seconds_left(), 0.1))
+        longest = min(_HEARTBEAT_TIMEOUT, max(lease.seconds_left(), 0.1))
         path = f"/v1/worker/attempts/{lease.attempt_id}/heartbeat"
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
         with understood("a heartbeat"):

@@ -15,11 +15,10 @@ from ipulse.broker_url import broker_problem
 from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
-from ipulse_core.messages import DEVICE_KINDS
+from ipulse_core.messages import DEVICE_KINDS, MIN_TOKEN_LENGTH
 
 SERVICE_SCHEMES = ("http", "https")
 EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
-MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,7 @@ def look_at_job(look_at: Callable[[str], None]) -> Callable[..., None]:
     """Returns the task's function, which drops a message that is not exactly one job id."""
 
     def task(*args: Any, **kwargs: Any) -> None:
-        if (
-            kwargs
-            or len(args) != 1
-            or not isinstance(args[0], str)
-            or not ID.fullmatch(args[0])
-        ):
+        if kwargs or len(args) != 1 or not isinstance(args[0], str) or not ID.fullmatch(args[0]):
             _log.warning("message_rejected", extra={"arguments": repr((args, kwargs))[:200]})
             return
         look_at(args[0])
