@@ -177,9 +177,8 @@ class RunnerProcess:
                 read(data)
             read(b"")
         self._close()
-        self._deliver(
-            Ended(exit_code, oom_kills() - self._oom_kills if self._event_reader.is_assigned else 0)
-        )
+        killed = oom_kills() - self._oom_kills if self._event_reader.is_assigned else 0
+        self._deliver(Ended(exit_code, killed))
         self.ended.set()
 
     def _write(self, line: bytes) -> None:
