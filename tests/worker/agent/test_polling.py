@@ -98,6 +98,29 @@ def test_a_wait_ends_with_a_quarantine(service: FakeService, settings: AgentSett
     assert service.waits == ["wait=50", "wait=20"]
 
 
+def test_a_faulty_machine_is_not_logged_again_and_again(
+    service: FakeService,
+    agent: Agent,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    paused = threading.Semaphore(0)
+
+    def pause(_seconds: float) -> bool:
+        paused.release()
+        return False
+
+    monkeypatch.setattr(agent, "_pause", pause)
+    service.fail("claims", 409, times=1000)
+    service.submit("completes")
+    with polls(agent):
+        service.wait_for(lambda: ("POST", "/v1/worker/claims") in service.requests)
+        agent.quarantine.record("cpu", Reason.WORKER_DISK_FULL, "the disk is full")
+        for _ in range(5):
+            assert paused.acquire(timeout=DEADLINE)
+    assert [record.message for record in caplog.records].count("job_not_claimed") <= 1
+
+
 class Scripted:
     """Stands for an agent: each wait does what the test says."""
 

@@ -75,9 +75,10 @@ class WorkPoller:
             self._hint = hint
         elif time.monotonic() - began < FIRST_PAUSE:  # something on the way does not wait
             self._stopping.wait(_jittered(FIRST_PAUSE))
-        if self._hint is not None and self._hint.job_id is not None:
+        job_id = self._hint.job_id if self._hint else None
+        if job_id is not None and self._agent.quarantine.usable:
             with self._running:
-                if not self._stopping.is_set() and self._agent.run_job(self._hint.job_id):
+                if not self._stopping.is_set() and self._agent.run_job(job_id):
                     self._hint = None
 
     def _pause_after(self, error: IPUlseError, seconds: float) -> None:
