@@ -143,7 +143,7 @@ class TestAfterAnAttempt:
 
 
 def test_quarantine_keeps_every_kind_from_a_faulty_machine(host: HostCheck, watch: Watch) -> None:
-    quarantine = Quarantine(["cpu", "emulator"], 60, watch, host)
+    quarantine = Quarantine(["cpu", "emulator"], 60, host, watch)
     assert quarantine.usable == ("cpu", "emulator")
     assert "takes no job" in quarantine.record("cpu", Reason.WORKER_DISK_FULL, FULL)
     assert (quarantine.usable, quarantine.quarantined) == ((), ("cpu", "emulator"))

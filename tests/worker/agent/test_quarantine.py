@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from ipulse_core.states import Reason
+from ipulse_worker.agent.registration.host_check import HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
 
 
@@ -15,17 +20,22 @@ class Watch:
         return self.now
 
 
-def test_an_error_of_the_job_costs_no_device() -> None:
-    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60)
+@pytest.fixture
+def host(tmp_path: Path) -> HostCheck:
+    return HostCheck(tmp_path, 1, 60)
+
+
+def test_an_error_of_the_job_costs_no_device(host: HostCheck) -> None:
+    quarantine = Quarantine(["cpu", "ipu"], 60, host)
     for reason in (Reason.COMPLETED, Reason.APPLICATION_ERROR, Reason.IPU_RESET):
         assert quarantine.record("ipu", reason) == ""
     assert quarantine.usable == ("cpu", "ipu")
     assert quarantine.quarantined == ()
 
 
-def test_a_partition_reset_quarantines_the_device_for_a_while() -> None:
+def test_a_partition_reset_quarantines_the_device_for_a_while(host: HostCheck) -> None:
     watch = Watch()
-    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60, clock=watch)
+    quarantine = Quarantine(["cpu", "ipu"], 60, host, watch)
     assert "does not use its ipu for 60 s" in quarantine.record("ipu", Reason.PARTITION_RESET)
     watch.now += 59
     assert (quarantine.usable, quarantine.seconds_left) == (("cpu",), 1.0)
@@ -34,18 +44,20 @@ def test_a_partition_reset_quarantines_the_device_for_a_while() -> None:
     assert quarantine.seconds_left == float("inf")
 
 
-def test_an_unrecoverable_device_is_not_used_again() -> None:
+def test_an_unrecoverable_device_is_not_used_again(host: HostCheck) -> None:
     watch = Watch()
-    quarantine = Quarantine(["ipu"], quarantine_seconds=60, clock=watch)
+    quarantine = Quarantine(["ipu"], 60, host, watch)
     assert "until it is restarted" in quarantine.record("ipu", Reason.UNRECOVERABLE)
     quarantine.record("ipu", Reason.PARTITION_RESET)
     watch.now += 1e9
     assert (quarantine.usable, quarantine.quarantined) == ((), ("ipu",))
 
 
-def test_a_drained_agent_uses_no_device_until_the_drain_is_not_confirmed_any_more() -> None:
+def test_a_drained_agent_uses_no_device_until_the_drain_is_not_confirmed_any_more(
+    host: HostCheck,
+) -> None:
     watch = Watch()
-    quarantine = Quarantine(["cpu", "ipu"], quarantine_seconds=60, clock=watch)
+    quarantine = Quarantine(["cpu", "ipu"], 60, host, watch)
     quarantine.drain(35)
     assert (quarantine.usable, quarantine.healthy) == ((), ("cpu", "ipu"))
     assert quarantine.quarantined == ()  # nothing is wrong with its devices

@@ -10,6 +10,7 @@ import pytest
 
 from ipulse.stack.agent_home import Membership
 from ipulse_worker.agent.registration import registration as presence
+from ipulse_worker.agent.registration.host_check import HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import AgentOrders
@@ -77,7 +78,7 @@ def test_a_registration_under_way_comes_before_the_sign_off(
             return super().register(*args, **more)
 
     api = SlowAPI(settings.service_url, settings.worker_token)
-    quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds)
+    quarantine = Quarantine(settings.device_kinds, 60, HostCheck(settings.work_dir, 1, 60))
     registration = presence.Registration(api, settings, quarantine, lambda _orders: None)
     registration.start()
     assert begun.wait(DEADLINE)

@@ -41,7 +41,7 @@ class Agent:
             lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
         )
         host = HostCheck(settings.work_dir, settings.least_free_bytes, settings.quarantine_seconds)
-        self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds, host=host)
+        self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds, host)
         self._registration = Registration(self._api, settings, self.quarantine, self._follow)
         self._orphan_releaser = OrphanReleaser(self._api, settings.work_dir)
         self._attempt: AttemptSupervisor | None = None

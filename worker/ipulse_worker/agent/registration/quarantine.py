@@ -20,8 +20,8 @@ class Quarantine:
         self,
         kinds: Sequence[str],
         quarantine_seconds: float,
+        host: HostCheck,
         clock: Callable[[], float] = time.monotonic,
-        host: HostCheck | None = None,
     ) -> None:
         self._kinds = tuple(kinds)
         self._quarantine_seconds = quarantine_seconds
@@ -32,10 +32,9 @@ class Quarantine:
 
     def record(self, kind: str, reason: Reason, message: str = "") -> str:
         """Record why an attempt on a device ended; return a sentence if that quarantines it."""
-        if self._host:
-            sentence = self._host.record(reason, message)
-            if sentence:
-                return sentence
+        sentence = self._host.record(reason, message)
+        if sentence:
+            return sentence
         policy = POLICIES.get(reason, Policy.FAIL)
         if policy is Policy.QUARANTINE:
             self._until[kind] = float("inf")
@@ -57,13 +56,12 @@ class Quarantine:
 
     def attempt_removed(self) -> None:
         """Note that the files of an attempt are gone."""
-        if self._host:
-            self._host.attempt_removed()
+        self._host.attempt_removed()
 
     @property
     def trouble(self) -> WorkerFault | None:
         """Why this machine can run no job now, None if it can."""
-        return self._host.fault() if self._host else None
+        return self._host.fault()
 
     def drain(self, seconds: float) -> None:
         """Use no device for so long, because the service drains this agent; 0 ends that."""
