@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.common.tables import Row
 from benchmarks.service.clients import client, percentiles
-from benchmarks.service.payload import Order
+from benchmarks.service.payload import NOTHING
 from benchmarks.service.systems.ipulse import IpulseSystem
 from benchmarks.service.systems.system import System
 from tests.service.agents import METRIC, PHASES, Attempt, phase
@@ -23,7 +23,7 @@ def streams(system: System, _: Path, quick: bool) -> Row:
     assert isinstance(system, IpulseSystem)
     count, events = (20, 3) if quick else (1_000, 10)
     with system.http() as http:
-        job = system.submit(http, Order())
+        job = system.submit(http, NOTHING)
         with system.attempt(http, job) as attempt:
             for name in PHASES[:4]:
                 attempt.report(phase(name))

@@ -14,7 +14,7 @@ import httpx
 from benchmarks.common.tables import Row
 from benchmarks.service.clients import at_rate, in_parallel, one_by_one, percentiles
 from benchmarks.service.event_streams import streams
-from benchmarks.service.payload import Order, timestamps
+from benchmarks.service.payload import NOTHING, timestamps
 from benchmarks.service.systems.system import System
 
 SUBMISSION_SECONDS = 10.0
@@ -52,7 +52,7 @@ def submissions(system: System, _: Path, quick: bool) -> Row:
     count = 20 if quick else 300
     submitted = one_by_one(system, system.submission, count, SUBMISSION_SECONDS)
     with system.http() as http:
-        job = system.submit(http, Order())
+        job = system.submit(http, NOTHING)
     status = one_by_one(system, lambda: system.status(job), count, SUBMISSION_SECONDS)
     return {"requests": len(submitted.milliseconds), **submitted.figures()} | status.figures(
         "status_"
@@ -65,7 +65,7 @@ def jobs(system: System, _: Path, quick: bool) -> Row:
     noticed: list[float] = []
     system.start_worker()
     with system.http() as http:
-        system.await_end(http, system.submit(http, Order()))
+        system.await_end(http, system.submit(http, NOTHING))
         limit = time.monotonic() + JOBS_SECONDS
         while len(begun) < (3 if quick else 50) and time.monotonic() < limit:
             order = system.timed_order()
@@ -107,7 +107,7 @@ def backlog(system: System, _: Path, quick: bool) -> Row:
     count = 100 if quick else 10_000
     tenth = count // 10
     with system.http() as http:
-        job = system.submit(http, Order())  # loads what the first submission needs
+        job = system.submit(http, NOTHING)  # loads what the first submission needs
     system.await_idle()
     before = system.memory()
     first, _rest, last = (

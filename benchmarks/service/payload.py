@@ -33,6 +33,9 @@ class Order(NamedTuple):
         return Order(**json.loads(text))
 
 
+NOTHING = Order()  # the order of a job that does nothing
+
+
 class Timestamp(NamedTuple):
     """One line of the file."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import redis
 
-from benchmarks.service.payload import Order
+from benchmarks.service.payload import NOTHING, Order
 from benchmarks.service.systems.system import JSON, Call, System, free_port
 
 MODULE = "benchmarks.service.systems.shim"
@@ -46,7 +46,7 @@ class CelerySystem(System):
         command = ["celery", "-A", f"{MODULE}.celery_queue:queue", "worker", *options]
         self.run(self.back, command, self._environment)
 
-    def submission(self, order: Order) -> Call:
+    def submission(self, order: Order = NOTHING) -> Call:
         """Return a submission."""
         return Call("POST", "/jobs", json.dumps(order.to_json()).encode(), JSON)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.service.payload import Order
+from benchmarks.service.payload import NOTHING, Order
 from benchmarks.service.systems.system import JSON, Call, System, free_port
 from ipulse.stack.stack import AGENT_NICE
 from ipulse_core import messages
@@ -64,7 +64,7 @@ class IpulseSystem(System):
         """Return the user's token."""
         return {"authorization": f"Bearer {(self.home / 'token').read_text()}"}
 
-    def submission(self, order: Order) -> Call:
+    def submission(self, order: Order = NOTHING) -> Call:
         """Return a submission with an idempotency key."""
         spec = {**SPEC, "metadata": {"order": order.to_json()}}
         headers = {**JSON, "idempotency-key": str(uuid.uuid4())}
@@ -112,7 +112,7 @@ class IpulseSystem(System):
         """Yield a function that uploads a file as a running attempt; the service checks it."""
         content = path.read_bytes()
         with self.http() as http:
-            job = self.submit(http, Order())
+            job = self.submit(http, NOTHING)
             with self.attempt(http, job) as attempt:
                 for name in PHASES:
                     attempt.report(phase(name)).raise_for_status()

@@ -14,7 +14,7 @@ from typing import Self
 
 import httpx
 
-from benchmarks.service.payload import Order
+from benchmarks.service.payload import NOTHING, Order
 from benchmarks.service.programs import Programs, all_cpus, cpu_seconds, memory
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer
@@ -63,7 +63,7 @@ class System(ABC):
         """Start the program that runs the jobs."""
 
     @abstractmethod
-    def submission(self, order: Order) -> Call:
+    def submission(self, order: Order = NOTHING) -> Call:
         """Return the request that submits a job."""
 
     @abstractmethod
