@@ -19,7 +19,7 @@ from ipulse_worker.runner.devices.pool import DeviceUnavailable, Pool, Reservati
 from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
 from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
-SECONDS = 30.0  # until a test that waits for another process is given up
+SECONDS = 300.0  # until a test that waits for another process is given up
 
 # Prints each wait and the lease as JSON; releases when a line comes.
 CONTENDER = """
