@@ -107,16 +107,14 @@ class CustomOp:
             self._op = bindings.new_op("compile", call)
             on_stage("storing it in the executable cache")
             try:
-                cache.store(self.cache_key, self._executable())
+                cache.store(self.cache_key, bindings.serialize(self._op))
             except OSError as error:
                 self.cache_key = None
                 cache.warn(f"the executable cache cannot be written: {error}")
 
     def load(self) -> None:
         """Load the op onto its device, as its first run would. Raises CustomOpError."""
-        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
-        if bindings.library().ipulse_custom_op_load(self._op, message, bindings.MESSAGE_BYTES):
-            raise CustomOpError(message.value.decode())
+        bindings.run_function("load", self._op)
 
     def forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
         """Return the outputs for these inputs.
@@ -134,14 +132,11 @@ class CustomOp:
         Raises CustomOpError; ValueError for shapes or types.
         """
         if of is not None:
-            message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
             inputs = _checked("backward", of[0], self._inputs)
             outputs = _checked("backward", of[1], self._outputs)
-            pointers = bindings.pointers(inputs), bindings.pointers(outputs)
-            if bindings.library().ipulse_custom_op_restore(
-                self._op, *pointers, message, bindings.MESSAGE_BYTES
-            ):
-                raise CustomOpError(message.value.decode())
+            bindings.run_function(
+                "restore", self._op, bindings.pointers(inputs), bindings.pointers(outputs)
+            )
         listed = [self._inputs[index] for index in self._with_gradients]
         return self._run("backward", gradients, self._outputs, listed)
 
@@ -180,20 +175,6 @@ class CustomOp:
         self.is_from_cache = True
         return op
 
-    def _executable(self) -> bytes:
-        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
-        size = ctypes.c_size_t()
-        library = bindings.library()
-        text = library.ipulse_custom_op_serialize(
-            self._op, ctypes.byref(size), message, bindings.MESSAGE_BYTES
-        )
-        if not text:
-            raise CustomOpError(message.value.decode())
-        try:
-            return ctypes.string_at(text, size.value)
-        finally:
-            library.ipulse_custom_op_free_text(text)
-
     def _run(
         self,
         name: str,
@@ -203,16 +184,7 @@ class CustomOp:
     ) -> List[np.ndarray]:
         arrays = _checked(name, given, expected)
         results = [np.empty(shape, dtype) for dtype, shape in made]
-        message = ctypes.create_string_buffer(bindings.MESSAGE_BYTES)
-        function = getattr(bindings.library(), f"ipulse_custom_op_{name}")
-        if function(
-            self._op,
-            bindings.pointers(arrays),
-            bindings.pointers(results),
-            message,
-            bindings.MESSAGE_BYTES,
-        ):
-            raise CustomOpError(message.value.decode())
+        bindings.run_function(name, self._op, bindings.pointers(arrays), bindings.pointers(results))
         return results
 
 

@@ -77,6 +77,27 @@ def new_op(function_name: str, call: EngineCall, *more: Any) -> Any:
     return op
 
 
+def run_function(name: str, op: Any, *pointers_to_data: Any) -> None:
+    """Call `load`, `forward`, `restore` or `backward` of an op. Raises CustomOpError."""
+    message = ctypes.create_string_buffer(MESSAGE_BYTES)
+    function = getattr(library(), f"ipulse_custom_op_{name}")
+    if function(op, *pointers_to_data, message, MESSAGE_BYTES):
+        raise CustomOpError(message.value.decode())
+
+
+def serialize(op: Any) -> bytes:
+    """Return the executable of an op that is not on a device yet. Raises CustomOpError."""
+    message = ctypes.create_string_buffer(MESSAGE_BYTES)
+    size = ctypes.c_size_t()
+    text = library().ipulse_custom_op_serialize(op, ctypes.byref(size), message, MESSAGE_BYTES)
+    if not text:
+        raise CustomOpError(message.value.decode())
+    try:
+        return ctypes.string_at(text, size.value)
+    finally:
+        library().ipulse_custom_op_free_text(text)
+
+
 def is_hashable(call: EngineCall) -> bool:
     """Return whether the op's metadata allows to cache its executable. Raises CustomOpError."""
     message = ctypes.create_string_buffer(MESSAGE_BYTES)
