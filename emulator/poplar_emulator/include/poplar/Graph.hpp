@@ -12,6 +12,7 @@
 #include <poplar/ArrayRef.hpp>
 #include <poplar/Assigned.hpp>
 #include <poplar/CodeletFileType.hpp>
+#include <poplar/ConnectionDesc.hpp>
 #include <poplar/DataStream.hpp>
 #include <poplar/DebugContext.hpp>
 #include <poplar/Device.hpp>
@@ -29,23 +30,21 @@
 #include <poplar/TensorCloneMethod.hpp>
 #include <poplar/Type.hpp>
 #include <poplar/VariableMappingMethod.hpp>
+#include <poplar/Version.hpp>
 #include <poplar/exceptions.hpp>
 #include <poplar/replication_factor.hpp>
 
 namespace poplar {
-
-/// The version of the SDK that the emulator follows, and what stands for the packages' hash.
-StringRef versionString();
-StringRef packageHash();
 
 /// The variables, vertices and compute sets of a program, and their tiles.
 class Graph {
 public:
   using TileToTensorMapping = std::vector<std::vector<Interval>>;
 
+  /// An empty graph, to which a graph is assigned.
+  Graph();
   /// r: the number of replicas among which the target's IPUs are divided; the graph is that of one
   /// of them. Raises graph_replication_error if they cannot be divided.
-  Graph(); ///< a placeholder, to which a graph is assigned
   explicit Graph(const Target &target, replication_factor r = replication_factor(1));
   explicit Graph(const Device &device, replication_factor r = replication_factor(1));
   Graph(Graph &&) noexcept;
@@ -126,29 +125,7 @@ public:
   Tensor findUnbroadcastTensor(const Tensor &t) const;
 
   ComputeSet addComputeSet(const DebugContext &debugContext = {});
-  /// A field and its tensor or value.
-  struct ConnectionDesc {
-    enum class Kind { Tensor, Tensors, Value };
-    std::string name;
-    Kind kind;
-    std::vector<Tensor> tensors;
-    std::vector<FieldData> value;
-    ConnectionDesc(StringRef name, Tensor t)
-        : name(name), kind(Kind::Tensor), tensors{std::move(t)} {}
-    ConnectionDesc(StringRef name, ArrayRef<Tensor> ts)
-        : name(name), kind(Kind::Tensors), tensors(ts.begin(), ts.end()) {}
-    ConnectionDesc(StringRef name, const std::vector<Tensor> &ts)
-        : name(name), kind(Kind::Tensors), tensors(ts) {}
-    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
-    ConnectionDesc(StringRef name, T value)
-        : name(name), kind(Kind::Value), value{FieldData(value)} {}
-    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
-    ConnectionDesc(StringRef name, const std::vector<T> &values)
-        : name(name), kind(Kind::Value), value{FieldData(values)} {}
-    template <typename T, typename = typename std::enable_if<FieldData::holds<T>()>::type>
-    ConnectionDesc(StringRef name, ArrayRef<T> values)
-        : name(name), kind(Kind::Value), value{FieldData(values)} {}
-  };
+  using ConnectionDesc = poplar::ConnectionDesc;
   VertexRef addVertex(ComputeSet cs, StringRef vertexType);
   VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections);
   void connect(FieldRef field, const Tensor &tensor);
