@@ -38,7 +38,7 @@ struct ExchangeCost {
 
 /// A graph and its programs, checked.
 struct Compiled {
-  static constexpr const char *kUser = "Executable";
+  static constexpr const char *kPublicClass = "Executable";
 
   std::shared_ptr<GraphState> graph;
   std::vector<std::shared_ptr<ProgramNode>> programs;

@@ -48,7 +48,7 @@ Graph::~Graph() = default;
 
 const std::shared_ptr<GraphState> &Graph::getState() const { return state.get(); }
 const Target &Graph::getTarget() const {
-  state.get(); // raises for a placeholder
+  state.get(); // raises poplar_error for an empty graph
   return target;
 }
 unsigned Graph::getReplicationFactor() const { return state->replicas; }

@@ -63,7 +63,7 @@ struct HostFunctionState {
 /// A graph with all its content, shared by its virtual graphs and its executables.
 class GraphState {
 public:
-  static constexpr const char *kUser = "Graph";
+  static constexpr const char *kPublicClass = "Graph";
 
   explicit GraphState(Machine machine, unsigned replicas = 1)
       : machine(std::move(machine)), replicas(replicas) {}

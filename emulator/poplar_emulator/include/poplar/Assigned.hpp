@@ -21,8 +21,8 @@ public:
   Assigned(std::shared_ptr<T> pointer) : pointer(std::move(pointer)) {}
   const std::shared_ptr<T> &get() const {
     if (!pointer)
-      throw poplar_error(std::string("a default-constructed or moved-from ") + T::kUser +
-                         " is used: assign one that was made from a target first");
+      throw poplar_error(std::string("a default-constructed or moved-from ") + T::kPublicClass +
+                         " is empty: assign one that is not before you use it");
     return pointer;
   }
   T *operator->() const { return get().get(); }

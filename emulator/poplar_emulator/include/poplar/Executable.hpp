@@ -19,7 +19,8 @@ struct Compiled;
 /// A compiled graph with its programs, which an Engine loads onto a device.
 class Executable {
 public:
-  Executable(); ///< a placeholder, to which an executable is assigned
+  /// An empty executable, to which an executable is assigned.
+  Executable();
   Executable(Executable &&) noexcept;
   Executable &operator=(Executable &&) noexcept;
   ~Executable();
