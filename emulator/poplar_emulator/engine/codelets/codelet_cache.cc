@@ -50,8 +50,8 @@ fs::path cacheDirectory() {
 /// process sees none or all of it.
 std::string cached(const std::string &hash, const std::function<void(const std::string &)> &write) {
   const fs::path target = cacheDirectory() / (hash + ".gp");
-  if (!fs::exists(target) ||
-      isCutShort(target.string())) { // after a crash, part of the file may exist
+  // After a crash, part of the file may exist.
+  if (!fs::exists(target) || isCutShort(target.string())) {
     const popc::ScratchDirectory scratch(cacheDirectory().string());
     const std::string partial = scratch.file("partial.gp");
     write(partial);

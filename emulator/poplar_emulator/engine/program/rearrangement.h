@@ -36,8 +36,8 @@ private:
   LocalMoves before, after;
   std::vector<std::uint64_t> buffers;
   std::size_t numBuffers = 0;
-  std::set<std::vector<std::size_t>>
-      gathered; // tile and runs: once for all fields with these elements
+  // Tile and runs: once for all fields with these elements.
+  std::set<std::vector<std::size_t>> gathered;
 };
 
 } // namespace poplar::emulator

@@ -54,8 +54,8 @@ struct Settings {
 };
 
 Settings &settings() {
-  static Settings *kept =
-      new Settings; // never destroyed: static engines log while the process exits
+  // Never destroyed: static engines log while the process exits.
+  static Settings *kept = new Settings;
   return *kept;
 }
 
