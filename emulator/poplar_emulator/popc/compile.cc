@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
-#include "call_graph.h"
+#include "assembly/function_tables.h"
 #include "compiler.h"
-#include "counted_assembly.h"
-#include "declarations.h"
-#include "ext_vectors.h"
+#include "parser/declarations.h"
+#include "parser/ext_vectors.h"
 #include "shell.h"
+#include "starts_with.h"
 #include "table_source.h"
 
 namespace popc {
@@ -19,47 +20,18 @@ namespace {
 const std::vector<std::string> kDeviceFlags{"-D__IPU__=1", "-D__IPU_ARCH_VERSION__=2", "-include",
                                             "ipudef.h"};
 
-/// Returns tables of the functions of a unit: bytes of their code, and what a linker says of them.
-/// Instructions have 4 bytes on a tile (assembly guide).
-std::string functionTables(const CountedAssembly &counted, const CallGraph &calls,
-                           std::size_t entries, unsigned unit) {
-  std::ostringstream text, strings, problems;
-  unsigned count = 0;
-  const std::string unitName = std::to_string(unit);
-  problems << "\t.section .data.rel.ro.local,\"aw\"\n\t.globl popc_problems_" << unit
-           << "\n\t.align 8\npopc_problems_" << unit << ":\n";
-  text << "\t.section .rodata\n\t.globl popc_code_bytes_" << unit
-       << "\n\t.align 8\npopc_code_bytes_" << unit << ":\n";
-  for (std::size_t n = 0; n < entries; ++n) {
-    const auto found =
-        counted.instructions.find("popc_compute_" + unitName + "_" + std::to_string(n));
-    text << "\t.quad " << (found == counted.instructions.end() ? 0 : 4 * found->second) << "\n";
-    const LinkProblems of = calls.problemsOf("popc_compute_" + unitName + "_" + std::to_string(n));
-    for (const std::string &words : {of.everywhere, of.onDevice}) {
-      const std::string label = ".Lpopc_problem_" + std::to_string(count++);
-      problems << "\t.quad " << (words.empty() ? "0" : label) << "\n";
-      if (!words.empty())
-        strings << label << ":\t.string \"" << words << "\"\n";
-    }
-  }
-  text << "\t.quad 0\n"
-       << strings.str() << problems.str()
-       << "\t.quad 0\n\t.section .note.GNU-stack,\"\",@progbits\n";
-  return text.str();
-}
-
-/// Words as popc's for a field of a type that a vertex cannot have; "" for another error.
+/// Words as popc's for a field of a type that a vertex cannot have; "" for another error. g++ names
+/// the type in `requireSupported() [with F = TYPE]`, clang++ in `requireSupported<TYPE>'`.
 std::string unsupportedField(const std::string &output) {
-  const auto between = [&](const std::string &before, const char *after) {
-    const std::size_t from = output.find(before), end = output.find(after, from);
-    return from == output.npos || end == output.npos
-               ? ""
-               : output.substr(from + before.size(), end - from - before.size());
-  };
   if (output.find("unsupported field type") == output.npos)
     return "";
-  return "error: Field '" + between("Field '", "':") + "' has unsupported field type '" +
-         between("[with F = ", "]") + "'\n";
+  static const std::regex field("Field '(.*?)':"),
+      type("requireSupported(?:\\(\\) \\[with F = (.*)\\]|<(.*)>')");
+  std::smatch name, of;
+  if (!std::regex_search(output, name, field) || !std::regex_search(output, of, type))
+    return "";
+  return "error: Field '" + name.str(1) + "' has unsupported field type '" + of.str(1) + of.str(2) +
+         "'\n";
 }
 
 bool isLibrary(const std::string &source) {
@@ -80,34 +52,25 @@ void runOrThrow(const std::vector<std::string> &arguments, const std::string &wh
     throw CompileError(what, outcome.output + hint(outcome.output));
 }
 
-std::string preprocessed(const std::string &source, const std::vector<std::string> &flags) {
-  // To a file, because the compiler's messages must not mix with the text.
-  const ScratchDirectory scratch;
-  const std::string text = scratch.file("preprocessed");
-  std::vector<std::string> arguments = allFlags(flags);
-  arguments.insert(arguments.end(), {"-E", "-P", "-x", "c++", source, "-o", text});
-  runOrThrow(arguments, "codelets cannot be compiled: " + source);
-  return readFile(text);
-}
+struct Preprocessed {
+  std::string text;
+  bool namesDevice; // whether the source or a header of the user names __IPU__
+};
 
-/// Returns whether the sources, with the headers of the user, name __IPU__.
-bool namesDevice(const std::vector<std::string> &sources, const std::vector<std::string> &flags) {
+Preprocessed preprocess(const std::string &source, const std::vector<std::string> &flags) {
+  // To files, because the compiler's messages must not mix with the text.
   const ScratchDirectory scratch;
-  for (const std::string &source : sources) {
-    if (isLibrary(source))
-      continue;
-    const std::string dependencies = scratch.file("dependencies");
-    std::vector<std::string> arguments = allFlags(flags);
-    arguments.insert(arguments.end(), {"-MM", "-MF", dependencies, "-x", "c++", source});
-    if (run(compilerCommand(), arguments).status != 0)
-      continue; // an error that the compilation reports
-    std::istringstream words(readFile(dependencies));
-    for (std::string path; words >> path;)
-      if (path.compare(0, includeDirectory().size(), includeDirectory()) != 0 &&
-          std::filesystem::exists(path) && readFile(path).find("__IPU_") != std::string::npos)
-        return true;
-  }
-  return false;
+  const std::string text = scratch.file("preprocessed"), dependencies = scratch.file("headers");
+  std::vector<std::string> arguments = allFlags(flags);
+  arguments.insert(arguments.end(),
+                   {"-E", "-P", "-MMD", "-MF", dependencies, "-x", "c++", source, "-o", text});
+  runOrThrow(arguments, "codelets cannot be compiled: " + source);
+  Preprocessed result{readFile(text), false};
+  std::istringstream words(readFile(dependencies));
+  for (std::string path; words >> path;)
+    if (!startsWith(path, includeDirectory()) && std::filesystem::exists(path))
+      result.namesDevice |= readFile(path).find("__IPU_") != std::string::npos;
+  return result;
 }
 
 } // namespace
@@ -117,14 +80,18 @@ std::string fingerprint(const std::vector<std::string> &sources,
   std::string text = compilerCommand() + compilerVersion();
   for (const std::string &flag : allFlags(flags))
     text += flag + "\n";
-  for (const std::string &source : sources)
-    text += source + "\n" + preprocessed(source, flags);
-  if (namesDevice(sources, flags)) {
+  bool namesDevice = false;
+  for (const std::string &source : sources) {
+    const Preprocessed unit = preprocess(source, flags);
+    text += source + "\n" + unit.text;
+    namesDevice |= unit.namesDevice;
+  }
+  if (namesDevice) {
     std::vector<std::string> device = flags;
     device.insert(device.end(), kDeviceFlags.begin(), kDeviceFlags.end());
     for (const std::string &source : sources)
       try {
-        text += preprocessed(source, device);
+        text += preprocess(source, device).text;
       } catch (const CompileError &error) {
         text += error.output; // as an #error of the user's
       }
@@ -191,7 +158,7 @@ void compilePass(const std::vector<std::string> &sources, const std::vector<std:
       continue;
     }
     const unsigned unit = static_cast<unsigned>(objects.size());
-    const std::string text = preprocessed(source, flags);
+    const std::string text = preprocess(source, flags).text;
     const Declarations found = findDeclarations(text);
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, unit));
@@ -222,7 +189,9 @@ std::string compileCodelets(const std::vector<std::string> &sources,
   throw CompileError("popc counts the instructions of x86-64 and this machine is another", "");
 #endif
   std::for_each(sources.begin(), sources.end(), checkKind);
-  if (!namesDevice(sources, flags)) {
+  if (std::none_of(sources.begin(), sources.end(), [&](const std::string &source) {
+        return !isLibrary(source) && preprocess(source, flags).namesDevice;
+      })) {
     compilePass(sources, flags, target, "");
     return "";
   }

@@ -16,7 +16,7 @@ struct CompileError : public std::runtime_error {
 };
 
 /// Explains why codelets in assembly are rejected, and what to do.
-extern const char *const kNoAssembly;
+extern const std::string kNoAssembly;
 
 /// Writes a library with the vertices of the sources to `target`. Sources are C++ files and
 /// existing libraries, which become part of it. `flags` are g++'s; those that only Graphcore's popc

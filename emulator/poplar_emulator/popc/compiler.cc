@@ -9,6 +9,7 @@
 
 #include "compile.h"
 #include "shell.h"
+#include "starts_with.h"
 
 namespace popc {
 namespace {
@@ -30,7 +31,13 @@ const std::vector<std::string> kClangFlags{"-Xclang", "-fnative-half-type", "-Xc
                                            "-fallow-half-arguments-and-returns",
                                            "-fno-unroll-loops"};
 
+const std::string kForTileOnly =
+    "between #ifdef __IPU__ and #else, with C++ that does the same before #endif, which is then "
+    "compiled for every target";
+
 } // namespace
+
+const std::string kNoAssembly = "assembly of a tile is not emulated: put it " + kForTileOnly;
 
 std::string compilerVersion() { return run(compilerCommand(), {"--version"}).output; }
 
@@ -46,9 +53,8 @@ std::vector<std::string> takenFlags(const std::vector<std::string> &flags) {
     }
     static const char *const left[] = {"--target", "-O", "-g",        "-W",     "-mcpu", "-march",
                                        "-X",       "-v", "--verbose", "-ffast", "-flto"};
-    const bool leave = std::any_of(std::begin(left), std::end(left), [&](const char *prefix) {
-      return flag.compare(0, std::string(prefix).size(), prefix) == 0;
-    });
+    const bool leave = std::any_of(std::begin(left), std::end(left),
+                                   [&](const char *prefix) { return startsWith(flag, prefix); });
     if (!leave)
       taken.push_back(flag);
   }
@@ -69,21 +75,16 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
 
 std::string hint(const std::string &output) {
   if (output.find("__builtin_ipu_") != std::string::npos)
-    return "popc: not every intrinsic of a tile is emulated, and ipu_builtins.h has those that "
-           "are: "
-           "put others between #ifdef __IPU__ and #else, with C++ that does the same before "
-           "#endif. __IPU__ is not defined here, as on Poplar's IPU model\n";
+    return "popc: not every intrinsic of a tile is emulated; ipu_builtins.h has those that are: "
+           "put "
+           "others " +
+           kForTileOnly + "\n";
   if (output.find("Error: ") != std::string::npos ||
       output.find("<inline asm>") != std::string::npos ||
       output.find("in an 'asm'") != std::string::npos)
-    return std::string("popc: ") + kNoAssembly + "\n";
+    return "popc: " + kNoAssembly + "\n";
   return "";
 }
-
-const char *const kNoAssembly =
-    "assembly of a tile is not emulated: put it between #ifdef __IPU__ and #else, with C++ that "
-    "does "
-    "the same before #endif. __IPU__ is not defined here, as on Poplar's IPU model";
 
 std::string libraryDirectory() {
   Dl_info info;

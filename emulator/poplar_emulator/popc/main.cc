@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <poplar/Version.hpp>
+
 #include "compile.h"
 
 namespace {
@@ -30,7 +32,7 @@ int main(int argc, char **argv) {
       return 0;
     }
     if (argument == "--version") { // build scripts read the third word of the first line
-      std::puts("popc version 3.3.0 (emulated)");
+      std::printf("popc version %s\n", poplar::versionString().cloneAsString().c_str());
       return 0;
     }
     if (argument == "--list-targets") {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "declarations.h"
+#include "parser/declarations.h"
 
 namespace popc {
 

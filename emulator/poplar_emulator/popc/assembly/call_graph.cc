@@ -7,14 +7,12 @@
 #include <cstring>
 #include <sstream>
 
+#include "popc/starts_with.h"
+
 namespace popc {
 namespace {
 
 const char *const kDeclared = "# popc_stack_usage ";
-
-bool starts(const std::string &s, const char *prefix) {
-  return s.compare(0, std::strlen(prefix), prefix) == 0;
-}
 
 std::string demangled(const std::string &symbol) {
   int status = 0;
@@ -35,7 +33,7 @@ bool isMissing(const std::string &symbol) {
                                          "_ZNSo",       "_ZNKSt",   "__cxa_al", "__dynamic_cast"};
   return names.count(symbol) ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
-                     [&](const char *prefix) { return starts(symbol, prefix); });
+                     [&](const char *prefix) { return startsWith(symbol, prefix); });
 }
 
 } // namespace
@@ -49,7 +47,7 @@ CallGraph::CallGraph(const std::string &assembly) {
       declared.insert(line.substr(declaration + std::strlen(kDeclared)));
       continue;
     }
-    if (line.empty() || line[0] == '#' || starts(line, ".L"))
+    if (line.empty() || line[0] == '#' || startsWith(line, ".L"))
       continue;
     if (line[0] != '\t' && line[0] != ' ') {
       function = &functions[line.substr(0, line.find(':'))];
@@ -65,7 +63,7 @@ CallGraph::CallGraph(const std::string &assembly) {
           operand.substr(operand.find(',') + 1));
       continue;
     }
-    const bool call = starts(name, "call");
+    const bool call = startsWith(name, "call");
     if (!function || operand.empty() || !(call || name == "jmp") || operand[0] == '.')
       continue;
     if (operand[0] != '*')
@@ -80,7 +78,7 @@ CallGraph::CallGraph(const std::string &assembly) {
 bool CallGraph::isDeclared(const std::string &function) const {
   const std::string name = demangled(function);
   return std::any_of(declared.begin(), declared.end(), [&](const std::string &one) {
-    return one == function || name == one || starts(name, (one + "(").c_str());
+    return one == function || name == one || startsWith(name, one + "(");
   });
 }
 

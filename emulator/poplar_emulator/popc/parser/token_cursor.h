@@ -14,7 +14,7 @@ public:
   bool atEnd() const { return at >= tokens.size(); }
   /// Returns the token at a distance; "" beyond the last.
   const std::string &peek(std::size_t ahead = 0) const;
-  /// Returns the current token and advances past it.
+  /// Returns the token before the position.
   const std::string &previous() const { return tokens[at - 1]; }
   void advance(std::size_t count = 1) { at += count; }
   /// Advances past this token if it is next; returns whether it was.

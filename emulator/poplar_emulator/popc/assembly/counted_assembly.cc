@@ -5,6 +5,8 @@
 #include <sstream>
 #include <vector>
 
+#include "popc/starts_with.h"
+
 namespace popc {
 namespace {
 
@@ -49,10 +51,6 @@ Instruction parse(const std::string &line) {
   return result;
 }
 
-bool starts(const std::string &s, const char *prefix) {
-  return s.compare(0, std::strlen(prefix), prefix) == 0;
-}
-
 bool ends(const std::string &s, const char *suffix) {
   const std::size_t n = std::strlen(suffix);
   return s.size() >= n && s.compare(s.size() - n, n, suffix) == 0;
@@ -70,18 +68,18 @@ bool isFloatArithmetic(const std::string &name) {
   static const std::set<std::string> stems{"add", "sub",   "mul",  "div",   "sqrt", "max",
                                            "min", "ucomi", "comi", "and",   "andn", "or",
                                            "xor", "cmp",   "rcp",  "rsqrt", "round"};
-  if (starts(name, "cvt"))
+  if (startsWith(name, "cvt"))
     return true;
   if (!(ends(name, "ss") || ends(name, "sd") || ends(name, "ps") || ends(name, "pd")))
     return false;
   const std::string stem = name.substr(0, name.size() - 2);
-  return stems.count(stem) || starts(stem, "cmp");
+  return stems.count(stem) || startsWith(stem, "cmp");
 }
 
-bool isMove(const std::string &name) { return starts(name, "mov") || starts(name, "cltq"); }
+bool isMove(const std::string &name) { return startsWith(name, "mov") || startsWith(name, "cltq"); }
 
 unsigned storeCost(const std::string &name) {
-  return name == "movb" || name == "movw" || starts(name, "set") || starts(name, "pextr")
+  return name == "movb" || name == "movw" || startsWith(name, "set") || startsWith(name, "pextr")
              ? kSubWordStore
              : 1;
 }
@@ -93,8 +91,8 @@ BlockCost costOf(const Instruction &i) {
   BlockCost cost;
   if (free.count(i.name))
     return cost;
-  if (starts(i.name, "call") || (starts(i.name, "jmp") && !i.operands.empty() &&
-                                 i.operands[0][0] != '.' && i.operands[0][0] != '*')) {
+  if (startsWith(i.name, "call") || (startsWith(i.name, "jmp") && !i.operands.empty() &&
+                                     i.operands[0][0] != '.' && i.operands[0][0] != '*')) {
     const std::string callee =
         i.operands.empty() ? "" : i.operands[0].substr(0, i.operands[0].find('@'));
     const auto known = kCallBundles.find(callee);
@@ -109,14 +107,14 @@ BlockCost costOf(const Instruction &i) {
   }
   const std::string none;
   const std::string &last = i.operands.empty() ? none : i.operands.back();
-  const bool comparison = starts(i.name, "cmp") || starts(i.name, "test") ||
-                          starts(i.name, "ucomi") || starts(i.name, "comi");
+  const bool comparison = startsWith(i.name, "cmp") || startsWith(i.name, "test") ||
+                          startsWith(i.name, "ucomi") || startsWith(i.name, "comi");
   for (std::size_t n = 0; n + 1 < i.operands.size(); ++n)
     cost.loads += isMemory(i.operands[n]);
   if (isMemory(last)) {
     if (comparison || i.operands.size() == 1)
       ++cost.loads;
-    else if (isMove(i.name) || starts(i.name, "set"))
+    else if (isMove(i.name) || startsWith(i.name, "set"))
       ++cost.stores;
     else
       ++cost.loads, ++cost.stores; // read, changed and written
@@ -125,19 +123,19 @@ BlockCost costOf(const Instruction &i) {
   if (isMove(i.name))
     return cost;
   const bool zeroing = i.operands.size() == 2 && i.operands[0] == last &&
-                       (starts(i.name, "xor") || starts(i.name, "pxor"));
+                       (startsWith(i.name, "xor") || startsWith(i.name, "pxor"));
   if (zeroing)
     return cost;
   if (isFloatArithmetic(i.name) || isVectorRegister(last)) {
     ++cost.aux;
     ++cost.flops;
-    if (starts(i.name, "div"))
+    if (startsWith(i.name, "div"))
       cost.aux += kFloatDivide - 1;
-    if (starts(i.name, "sqrt"))
+    if (startsWith(i.name, "sqrt"))
       cost.aux += kFloatRoot - 1;
   } else {
     cost.main += 1;
-    if (starts(i.name, "div") || starts(i.name, "idiv"))
+    if (startsWith(i.name, "div") || startsWith(i.name, "idiv"))
       cost.main += kIntegerDivide - 1;
   }
   return cost;
@@ -186,7 +184,7 @@ CountedAssembly countBlocks(const std::string &assembly) {
     if (line.empty() || line[0] == '#')
       continue;
     if (line[0] != '\t' && line[0] != ' ') {
-      if (!starts(line, ".L")) {
+      if (!startsWith(line, ".L")) {
         function = line.substr(0, line.find(':'));
         before = {};
       }
@@ -199,8 +197,8 @@ CountedAssembly countBlocks(const std::string &assembly) {
     const Instruction i = parse(line);
     if (i.name.empty() || i.name[0] == '.' || i.name[0] == '#')
       continue;
-    if (!i.operands.empty() && starts(i.operands[0], kMarker)) {
-      blocks.push_back({n, starts(i.name, "jmp"), before});
+    if (!i.operands.empty() && startsWith(i.operands[0], kMarker)) {
+      blocks.push_back({n, startsWith(i.name, "jmp"), before});
       before = {};
       afterLabel = false;
       continue;
