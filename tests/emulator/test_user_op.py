@@ -38,10 +38,13 @@ def compiled(
 
 
 class TestPromises:
-    def test_correct_metadata_is_accepted(self, library: Path) -> None:
+    def test_correct_metadata_is_accepted(
+        self, library: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
         for name in ("Elementwise", "InPlace"):
             with compiled(library, name) as op:
                 np.testing.assert_array_equal(op.forward([X])[0], 2 * X, err_msg=name)
+        assert "six parameters" not in capfd.readouterr().err
 
     @pytest.mark.parametrize("name", ["SixFlags", "SixAliases"])
     def test_six_parameters_are_ignored_with_a_warning(

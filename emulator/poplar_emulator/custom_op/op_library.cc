@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 
 #include "codelets/shared_object.h"
 
@@ -40,16 +41,25 @@ void *loaded(const std::string &path) {
   }
 }
 
-/// Calls a function of level 5. Returns false if it has six parameters, without the indices of
-/// identical outputs, as the libraries of two code bases do: `found` is then as it was.
+/// Calls a function of level 5. Returns false if it writes as one with six parameters, without the
+/// indices of identical outputs: `found` is then as it was.
 ///
-/// The argument that is a vector for one form is a map for the other, and here it is both: the
-/// first bytes of an empty map are padding and null pointers, as an empty vector is. The argument
-/// that is a map for one form is a bool for the other: a map never writes its first byte.
+/// A C symbol does not show its parameters, so that the arguments must suit both forms. This relies
+/// on libstdc++. The second argument is a vector for one form and a map for the other: an empty map
+/// may begin with zeros (its color and its parent), which are an empty vector. The third is a map
+/// for one form and a bool for the other: a map does not use its first byte, which is that of its
+/// comparison, a class without data.
 bool readsSeven(Metadata5 function, OpLibrary::Metadata &found, std::uint32_t inputs) {
+#ifndef __GLIBCXX__
+#error "readsSeven relies on the vector and the map of libstdc++"
+#endif
+  static_assert(std::is_empty<Aliasing::key_compare>::value, "a map's first byte is not data");
+  static_assert(sizeof(Indices) == 3 * sizeof(void *) && alignof(Indices) <= alignof(Aliasing),
+                "a vector is three pointers");
+  static_assert(sizeof(Aliasing) == 6 * sizeof(void *),
+                "a map is its comparison, color, three pointers and size");
   constexpr unsigned char kUntouched = 0xa5;
   alignas(Aliasing) unsigned char both[sizeof(Aliasing)], mapOrBool[sizeof(Aliasing)];
-  static_assert(sizeof(Indices) <= 3 * sizeof(void *), "a vector is three pointers");
   Aliasing *bothAsMap = new (both) Aliasing(), *aliasing = new (mapOrBool) Aliasing();
   std::memset(both, 0, sizeof(Indices)); // the padding, too; what the map wrote here is zero
   mapOrBool[0] = kUntouched;
@@ -108,7 +118,8 @@ OpLibrary::Metadata OpLibrary::metadataOf(const std::string &name, std::uint32_t
       std::cerr << "warning: " << name
                 << " has six parameters, and API level 5 has seven: the second one, for the "
                    "indices of outputs that replicas have in common, is missing. The op runs as "
-                   "if it had no metadata; TensorFlow would read each of its flags as another\n";
+                   "if it had no metadata; TensorFlow would read each of its flags as another: add "
+                   "the parameter `std::vector<std::int64_t> &` after the first one\n";
   } else {
     reinterpret_cast<Metadata4>(function)(found.allocatingIndices, found.aliasing, elementwise,
                                           stateless, found.isHashable, inputs);
