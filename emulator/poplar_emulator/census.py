@@ -15,14 +15,15 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ipulse_core.build_cache.toolchain import NativeError, compiler
-from poplar_emulator.build import POPC, build, program_flags
+from poplar_emulator.build import LIBRARIES, POPC, build, program_flags
 
 SUFFIXES = {".cpp", ".cc", ".cxx", ".C"}
-LIBRARIES = "poplar|poputil|popops|poplin|popnn|poprand|popsparse|popfloat|gcl|pva|pvti"
-POPLAR = re.compile(rf"^\s*#\s*include\s*[<\"](?:(?:{LIBRARIES})/|ipu_|ipudef)", re.MULTILINE)
+# Headers of Poplar, by the beginnings of their paths.
+HEADER = f"(?:{'|'.join(('poplar', *LIBRARIES))})/|ipu_|ipudef|ipuvector"
+POPLAR = re.compile(rf"^\s*#\s*include\s*[<\"](?:{HEADER})", re.MULTILINE)
 VERTEX = re.compile(r"\b(?:class|struct)\s+[^;{]*:[^;{]*\b(?:Multi|Supervisor)?Vertex(?:If)?\b")
 ERROR = re.compile(r"^(.*?):\d+:\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
@@ -37,8 +38,8 @@ class FileResult(NamedTuple):
     @property
     def is_foreign(self) -> bool:
         """Return whether it needs a header of another library."""
-        missing = re.match(r"(\S+): No such file", self.error or "")
-        return bool(missing) and not re.match(rf"(?:{LIBRARIES})/|ipu", (self.error or ""))
+        error = self.error or ""
+        return ": No such file" in error and not re.match(HEADER, error)
 
 
 def find_files(folder: Path) -> List[Path]:
@@ -68,27 +69,27 @@ def first_error(output: str) -> str:
     if found is not None:
         return found.group(2)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[0] if lines else "the compiler said nothing"
+    return lines[0] if lines else "the compiler printed no error"
 
 
 def table(results: Sequence[FileResult], folder: Path) -> str:
     """Return the first errors, with their files, and the totals."""
-    failed = [one for one in results if one.error is not None and not one.is_foreign]
-    foreign = [one for one in results if one.is_foreign]
+    foreign = [result for result in results if result.is_foreign]
+    counted = [result for result in results if not result.is_foreign]
+    files: Dict[str, List[Path]] = {}
+    for result in counted:
+        if result.error is not None:
+            files.setdefault(result.error, []).append(result.path.relative_to(folder))
     lines = []
-    errors = [str(one.error) for one in failed]
-    for error in sorted(set(errors), key=lambda e: (-errors.count(e), e)):
-        lines.append(f"{errors.count(error):5}  {error}")
-        lines += [
-            f"         {one.path.relative_to(folder)}" for one in failed if one.error == error
-        ]
+    for error in sorted(files, key=lambda e: (-len(files[e]), e)):
+        lines.append(f"{len(files[error]):5}  {error}")
+        lines += [f"         {path}" for path in files[error]]
     if foreign:
-        lines.append("Not counted, for want of another library's header:")
-        lines += [f"         {one.path.relative_to(folder)}: {one.error}" for one in foreign]
+        lines.append("Not counted, because a header of another library is missing:")
+        lines += [f"         {file.path.relative_to(folder)}: {file.error}" for file in foreign]
     for what, is_codelet in (("host programs", False), ("codelet files", True)):
-        of = [one for one in results if one.is_codelet == is_codelet and not one.is_foreign]
-        good = sum(one.error is None for one in of)
-        lines.append(f"{good} of {len(of)} {what} compile")
+        errors = [result.error for result in counted if result.is_codelet == is_codelet]
+        lines.append(f"{errors.count(None)} of {len(errors)} {what} compile")
     return "\n".join(lines)
 
 
@@ -115,7 +116,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
         results = list(pool.map(lambda path: compile_file(path, options.folder, prefix), files))
     sys.stdout.write(table(results, options.folder) + "\n")
-    return int(any(one.error is not None and not one.is_foreign for one in results))
+    return int(any(result.error and not result.is_foreign for result in results))
 
 
 def _run(command: Sequence[str]) -> Tuple[int, str]:

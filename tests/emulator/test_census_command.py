@@ -39,8 +39,12 @@ def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "ADDEND" in shown[3]
     assert any("needs.cpp" in line and "nowhere/x.h" in line for line in shown)
     assert shown[-2:] == ["1 of 3 host programs compile", "1 of 2 codelet files compile"]
+    for name in ("bad", "one", "two"):
+        (tmp_path / f"{name}.cpp").unlink()
+    assert main([str(tmp_path)]) == 0
 
 
-def test_a_folder_without_programs(tmp_path: Path) -> None:
+def test_a_folder_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([str(tmp_path)])
+    assert f"{tmp_path}: no C++ file includes a header of Poplar" in capsys.readouterr().err
