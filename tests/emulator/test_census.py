@@ -28,9 +28,11 @@ def printed(run_program: Callable) -> Dict[str, List[float]]:
 class TestCodelets:
     def test_intrinsics_are_overloaded_by_type(self, printed: Dict[str, List[float]]) -> None:
         extremes = [0.75, -0.25, 3, 2, 0.5]
-        sums = [15, 3, 8]
-        bits = [2, 3, 0, 1, 0, -1]
-        assert printed["Intrinsics"] == [*extremes, *sums, *bits, 77, 4]
+        sums = [3 + 10 * 12, 3, 2 + 10 * 8]
+        bits = [2, 3, 0]
+        clamped, is_nan, is_finite = 1 + 2, 0 + 2 * 1, -1 + 2 * 0
+        expected = [*extremes, *sums, *bits, clamped, is_nan, is_finite, 77, 4]
+        assert printed["Intrinsics"] == expected
 
     def test_half_has_limits_and_literals(self, printed: Dict[str, List[float]]) -> None:
         assert printed["Limits"] == [65504, -65504, 1, 11, -13, 1.5]
@@ -47,7 +49,9 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
     done = run_program("census_host")
     assert done.returncode == 0, done.stderr
     words = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert "default-constructed" in words.pop("placeholder")
+    for name in ("graph", "executable"):
+        assert f"moved-from {name.capitalize()} is empty" in words.pop(name)
+    assert "from 2^-32 to 2^31" in words.pop("scale")
     assert words == {
         "standard": "15 unsigned int 110 2 1",
         "casts": "15872 -65504 nan",
@@ -58,7 +62,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "argument": "t {2,3} 2",
         "collective": "ADD",
         "arguments": "4",
-        "metadata": "quarter_metadata",
+        "metadata": f"quarter_metadata {0x80 | (-2 & 0x3F)} quarter_metadata 3",
         "stamps": "2 2",
         "fetched": "3 0",
     }
@@ -94,17 +98,27 @@ class TestPopc:
     ) -> None:
         done = run_program("census_link", body, target)
         assert done.returncode == 0, done.stderr
-        assert said in done.stdout
+        if said.isdigit():
+            assert done.stdout == f"{said}\n"
+        else:
+            assert said in done.stdout
 
     def test_a_device_gets_the_codelets_of_its_pass(self, run_program: Callable) -> None:
         assert run_program("census_passes", "ipu").stdout.strip() == "10 534"
         assert run_program("census_passes", "model").stdout.strip() == "01 534"
 
     @pytest.mark.parametrize(
-        "declared", ["int {}[4]", "char *{}", "double {}", "Pair {}", "Input<Pair> {}"]
+        ("declared", "named"),
+        [
+            ("int {}[4]", "int[4]"),
+            ("char *{}", "char*"),
+            ("double {}", "double"),
+            ("Pair {}", "Pair"),
+            ("Input<Pair> {}", "Input<Pair>"),
+        ],
     )
     def test_types_that_no_field_has(
-        self, declared: str, prefix: Path, tmp_path: Path, environment: Dict[str, str]
+        self, declared: str, named: str, prefix: Path, tmp_path: Path, environment: Dict[str, str]
     ) -> None:
         source = tmp_path / "codelet.cpp"
         field = declared.format("bad")
@@ -116,7 +130,9 @@ class TestPopc:
         command = [str(prefix / "bin" / "popc"), str(source), "-o", str(tmp_path / "c.gp")]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert "Field 'C.bad' has unsupported field type '" in done.stderr
+        error = re.search(r"Field 'C\.bad' has unsupported field type '(.*)'", done.stderr)
+        assert error is not None
+        assert error[1].replace(" ", "").replace("poplar::", "") == named
 
     def test_build_scripts_read_the_version(self, prefix: Path) -> None:
         command = [str(prefix / "bin" / "popc"), "--version"]
@@ -145,5 +161,6 @@ class TestProducts:
         done = run_program("census_products", planned, run, *map(str, sizes))
         assert done.returncode == 0, done.stderr
         values = numbers(done.stdout)
-        assert values["wrong"] == [0]
-        assert values["megabytes"][0] < 1000
+        if run == "run":
+            assert values["wrong"] == [0]
+        assert values["megabytes"][0] < 500

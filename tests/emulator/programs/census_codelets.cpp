@@ -26,21 +26,22 @@ public:
     const half4 h{1, 2, 4, 8};
     const float2 sums = ipu::sum(h);
     const half2 most = ipu::maxc(h);
+    const auto finite = __builtin_ipu_isfinite(float2{1, INFINITY});
     const float values[] = {
         __builtin_ipu_max(0.25f, 0.75f),
         __builtin_ipu_min(-0.25f, 0.75f),
         __builtin_ipu_max(float2{1, 5}, float2{3, 2})[0],
         __builtin_ipu_f32v2min(float2{1, 5}, float2{3, 2})[1],
         static_cast<float>(__builtin_ipu_max(half2{1, 0.5f}, half2{3, 0.25f})[1]),
-        sums[0] + sums[1],
+        sums[0] + 10 * sums[1],
         ipu::sum(half2{1, 2}),
-        static_cast<float>(most[0] > most[1] ? most[0] : most[1]),
+        static_cast<float>(most[0]) + 10 * static_cast<float>(most[1]),
         ipu::andc(-2.f, -0.f),
         __builtin_ipu_and(3.f, __builtin_ipu_cmplt(1.f, 1.5f)),
         __builtin_ipu_and(3.f, __builtin_ipu_cmplt(1.5f, 1.f)),
-        __builtin_ipu_clamp(5.f, float2{0, 1}),
-        static_cast<float>(__builtin_ipu_isnan(1.f)),
-        static_cast<float>(__builtin_ipu_isfinite(float2{1, INFINITY})[0]),
+        __builtin_ipu_clamp(5.f, float2{0, 1}) + __builtin_ipu_clamp(-5.f, float2{2, 4}),
+        static_cast<float>(__builtin_ipu_isnan(1.f) + 2 * __builtin_ipu_isnan(NAN)),
+        static_cast<float>(finite[0] + 2 * finite[1]),
         static_cast<float>(__builtin_ipu_get_tile_id()),
         static_cast<float>(__builtin_ipu_max(3, 4)),
     };

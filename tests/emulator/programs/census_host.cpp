@@ -77,8 +77,8 @@ int main() {
             << cast::halfToSingle(cast::singleToHalf(1e6f, true)) << '\n';
   Graph graph;
   Executable executable;
-  std::cout << "placeholder " << raised([&] { graph.addComputeSet("cs"); }) << '\n'
-            << "placeholder " << raised([&] { Engine engine(executable); }) << '\n';
+  std::cout << "graph " << raised([&] { graph.addComputeSet("cs"); }) << '\n'
+            << "executable " << raised([&] { Engine engine(executable); }) << '\n';
 
   IPUModel model;
   model.tilesPerIPU = 4;
@@ -112,11 +112,16 @@ int main() {
   std::vector<Graph::HostFunctionArgument> arguments;
   arguments.emplace_back(FLOAT, 4);
   std::cout << "arguments " << std::get<1>(arguments[0]) << '\n';
-  std::cout << "metadata "
-            << createVariableMetadataTensor(graph, QuarterMetadata::Format::F143, -2).elementType()
-            << '\n';
 
   program::Sequence counted;
+  using Format = QuarterMetadata::Format;
+  const std::pair<const char *, Tensor> metadata[] = {
+      {"initial", createVariableMetadataTensor(graph, Format::F143, -2)},
+      {"copied", createVariableMetadataTensor(graph, Format::F152, 3, counted)}};
+  for (const auto &[name, t] : metadata)
+    graph.createHostRead(name, t.reinterpret(UNSIGNED_CHAR));
+  std::cout << "scale " << raised([&] { createConstantMetadataTensor(graph, Format::F143, -33); })
+            << '\n';
   addEmpty(counted);
   const Tensor cycles = cycleCount(graph, counted, 0, "cycles");
   const std::vector<Tensor> stamps =
@@ -135,4 +140,11 @@ int main() {
   float value = 0;
   engine.readTensor("x", &value, &value + 1);
   std::cout << "fetched " << value << ' ' << StreamCallback::Success << '\n';
+  std::cout << "metadata";
+  for (const auto &[name, t] : metadata) {
+    unsigned char byte = 0;
+    engine.readTensor(name, &byte, &byte + 1);
+    std::cout << ' ' << t.elementType() << ' ' << unsigned(byte);
+  }
+  std::cout << '\n';
 }
