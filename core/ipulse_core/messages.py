@@ -32,7 +32,7 @@ MAX_DATA_SETS = 2_000  # that a registration lists; an agent with more lists non
 
 MIN_TOKEN_LENGTH = 32  # characters; what `ipulse up` writes is longer
 DEVICE_KINDS = ("cpu", "emulator", "ipu")  # that a runner of this version can use
-# Of a job, an attempt, an artifact or a token; safe as a file name and as a part of a URL.
+# The id of a job, an attempt, an artifact or a token. It is safe as a file name and in a URL.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 

@@ -119,7 +119,7 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., Exit]], Callable[..
         ]
         # Typer and the documentation read the signature.
         signature = inspect.Signature([*own, *added])
-        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__signature__ = signature  # type: ignore[attr-defined]  # mypy knows no such attribute
         run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
         return run
 

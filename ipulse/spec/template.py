@@ -15,8 +15,8 @@ name: {name}
 # Equal specs and seeds give equal results.
 seed: 0
 
-# What to learn: digits (included), randman, yin_yang and others that are generated, or a file of
-# your own, mine.npz: {{kind: npz, name: mine, channels: 64, classes: 4, steps: 100}}
+# The data set. digits is included; randman, yin_yang and others are generated. Your own file
+# mine.npz: {{kind: npz, name: mine, channels: 64, classes: 4, steps: 100}}
 data:
   kind: digits
   # Time steps of one sample.

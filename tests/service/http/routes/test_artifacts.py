@@ -228,7 +228,7 @@ class TestWholeDigest:
                 api.upload(lease, file, name="w", role="weights", media_type="application/zip")
 
             retry_while_unavailable(upload, lease.wait_for_loss)
-            # As if the answer had been lost.
+            # The agent sends the same file again, as after a lost response.
             api.upload(lease, file, name="w", role="weights", media_type="application/zip")
         [artifact] = self.listed(service, attempt)
         assert artifact["size"] == len(content)

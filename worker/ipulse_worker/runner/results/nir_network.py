@@ -61,7 +61,7 @@ class _Constants:
 
 
 class NetworkGraph:
-    """Builds the graph of a network for one target, or for network.nir, whose target is None."""
+    """Builds the NIR graph of a network for a simulator, or for `network.nir` without a target."""
 
     def __init__(self, spec: ExperimentSpec, arrays: Arrays, target: Optional[str] = None) -> None:
         """Prepare.
