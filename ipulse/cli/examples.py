@@ -9,14 +9,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": ("up", "up --tls --host 0.0.0.0 --name lab.example.org", "up --data ~/recordings"),
     "demo": (
         "demo",
-        "demo --set training.epochs=2",
+        "demo --set epochs=2",
         "demo --spec examples/randman.yaml --to results",
         "demo --spec examples/npz.yaml --data ~/recordings",
     ),
     "init": ("init", "init wide.yaml"),
     "submit": (
         "submit examples/digits.yaml --watch",
-        "submit examples/digits.yaml --set training.epochs=5 --set 'network.layers[0].neurons=256'",
+        "submit examples/digits.yaml --set epochs=5 --set 'layers[0].neurons=256'",
         "submit - --priority 10 < spec.json",
     ),
     "validate": (

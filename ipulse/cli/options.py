@@ -37,7 +37,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="Replace a field of the spec: training.epochs=5 or /training/epochs=5. "
+        help="Replace a field of the spec: epochs=5, training.epochs=5 or /training/epochs=5. "
         "The value is YAML. May be repeated.",
     ),
 ]
