@@ -10,9 +10,9 @@ from ipulse.spec import ExperimentSpec
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
+from ipulse_data.directory import DataDirectory
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.model import Model

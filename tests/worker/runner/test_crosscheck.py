@@ -11,13 +11,13 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import pytest
 
+from ipulse_data.directory import DataDirectory
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program
 from ipulse_worker.runner.crosscheck.backends import BACKENDS, Result, one_op
 from ipulse_worker.runner.crosscheck.comparison import MARGIN_TOLERANCE, compare_with_reference
 from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem, problem_of
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import cpu
 from tests.worker.runner.emulated import ipu_spec

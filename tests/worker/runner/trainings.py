@@ -6,9 +6,9 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 
+from ipulse_data.directory import DataDirectory
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.initial_weights import initial_weights

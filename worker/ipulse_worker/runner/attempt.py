@@ -11,10 +11,10 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.data import Dataset
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import compilation, device_of
 from ipulse_worker.runner.devices.connection import attaches

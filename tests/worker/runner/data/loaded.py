@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import DataUnavailable
-from ipulse_worker.runner.data.directory import DataDirectory
 
 HINT = "put it there"
 

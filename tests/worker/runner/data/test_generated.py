@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ipulse_core.derived_values import frequencies
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.training.randomness import Purpose, stream
 from tests.worker.runner.specs import (

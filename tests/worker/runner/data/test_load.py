@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, digits
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.load import load
 from tests.worker.runner.specs import DigitsData, LinearLatency, NpzData, PoissonData, SHDData
 

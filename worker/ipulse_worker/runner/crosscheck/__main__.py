@@ -48,6 +48,7 @@ def crosscheck(
     spec: Any, samples: int, steps: int, tiles: int, device: Optional[str]
 ) -> Dict[str, Any]:
     """Compare the back ends and return the document that docs/explanation/devices.md describes."""
+    from ipulse_data.directory import DataDirectory
     from ipulse_ops.lif.reference import network_pass as reference
     from ipulse_worker.runner.crosscheck.backends import BACKENDS
     from ipulse_worker.runner.crosscheck.comparison import (
@@ -56,7 +57,6 @@ def crosscheck(
         MEMBRANE_TOLERANCE,
     )
     from ipulse_worker.runner.crosscheck.problem import problem_of
-    from ipulse_worker.runner.data.directory import DataDirectory
     from ipulse_worker.runner.data.load import load
     from ipulse_worker.runner.devices.cpu import configure_tensorflow, usable_cores
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Callable, Optional, Tuple
 
 import numpy as np
 
-from ipulse_core.errors import Unavailable
+from ipulse_data.errors import DataInvalid as DataInvalid
+from ipulse_data.errors import DataUnavailable as DataUnavailable
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains
 from ipulse_worker.runner.training.randomness import Purpose, stream
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
 
 # Called regularly with the loaded samples and their total. It may raise to stop.
 LoadProgress = Callable[[int, int], None]
-
-
-class DataUnavailable(Unavailable):
-    """The data set cannot be read on this worker."""
-
-    code = "data_unavailable"
-
-
-class DataInvalid(DataUnavailable):
-    """A file of the data set does not have the required format."""
-
-    code = "data_invalid"
 
 
 class DataTooLarge(MemoryError):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Iterator
 import numpy as np
 
 from ipulse_core.numbers import plain_number
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import digits, frozen_noise, npz, poisson, randman, yin_yang
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.recordings import dvs_gesture, heidelberg, n_mnist
 

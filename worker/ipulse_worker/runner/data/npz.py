@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Dict, Optional, Tuple
 import numpy as np
 
 from ipulse_core.derived_values import input_channels
+from ipulse_data.directory import DataDirectory
+from ipulse_data.npz_file import read
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.encoding import encode
-from ipulse_worker.runner.data.npz_file import read
 from ipulse_worker.runner.data.spike_trains import index_type
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import List
 import numpy as np
 import pytest
 
+from ipulse_data import aedat as aedat_files
+from ipulse_data import gesture_files
+from ipulse_data.aedat import pixel_events
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
-from ipulse_worker.runner.data.directory import DataDirectory
-from ipulse_worker.runner.data.recordings import aedat as aedat_files
 from ipulse_worker.runner.data.recordings import dvs_gesture
-from ipulse_worker.runner.data.recordings.aedat import pixel_events
 from tests.worker.runner.data.digest import digest
 from tests.worker.runner.data.recorded import aedat, aedat_packet, write_gestures
 from tests.worker.runner.specs import DVSGestureData
@@ -189,7 +190,7 @@ class TestCutSamples:
 
     def test_reads_in_pieces(self, cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = loaded(cut).trains.batch(np.arange(4))
-        monkeypatch.setattr(dvs_gesture, "ROWS_AT_ONCE", 2)
+        monkeypatch.setattr(gesture_files, "ROWS_AT_ONCE", 2)
         for one, other in zip(loaded(cut).trains.batch(np.arange(4)), whole):
             np.testing.assert_array_equal(one, other)
 

@@ -8,9 +8,9 @@ import h5py
 import numpy as np
 import pytest
 
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.recordings import heidelberg
 from tests.worker.runner.data.recorded import write_hdf5
 from tests.worker.runner.specs import SHDData, SSCData

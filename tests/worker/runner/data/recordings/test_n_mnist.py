@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ipulse_data import n_mnist_files
+from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
-from ipulse_worker.runner.data.directory import DataDirectory
 from ipulse_worker.runner.data.recordings import n_mnist
 from tests.worker.runner.data.recorded import bin_event, write_n_mnist
 from tests.worker.runner.specs import NMNISTData
@@ -54,7 +55,7 @@ def test_an_overflow_moves_the_times_after_it_and_is_no_event(tmp_path: Path) ->
         + bin_event(0, 240, 0, 0)
         + bin_event(33, 33, 1, 2**23 - 1)
     )
-    time_us, channel = n_mnist.events(path)
+    time_us, channel = n_mnist_files.events(path)
     assert time_us.tolist() == [100, 8192 + 5, 2 * 8192 + 2**23 - 1]
     assert channel.tolist() == [2 * 34 + 1, (34 + 2) * 34 + 1, 2 * 34 * 34 - 1]
 

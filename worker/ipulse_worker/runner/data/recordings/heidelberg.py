@@ -6,31 +6,27 @@ A file has `spikes/times` (per sample a list of seconds), `spikes/units` (of cha
 
 from __future__ import annotations
 
-import math
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
+from ipulse_data.directory import DataDirectory
+from ipulse_data.spike_lists import MAX_SAMPLES, dataset_in, opened
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     DataInvalid,
     Dataset,
-    DataUnavailable,
     LoadProgress,
     divided,
     subset,
 )
-from ipulse_worker.runner.data.directory import DataDirectory
 
 if TYPE_CHECKING:
     from ipulse.spec import SHDData, SSCData
 
 SAMPLES_AT_ONCE = 256
-MAX_SAMPLES = 10_000_000  # of a file; data.samples allows as many
-MAX_CHUNK_BYTES = 2**26  # that HDF5 unpacks at once
 HINT = (
     "put the data set's HDF5 files there under their own names, unpacked (shd_train.h5, "
     "shd_test.h5; ssc_train.h5, ssc_valid.h5, ssc_test.h5), or name their folder in data.name"
@@ -54,11 +50,11 @@ def load(
     )
     samples = 0
     for path in paths:  # check both files before minutes are spent on reading the first
-        with _opened(path) as file:
+        with opened(path) as file:
             samples += len(_part(file, path, data).chosen)
     labels = []
     for path in paths:
-        with _opened(path) as file:
+        with opened(path) as file:
             part = _part(file, path, data)
             labels.append(part.labels[part.chosen])
             for first in range(0, len(part.labels), SAMPLES_AT_ONCE):
@@ -78,8 +74,8 @@ class _Part(NamedTuple):
 
 
 def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
-    times, units = (_dataset(file, path, f"spikes/{name}") for name in ("times", "units"))
-    labels = _dataset(file, path, "labels")
+    times, units = (dataset_in(file, path, f"spikes/{name}") for name in ("times", "units"))
+    labels = dataset_in(file, path, "labels")
     if not len(times) == len(units) == len(labels) > 0:
         raise DataInvalid(
             f"{path}: {len(times):,} times, {len(units):,} units and {len(labels):,} labels; "
@@ -133,47 +129,3 @@ def _add(
         )
     step = binning.step_of(seconds, path, per_ms=1e-3, is_measured=True)
     binning.add(sample, step, channels, samples=len(chosen))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open a file; raise DataInvalid if h5py cannot read it."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise DataUnavailable(
-            f"HDF5 files are read with h5py, which does not load here ({error}): install the "
-            "worker's requirements, or `pip install h5py`, into the runner's environment"
-        ) from error
-    try:
-        with h5py.File(str(path), "r") as file:
-            yield file
-    # h5py's errors for an incomplete or damaged file
-    except (OSError, RuntimeError, KeyError) as error:
-        raise DataInvalid(f"{path} cannot be read as HDF5; is it whole? {error}") from error
-
-
-def _dataset(file: Any, path: Path, name: str) -> Any:
-    """Return a dataset of the file itself; links to other files are not followed."""
-    import h5py
-
-    place: Any = file
-    for part in name.split("/"):
-        link = place.get(part, getlink=True) if isinstance(place, h5py.Group) else None
-        place = place[part] if isinstance(link, h5py.HardLink) else None
-    if not isinstance(place, h5py.Dataset) or place.is_virtual or place.external:
-        raise DataInvalid(f"{path} has no dataset {name} of its own")
-    kinds = "iu" if name != "spikes/times" else "f"
-    inner = h5py.check_vlen_dtype(place.dtype)
-    wanted = "one list per sample" if name != "labels" else "one number per sample"
-    of_numbers = (inner or place.dtype).kind in kinds
-    if place.ndim != 1 or not of_numbers or (inner is None) != (name == "labels"):
-        kind = "integers" if kinds == "iu" else "floats"
-        raise DataInvalid(f"{path}: {name} must be {wanted}, of {kind}")
-    chunk_bytes = math.prod(place.chunks or (0,)) * place.dtype.itemsize
-    if chunk_bytes > MAX_CHUNK_BYTES:
-        raise DataInvalid(
-            f"{path}: {name} has chunks of {chunk_bytes:,} bytes; at most {MAX_CHUNK_BYTES:,} are "
-            "read. Is the file damaged?"
-        )
-    return place

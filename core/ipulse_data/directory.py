@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Callable, List, Mapping, Optional, Tuple
 
 from ipulse_core.worker_faults import fault_of
-from ipulse_worker.runner.data.dataset import DataUnavailable
+from ipulse_data.errors import DataUnavailable
 
 VARIABLE = "IPULSE_DATA"
 COMPANION = "._"  # begins the names of files in which macOS keeps attributes of others

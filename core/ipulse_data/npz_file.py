@@ -14,7 +14,7 @@ from typing import AbstractSet, Dict
 
 import numpy as np
 
-from ipulse_worker.runner.data.dataset import DataInvalid
+from ipulse_data.errors import DataInvalid
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.
