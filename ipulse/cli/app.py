@@ -25,6 +25,7 @@ from ipulse.cli.commands.completion import completion
 from ipulse.cli.commands.crosscheck import compare, crosscheck
 from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
+from ipulse.cli.commands.edit import edit
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
 from ipulse.cli.commands.init import init
@@ -72,6 +73,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "pause": pause,
     "resume": resume,
     "priority": priority,
+    "edit": edit,
     "delete": delete,
     "crosscheck": crosscheck,
     "emulate": emulate,

@@ -18,6 +18,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "submit examples/digits.yaml --watch",
         "submit examples/digits.yaml --set epochs=5 --set 'layers[0].neurons=256'",
         "submit - --priority 10 < spec.json",
+        "submit examples/digits.yaml --tag baseline --group wide --note 'First try.'",
     ),
     "validate": (
         "validate examples/digits.yaml",
@@ -44,6 +45,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "pause": ("pause latest",),
     "resume": ("resume latest~1",),
     "priority": ("priority 5f3a9c0d 10",),
+    "edit": (
+        "edit latest --tag baseline --note 'First with 512 neurons.'",
+        "edit 5f3a9c0d latest~1 --untag old --group wide --priority 10",
+    ),
     "delete": (
         "delete job_5f3a9c0d7be14f2aa86c1e90",
         "delete --state cancelled --created-before 2026-01-31 --yes",

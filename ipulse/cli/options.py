@@ -41,6 +41,20 @@ Settings = Annotated[
         "The value is YAML. May be repeated.",
     ),
 ]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Give the job this tag. May be repeated."),
+]
+Group = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Put the job into this group of jobs.")
+]
+Note = Annotated[str, typer.Option(metavar="TEXT", help="Notes for people, in Markdown.")]
+JobIds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID]...", help=JOB_HELP, show_default=False, autocompletion=complete_job
+    ),
+]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 URL = Annotated[
     str | None,

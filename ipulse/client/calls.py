@@ -33,10 +33,10 @@ def validate(spec: Spec) -> APICall[ValidSpec]:
     return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=_document(spec))
 
 
-def submit(spec: Spec, idempotency_key: str, options: Mapping[str, int | None]) -> APICall[Job]:
-    """Return the call that submits a spec with its scheduling options."""
+def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Any]) -> APICall[Job]:
+    """Return the call that submits a spec with its scheduling options and attributes."""
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
-    params = {name: value for name, value in options.items() if value is not None}
+    params = {name: value for name, value in options.items() if value not in (None, [], "")}
     return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
 
 
@@ -98,9 +98,10 @@ def delete(job_id: str) -> APICall[None]:
     return APICall("DELETE", _job_path(job_id), lambda response: None)
 
 
-def change_priority(job_id: str, priority: int) -> APICall[Job]:
-    """Return the call that changes the priority of a job."""
-    content = strict_json.dumps({"priority": priority}).encode()
+def edit(job_id: str, changes: Mapping[str, Any]) -> APICall[Job]:
+    """Return the call that changes attributes of a job; those that are None stay."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    content = strict_json.dumps(given).encode()
     return APICall("PATCH", _job_path(job_id), _job, headers=JSON_CONTENT, content=content)
 
 

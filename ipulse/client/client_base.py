@@ -51,12 +51,16 @@ class ClientBase(Administration):
         queue_seconds: int | None = None,
         run_seconds: int | None = None,
         total_seconds: int | None = None,
+        tags: Sequence[str] = (),
+        group: str | None = None,
+        notes: str = "",
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
         Without an idempotency key a new one is made, so that a retry never starts a second job.
         Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
-        priority start first; a job that waits, runs or takes longer than its limit fails.
+        priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
+        group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
         Raises InvalidSpec, and InvalidInput for a key that is none.
         """
         options = {
@@ -64,6 +68,9 @@ class ClientBase(Administration):
             "queue_seconds": queue_seconds,
             "run_seconds": run_seconds,
             "total_seconds": total_seconds,
+            "tag": [*tags],
+            "group": group,
+            "notes": notes,
         }
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.submit(spec, key, options))
@@ -105,7 +112,35 @@ class ClientBase(Administration):
 
     async def change_priority(self, job_id: str, priority: int) -> Job:
         """Change the priority of a job that has not ended. Raises Conflict, NotFound."""
-        return await self._send(calls.change_priority(job_id, priority))
+        return await self.edit(job_id, priority=priority)
+
+    async def edit(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        notes: str | None = None,
+        tags: Sequence[str] | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        group: str | None = None,
+        priority: int | None = None,
+    ) -> Job:
+        """Change attributes of a job; those that are not given stay as they are.
+
+        `tags` replace all tags of the job; an empty `group` takes it out of its group. Raises
+        InvalidInput, Conflict for the priority of a job that has ended, and NotFound.
+        """
+        changes = {
+            "name": name,
+            "notes": notes,
+            "tags": None if tags is None else [*tags],
+            "add_tags": [*add_tags] or None,
+            "remove_tags": [*remove_tags] or None,
+            "group": group,
+            "priority": priority,
+        }
+        return await self._send(calls.edit(job_id, changes))
 
     async def cancel_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Cancel all jobs of a selection; with `dry_run` only count them."""

@@ -81,12 +81,16 @@ class Client:
         queue_seconds: int | None = None,
         run_seconds: int | None = None,
         total_seconds: int | None = None,
+        tags: Sequence[str] = (),
+        group: str | None = None,
+        notes: str = "",
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
         Without an idempotency key a new one is made, so that a retry never starts a second job.
         Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
-        priority start first; a job that waits, runs or takes longer than its limit fails.
+        priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
+        group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
         Raises InvalidSpec.
         """
         return finished(
@@ -97,6 +101,9 @@ class Client:
                 queue_seconds=queue_seconds,
                 run_seconds=run_seconds,
                 total_seconds=total_seconds,
+                tags=tags,
+                group=group,
+                notes=notes,
             )
         )
 
@@ -128,7 +135,37 @@ class Client:
 
     def change_priority(self, job_id: str, priority: int) -> Job:
         """Change the priority of a job that has not ended. Raises Conflict, NotFound."""
-        return finished(self._calls.change_priority(job_id, priority))
+        return self.edit(job_id, priority=priority)
+
+    def edit(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        notes: str | None = None,
+        tags: Sequence[str] | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        group: str | None = None,
+        priority: int | None = None,
+    ) -> Job:
+        """Change attributes of a job; those that are not given stay as they are.
+
+        `tags` replace all tags of the job; an empty `group` takes it out of its group. Raises
+        InvalidInput, Conflict for the priority of a job that has ended, and NotFound.
+        """
+        return finished(
+            self._calls.edit(
+                job_id,
+                name=name,
+                notes=notes,
+                tags=tags,
+                add_tags=add_tags,
+                remove_tags=remove_tags,
+                group=group,
+                priority=priority,
+            )
+        )
 
     def cancel_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Cancel all jobs of a selection; with `dry_run` only count them."""

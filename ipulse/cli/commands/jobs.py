@@ -117,6 +117,9 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "name", job.name
     yield "device", str(job.json["device"])
     yield "priority", str(job.json["priority"] or "")
+    yield "tags", ", ".join(job.json.get("tags", ()))  # a former service has none
+    yield "group", job.json.get("group") or ""
+    yield "notes", job.json.get("notes", "")
     yield "created", time_text(job.created_at)
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)

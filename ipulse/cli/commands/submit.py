@@ -10,7 +10,16 @@ import typer
 
 from ipulse.cli.commands.watch import follow
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
+from ipulse.cli.options import (
+    Address,
+    AsJSON,
+    Group,
+    Note,
+    Settings,
+    SpecPath,
+    Tags,
+    addressed,
+)
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.spec import spec_to_json
@@ -49,6 +58,9 @@ def submit(
     total_seconds: Annotated[
         int | None, typer.Option(min=1, help="Fail if the job takes longer in all.")
     ] = None,
+    tags: Tags = None,
+    group: Group = None,
+    note: Note = "",
     as_json: AsJSON = False,
 ) -> Exit:
     """Submit a job from a spec in YAML or JSON.
@@ -66,6 +78,9 @@ def submit(
             queue_seconds=queue_seconds,
             run_seconds=run_seconds,
             total_seconds=total_seconds,
+            tags=tags or (),
+            group=group,
+            notes=note,
         )
         if not as_json:
             show(job.id)

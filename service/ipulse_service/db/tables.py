@@ -62,6 +62,10 @@ jobs = Table(
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
     Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
+    Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
+    Column("group_name", String(80)),
+    Column("notes", Text, nullable=False, server_default=""),  # Markdown
+    Index("ix_jobs_group_name", "group_name"),
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
     Index(  # the whole queue is read from it

@@ -44,6 +44,9 @@ class JobRow(NamedTuple):
     version: int
     ipus: int  # that it attaches; 0: none
     data_set: str | None  # KIND/NAME of files that its agent must have
+    tags: str  # a sorted JSON array
+    group_name: str | None
+    notes: str  # Markdown
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:

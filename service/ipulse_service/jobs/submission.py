@@ -16,6 +16,7 @@ from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import store, transitions
 from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
@@ -31,6 +32,7 @@ _THIS = (
 _INSERT_KEY = insert(idempotency_keys)
 _SELECT_KEY = select(idempotency_keys).where(*_THIS)
 _DEFAULT_OPTIONS = SchedulingOptions()
+_NO_ATTRIBUTES = JobAttributes()
 
 
 class KeyInUse(Conflict):
@@ -76,18 +78,19 @@ def submit(
     caller: str,
     key: str | None,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
+    attributes: JobAttributes = _NO_ATTRIBUTES,
 ) -> Submitted:
     """Stores a job once. The same key from the same caller returns the same job for a day.
 
     Raises KeyInUse while another request with that key is under way, KeyReused if the key was
-    used with another spec or other options, and what `admission.check` raises.
+    used with another spec, other options or other attributes, and what `admission.check` raises.
     """
     if key is None:
-        return _submit(database, resolved, caller, None, options)
+        return _submit(database, resolved, caller, None, options, attributes)
     with database.key_locks.acquire(_name(caller, key), WAIT_SECONDS) as is_acquired:
         if not is_acquired:
             raise KeyInUse()
-        return _submit(database, resolved, caller, key, options)
+        return _submit(database, resolved, caller, key, options, attributes)
 
 
 def _submit(
@@ -96,20 +99,20 @@ def _submit(
     caller: str,
     key: str | None,
     options: SchedulingOptions,
+    attributes: JobAttributes,
 ) -> Submitted:
     fingerprint = resolved.sha256
-    if options != _DEFAULT_OPTIONS:
-        text = strict_json.dumps(asdict(options)) + fingerprint
-        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    for chosen, default in ((options, _DEFAULT_OPTIONS), (attributes, _NO_ATTRIBUTES)):
+        if chosen != default:
+            text = strict_json.dumps(asdict(chosen)) + fingerprint
+            fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
             transaction.lock(_name(caller, key))  # against other replicas
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
-        admission.check(transaction, Needs.of_spec(resolved.spec))
-        job = transitions.add(transaction, resolved.spec, resolved.text, resolved.sha256, options)
-        outbox.add(transaction, job)
+        job = store_job(transaction, resolved, options, attributes)
         if key is not None:
             row = {
                 "caller": caller,
@@ -120,6 +123,24 @@ def _submit(
             }
             transaction.connection.execute(_INSERT_KEY, row)
     return Submitted(job, replayed=False)
+
+
+def store_job(
+    transaction: Transaction,
+    resolved: ResolvedSpec,
+    options: SchedulingOptions = _DEFAULT_OPTIONS,
+    attributes: JobAttributes = _NO_ATTRIBUTES,
+) -> JobRow:
+    """Stores a queued job and its wake-up in this transaction.
+
+    Raises what `admission.check` raises.
+    """
+    admission.check(transaction, Needs.of_spec(resolved.spec))
+    job = transitions.add(
+        transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes
+    )
+    outbox.add(transaction, job)
+    return job
 
 
 def _name(caller: str, key: str) -> str:

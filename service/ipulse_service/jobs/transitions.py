@@ -17,6 +17,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events, store
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
@@ -38,6 +39,7 @@ PHASE_OF_STATE = {
 # Levels of the log lines about what made a job enter these states.
 _LEVELS: dict[JobState, Level] = {JobState.FAILED: "error", JobState.RETRY_WAIT: "warning"}
 
+_NO_ATTRIBUTES = JobAttributes()
 _ADD = insert(jobs).returning(*COLUMNS)  # built once, as the statements of `store`
 # Columns that a transition changes, in addition to state and reason.
 _MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "due_at")
@@ -49,6 +51,7 @@ def add(
     text: str,
     sha256: str,
     options: SchedulingOptions,
+    attributes: JobAttributes = _NO_ATTRIBUTES,
 ) -> JobRow:
     """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
@@ -68,6 +71,7 @@ def add(
         "queued_at": now,
         "last_seq": 1,
         **asdict(options),
+        **attributes.columns(),
         "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
     job = JobRow.of(transaction.connection.execute(_ADD, values).one())

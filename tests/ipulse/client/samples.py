@@ -35,6 +35,9 @@ def job(**changes: Any) -> dict[str, Any]:
         "attempts": [],
         "last_seq": 0,
         "metadata": {},
+        "tags": [],
+        "group": None,
+        "notes": "",
         "version": 1,
     }
     assert set(changes) <= set(value)

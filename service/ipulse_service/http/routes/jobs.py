@@ -26,7 +26,7 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.job_requests import JobChange
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, deletion, leases, store
+from ipulse_service.jobs import attempts, attributes, deletion, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
@@ -118,7 +118,7 @@ def resume_job(
 
 @router.patch(
     "/jobs/{job_id}",
-    summary="Change a job's priority",
+    summary="Change a job's attributes",
     response_description="The job.",
     responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
 )
@@ -130,10 +130,14 @@ def change_job(
     response: Response,
     if_match: IfMatch = None,
 ) -> JobDetail:
-    """Changes the priority of a job that has not ended; its log says who changed it."""
+    """Changes name, notes, tags, group and priority of a job: all that is given, or nothing.
+
+    The priority of a job that has ended cannot be changed. A job's log says who changed it.
+    """
+    changes = request.attributes()
 
     def change(transaction: Transaction, job: JobRow) -> JobRow:
-        return attempts.change_priority(transaction, job, request.priority, caller.name)
+        return attributes.change(transaction, job, changes, caller.name)
 
     return _change(state, job_id, if_match, change, response)
 

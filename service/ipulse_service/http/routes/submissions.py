@@ -9,14 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec
-from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_core.limits import GROUP, HIGHEST_PRIORITY, LOWEST_PRIORITY, MAX_NOTES, MAX_TAGS
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
 from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
+from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, Tag
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
 from ipulse_service.jobs import leases, submission
+from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
@@ -33,7 +35,7 @@ _Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS), DIGITS]
 
 
 class SubmitQuery(BaseModel):
-    """Priority and time limits of a job, in seconds on the service's clock."""
+    """Priority, time limits in seconds on the service's clock, tags, group and notes of a job."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,6 +51,28 @@ class SubmitQuery(BaseModel):
     total_seconds: _Seconds | None = Field(
         default=None, description="Limit from submission to end."
     )
+    tag: list[Tag] = Field(
+        default=[], max_length=MAX_TAGS, description="Tags of the job.", examples=[["baseline"]]
+    )
+    group: Annotated[str, Field(pattern=GROUP), AS_GROUP] | None = Field(
+        default=None, description="The group of jobs that it belongs to.", examples=["wide"]
+    )
+    notes: str = Field(
+        default="",
+        max_length=MAX_NOTES,
+        pattern=NOTES,
+        description="Notes for people, in Markdown. Long ones are better sent by PATCH.",
+    )
+
+    def options(self) -> SchedulingOptions:
+        """Returns the priority and the limits."""
+        return SchedulingOptions(
+            self.priority, self.queue_seconds, self.run_seconds, self.total_seconds
+        )
+
+    def attributes(self) -> JobAttributes:
+        """Returns the tags in order, the group and the notes."""
+        return JobAttributes(tuple(sorted(set(self.tag))), self.group, self.notes)
 
 
 @router.post(
@@ -75,8 +99,9 @@ def submit_job(
     """
     key = None if idempotency_key is None else check_key(idempotency_key)
     resolved = submission.resolve(spec)
-    options = SchedulingOptions(**query.model_dump())
-    submitted = submission.submit(state.database, resolved, caller.name, key, options)
+    submitted = submission.submit(
+        state.database, resolved, caller.name, key, query.options(), query.attributes()
+    )
     job = submitted.job
     log.bind(job=job.id)
     attempts = []

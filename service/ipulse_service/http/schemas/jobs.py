@@ -49,6 +49,8 @@ _SUMMARY: dict[str, Any] = {
     ],
     "last_seq": 52,
     "metadata": {"team": "audio"},
+    "tags": ["baseline"],
+    "group": None,
     "version": 31,
 }
 
@@ -107,6 +109,8 @@ class JobSummary(BaseModel):
     attempts: list[AttemptInfo]
     last_seq: int = Field(description="Sequence number of the job's last event.")
     metadata: dict[str, str] = Field(description="The metadata of the spec.")
+    tags: list[str] = Field(description="In order; see PATCH.")
+    group: str | None = Field(description="The group of jobs that it belongs to.")
     version: int = Field(description="Incremented by every change of the job.")
 
     @classmethod
@@ -155,8 +159,9 @@ class WaitingInfo(BaseModel):
 class JobDetail(JobSummary):
     """A job with its spec, and while it waits, what for."""
 
-    model_config = example(**_SUMMARY, spec=SPEC, waiting_on=None)
+    model_config = example(**_SUMMARY, notes="", spec=SPEC, waiting_on=None)
 
+    notes: str = Field(description="Notes for people, in Markdown.")
     spec: dict[str, Any] = Field(description="With all defaults filled in.")
     waiting_on: WaitingInfo | None
 
@@ -167,6 +172,7 @@ class JobDetail(JobSummary):
         """Returns the model of a stored job, its attempts in order, and what it waits for."""
         return cls(
             **_fields(job, attempts),
+            notes=job.notes,
             spec=json.loads(job.spec),
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
         )
@@ -237,5 +243,7 @@ def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
         "attempts": [AttemptInfo.from_row(attempt) for attempt in attempts],
         "last_seq": job.last_seq,
         "metadata": json.loads(job.metadata),
+        "tags": json.loads(job.tags),
+        "group": job.group_name,
         "version": job.version,
     }
