@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,16 @@ def write_generated_pages(_app: Sphinx) -> None:
             path.write_text(text, "utf-8")
 
 
+def escape_plain_text(
+    _app: Sphinx, _what: str, _name: str, part: object, _options: object, lines: list[str]
+) -> None:
+    """Escape what reStructuredText would read as markup in the descriptions of spec fields."""
+    if getattr(part, "__module__", "") == "ipulse.experiment.part":
+        lines[:] = [re.sub(r"([|*]|_(?!\w))", r"\\\1", line) for line in lines]
+
+
 def setup(app: Sphinx) -> None:
     """Connect the generated pages to the build."""
     app.connect("builder-inited", write_generated_pages)
+    # Before napoleon, which makes markup of its own.
+    app.connect("autodoc-process-docstring", escape_plain_text, priority=100)

@@ -1,23 +1,64 @@
 """IPUlse: specs, client and command line of a training service for spiking networks.
 
-`ExperimentSpec` validates a spec; `Client` and `AsyncClient` of `ipulse.client` submit it. The
-client needs `ipulse[client]` and the command line `ipulse[cli]`.
+`Experiment` describes a training, `connect` returns a connection to the service that runs it.
+Names are imported on first use, so that `import ipulse` is quick. The connection needs
+`ipulse[client]` and the command line `ipulse[cli]`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ipulse_core import __version__ as __version__
 
 if TYPE_CHECKING:
+    from ipulse.experiment import Experiment as Experiment
+    from ipulse.experiment import data as data
+    from ipulse.experiment.parts import CPU as CPU
+    from ipulse.experiment.parts import IPU as IPU
+    from ipulse.experiment.parts import LIF as LIF
+    from ipulse.experiment.parts import SGD as SGD
+    from ipulse.experiment.parts import Adam as Adam
+    from ipulse.experiment.parts import AdamW as AdamW
+    from ipulse.experiment.parts import ArcTan as ArcTan
+    from ipulse.experiment.parts import AtLeast as AtLeast
+    from ipulse.experiment.parts import AtMost as AtMost
+    from ipulse.experiment.parts import Boxcar as Boxcar
+    from ipulse.experiment.parts import Clipping as Clipping
+    from ipulse.experiment.parts import EarlyStopping as EarlyStopping
+    from ipulse.experiment.parts import Emulator as Emulator
+    from ipulse.experiment.parts import Exponential as Exponential
+    from ipulse.experiment.parts import GrowingSlots as GrowingSlots
+    from ipulse.experiment.parts import Leaky as Leaky
+    from ipulse.experiment.parts import Ramp as Ramp
+    from ipulse.experiment.parts import Schedule as Schedule
+    from ipulse.experiment.parts import Spiking as Spiking
+    from ipulse.experiment.parts import SuperSpike as SuperSpike
+    from ipulse.experiment.parts import Table as Table
     from ipulse.spec import ExperimentSpec as ExperimentSpec
 
-__all__ = ["ExperimentSpec", "__version__"]
+_PARTS = (
+    *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
+    *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
+    *("Schedule", "Spiking", "SuperSpike", "Table"),
+)
+# Modules by the names that they define.
+_MODULES = {
+    **dict.fromkeys(_PARTS, "ipulse.experiment.parts"),
+    "Experiment": "ipulse.experiment",
+    "ExperimentSpec": "ipulse.spec",
+}
+
+__all__ = ["__version__", "data", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the spec on first use: a command must start before it can handle Ctrl-C."""
-    if name != "ExperimentSpec":
+    """Imports a name on first use: a command must start before it can handle Ctrl-C."""
+    if name == "data":
+        return import_module("ipulse.experiment.data")
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ipulse.spec import ExperimentSpec
+    return getattr(import_module(_MODULES[name]), name)
 
-    return ExperimentSpec
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

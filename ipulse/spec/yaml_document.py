@@ -110,3 +110,6 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(
         f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first
     )
+
+# Tags that plain text may have, by its first character.
+RESOLVERS = _Loader.yaml_implicit_resolvers

@@ -1,0 +1,32 @@
+"""Layers, optimizers, surrogates, schedules and devices of an `Experiment`."""
+
+from ipulse import spec
+
+from .part import part
+
+LIF = part("LIF", spec.LayerSpec, "neurons")
+Leaky = part("Leaky", spec.LeakyReadoutSpec, "decay")
+Spiking = part("Spiking", spec.SpikingReadoutSpec, "decay")
+GrowingSlots = part("GrowingSlots", spec.GrowingCapacity, "grow", "most")
+
+Adam = part("Adam", spec.AdamSpec, "learning_rate")
+AdamW = part("AdamW", spec.AdamWSpec, "learning_rate")
+SGD = part("SGD", spec.SGDSpec, "learning_rate")
+Clipping = part("Clipping", spec.GradientClipping, "value")
+Schedule = part("Schedule", spec.RateSchedule, "shape")
+Ramp = part("Ramp", spec.SecondThresholdRamp, "start", "epochs")
+EarlyStopping = part("EarlyStopping", spec.EarlyStoppingSpec, "metric", "patience")
+AtLeast = part("AtLeast", spec.LowerBound, "spikes")
+AtMost = part("AtMost", spec.UpperBound, "spikes")
+
+SuperSpike = part("SuperSpike", spec.SuperSpikeSpec, "slope")
+ArcTan = part("ArcTan", spec.ArcTanSpec, "slope")
+Boxcar = part("Boxcar", spec.BoxcarSpec, "half_width")
+Exponential = part("Exponential", spec.ExponentialSpec, "slope")
+Table = part("Table", spec.TableSpec, "values", "width")
+
+CPU = part("CPU", spec.CPUDevice)
+Emulator = part("Emulator", spec.EmulatorDevice, "ipus")
+IPU = part("IPU", spec.IPUDevice, "ipus")
+
+__all__ = [name for name in dir() if name[0].isupper()]
