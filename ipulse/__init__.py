@@ -1,6 +1,7 @@
 """IPUlse: specs, client and command line of a training service for spiking networks.
 
 `Experiment` describes a training, `connect` returns a connection to the service that runs it.
+`open_report` opens the profile of a Poplar program, with the names of Graphcore's libpva.
 Names are imported on first use, so that `import ipulse` is quick. The connection needs
 `ipulse[client]` and the command line `ipulse[cli]`.
 """
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import SuperSpike as SuperSpike
     from ipulse.experiment.parts import Table as Table
     from ipulse.spec import ExperimentSpec as ExperimentSpec
+    from ipulse_core.pva import open_report as open_report
 
 _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
@@ -46,6 +48,7 @@ _MODULES = {
     **dict.fromkeys(_PARTS, "ipulse.experiment.parts"),
     "Experiment": "ipulse.experiment",
     "ExperimentSpec": "ipulse.spec",
+    "open_report": "ipulse_core.pva",
 }
 
 __all__ = ["__version__", "data", *_MODULES]

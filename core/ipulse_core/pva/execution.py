@@ -1,0 +1,100 @@
+"""The report of what ran. Cycles are emulated unless the profile is that of an IPU."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from ipulse_core.pva.node import Child, Children, Node, Value
+from ipulse_core.pva.programs import ProfiledProgram, program_of
+
+
+class CycleRange(Node):
+    """The first and the last cycle at which tiles did something."""
+
+    min = Value(int, "First cycle.")
+    max = Value(int, "Last cycle.")
+
+
+class ActiveCycles(Node):
+    """When the tiles of an IPU began and ended a step."""
+
+    cyclesFrom = Child(CycleRange, "Cycles at which tiles began.")
+    cyclesTo = Child(CycleRange, "Cycles at which tiles ended.")
+
+
+class ExecutionStepIPU(Node):
+    """One IPU in a step."""
+
+    cycles = Value(int, "Cycles from the first to the last active tile.")
+    activeCycles = Child(ActiveCycles, "Beginning and end.")
+    tileBalance = Value(float, "Mean over maximum of the tiles' compute cycles, from 0 to 1.")
+    activeTileBalance = Value(float, "The same of tiles with vertices.")
+
+
+class ExecutionStep(Node):
+    """A step as it ran. Its cycles are the sum of those of four kinds."""
+
+    ipus = Children(ExecutionStepIPU, "The IPUs of a replica.")
+    syncCycles = Value(int, "Cycles of synchronisation.")
+    exchangeCycles = Value(int, "Cycles of exchange between tiles.")
+    computeCycles = Value(int, "Cycles of the slowest tile's vertices.")
+    hostCycles = Value(int, "Cycles of exchange with the host.")
+
+    @property
+    def program(self) -> ProfiledProgram:
+        """The program of the step."""
+        return program_of(self, self._get("program"))
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of all four kinds."""
+        return self.syncCycles + self.exchangeCycles + self.computeCycles + self.hostCycles
+
+
+class StepTotal(ExecutionStep):
+    """All executions of a step, over all runs. It has no `ipus`."""
+
+    executions = Value(int, "How often it ran.")
+    bytesBetweenIpus = Value(int, "Bytes sent between IPUs.")
+    flops = Value(int, "Floating-point operations.")
+
+
+class RunMicroseconds(Node):
+    """The emulated time of a run in microseconds."""
+
+    start = Value(float, "Its start.")
+    end = Value(float, "Its end.")
+
+
+class EngineRun(Node):
+    """A run of the engine."""
+
+    name = Value(str, "Name of the run.")
+    microseconds = Child(RunMicroseconds, "Its time.")
+    truncated = Value(bool, "Whether steps after the first 5,000 were left out.")
+    steps = Children(ExecutionStep, "Its steps in order.")
+
+
+class TotalCycles(Node):
+    """Cycles of the device over all runs."""
+
+    total = Value(int, "All cycles.")
+
+
+class ExecutionReport(Node):
+    """The report of the engine's runs."""
+
+    runs = Children(EngineRun, "The first runs, 2 unless an engine option says otherwise.")
+    totals = Children(StepTotal, "Every step that ran, summed over all runs.")
+    totalCycles = Child(TotalCycles, "Cycles of the device over all runs.")
+
+    @property
+    def steps(self) -> List[ExecutionStep]:
+        """The steps of all recorded runs."""
+        return [step for run in self.runs for step in run.steps]
+
+    @property
+    def computeCyclesByTile(self) -> List[int]:
+        """Compute cycles of each tile, over all runs."""
+        cycles: Any = self._get("computeCyclesByTile")
+        return [int(value) for value in cycles]
