@@ -51,6 +51,8 @@ class Reason(str, Enum):
     """The reason for the state of a job or the end of an attempt."""
 
     COMPLETED = "completed"
+    FINISHED_EARLY = "finished_early"  # the user asked for the results so far
+    PRUNED = "pruned"  # likewise the sweep of the job, which stops its weak trials
     CANCELLED_BY_USER = "cancelled_by_user"
     PAUSED_BY_USER = "paused_by_user"  # the end of an attempt of a paused job
     DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
@@ -93,6 +95,10 @@ IDLE: FrozenSet[JobState] = frozenset({JobState.QUEUED, JobState.RETRY_WAIT, Job
 STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING})
 
 
+# The attempt left all its results.
+COMPLETE: FrozenSet[Reason] = frozenset({Reason.COMPLETED, Reason.FINISHED_EARLY, Reason.PRUNED})
+
+
 class Policy(str, Enum):
     """The reaction to an attempt that was not completed."""
 
@@ -104,7 +110,7 @@ class Policy(str, Enum):
 
 
 POLICIES: Mapping[Reason, Policy] = {
-    **{reason: Policy.FAIL for reason in Reason if reason is not Reason.COMPLETED},
+    **{reason: Policy.FAIL for reason in Reason if reason not in COMPLETE},
     Reason.RUNNER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_LOST: Policy.RETRY_HERE,
     Reason.WORKER_STOPPED: Policy.RETRY_HERE,
@@ -127,9 +133,9 @@ INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
 STOPPED: FrozenSet[Reason] = frozenset({Reason.CANCELLED_BY_USER, Reason.PAUSED_BY_USER})
 
 OUTCOMES: Mapping[Reason, JobState] = {
-    Reason.COMPLETED: JobState.SUCCEEDED,
+    **dict.fromkeys(COMPLETE, JobState.SUCCEEDED),
     **dict.fromkeys(STOPPED, JobState.CANCELLED),
-    **{reason: JobState.FAILED for reason in Reason if reason not in (Reason.COMPLETED, *STOPPED)},
+    **{reason: JobState.FAILED for reason in Reason if reason not in COMPLETE | STOPPED},
 }
 
 _ORDER = tuple(STATE_OF_PHASE.values())

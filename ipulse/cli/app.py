@@ -29,7 +29,7 @@ from ipulse.cli.commands.edit import edit
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
 from ipulse.cli.commands.init import init
-from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status
+from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status, stop
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.results import artifacts, download, profile
@@ -69,6 +69,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "artifacts": artifacts,
     "download": download,
     "profile": profile,
+    "stop": stop,
     "cancel": cancel,
     "pause": pause,
     "resume": resume,

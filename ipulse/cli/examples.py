@@ -38,6 +38,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "profile latest",
         "profile 5f3a9c0d --to profile.json",
     ),
+    "stop": ("stop latest", "stop 5f3a9c0d 09f7"),
     "cancel": (
         "cancel 5f3a9c0d",
         "cancel --state queued --label team=audio --dry-run",

@@ -23,6 +23,10 @@ JobId = Annotated[
     str,
     typer.Argument(metavar="ID", help=JOB_HELP, show_default=False, autocompletion=complete_job),
 ]
+OneOrMoreJobs = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help=JOB_HELP, show_default=False, autocompletion=complete_job),
+]
 SpecPath = Annotated[
     Path,
     typer.Argument(

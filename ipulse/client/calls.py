@@ -83,6 +83,11 @@ def cancel(job_id: str) -> APICall[Job]:
     return APICall("POST", _job_path(job_id) + "/cancel", _job)
 
 
+def finish(job_id: str) -> APICall[Job]:
+    """Return the call that ends a training now, with its results."""
+    return APICall("POST", _job_path(job_id) + "/finish", _job)
+
+
 def pause(job_id: str) -> APICall[Job]:
     """Return the call that pauses a job."""
     return APICall("POST", _job_path(job_id) + "/pause", _job)

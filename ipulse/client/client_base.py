@@ -98,6 +98,14 @@ class ClientBase(Administration):
         """Cancel the job; a job that has ended does not change. Raises NotFound."""
         return await self._send(calls.cancel(job_id))
 
+    async def finish(self, job_id: str) -> Job:
+        """End the training after its present step and keep its results, as `ipulse stop`.
+
+        Repeated, or after the job's end, this changes nothing. Raises Conflict for a job that no
+        agent holds, NotFound.
+        """
+        return await self._send(calls.finish(job_id))
+
     async def pause(self, job_id: str) -> Job:
         """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""
         return await self._send(calls.pause(job_id))

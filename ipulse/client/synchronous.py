@@ -121,6 +121,14 @@ class Client:
         """Cancel the job; a job that has ended does not change. Raises NotFound."""
         return finished(self._calls.cancel(job_id))
 
+    def finish(self, job_id: str) -> Job:
+        """End the training after its present step and keep its results, as `ipulse stop`.
+
+        Repeated, or after the job's end, this changes nothing. Raises Conflict for a job that no
+        agent holds, NotFound.
+        """
+        return finished(self._calls.finish(job_id))
+
     def pause(self, job_id: str) -> Job:
         """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""
         return finished(self._calls.pause(job_id))

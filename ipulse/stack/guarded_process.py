@@ -105,6 +105,10 @@ class GuardedProcess:
         """Send SIGTERM to the program."""
         self._send(b"T")
 
+    def notify(self) -> None:
+        """Send SIGUSR1 to the program."""
+        self._send(b"U")
+
     def kill(self) -> None:
         """Send SIGKILL to the program and all its descendants."""
         self._send(b"K")

@@ -21,7 +21,7 @@ guardian, and so the whole process tree, still runs.
 Commands: the first describes the program and may come late. It is a line with the number of bytes
 that follow and the number of words of the command, then words separated by zero bytes: the command,
 then variables (NAME=VALUE) in addition to the guardian's own. After that, one byte each: T sends
-SIGTERM to the program, K kills everything. K instead of a program ends the guardian.
+SIGTERM to the program, U SIGUSR1, K kills everything. K instead of a program ends the guardian.
 Report, in JSON lines: {"pid"} or {"errno"}, then {"exit_code"} (negative: a signal ended it).
 """
 
@@ -107,6 +107,8 @@ def _watch(pid: int, commands: int, deaths: int) -> int:
                 return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             if b"T" in command:
                 os.kill(pid, signal.SIGTERM)
+            if b"U" in command:
+                os.kill(pid, signal.SIGUSR1)
 
 
 def _reap(pid: int) -> int | None:

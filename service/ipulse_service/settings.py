@@ -107,6 +107,11 @@ class Settings(BaseModel):
     ping_seconds: float = Field(
         default=15.0, gt=0, description="Time after which a silent event stream sends a ping."
     )
+    finish_seconds: float = Field(
+        default=600.0,
+        gt=0,
+        description="Time in which a job that is asked to finish does so; then it is cancelled.",
+    )
     shutdown_seconds: int = Field(
         default=5, ge=1, description="Time that requests in progress get when the service stops."
     )

@@ -120,6 +120,11 @@ class Attempt:
         metric = {"kind": "metric", "epoch": 1, "epochs": 1, "step": step, "steps": steps}
         self.report({**metric, "values": values, "eta_seconds": 1.5})
 
+    def heartbeat(self) -> dict[str, Any]:
+        answer = self._post("heartbeat", {})
+        orders: dict[str, Any] = answer.json()
+        return orders
+
     def store(self, name: str, role: str, content: bytes) -> None:
         described: dict[str, Any] = {
             "role": role,
@@ -149,6 +154,7 @@ class Attempt:
             self.store(name, name.partition(".")[0], content)
         self.finish(test_accuracy=0.975)
 
-    def _post(self, path: str, body: dict[str, Any]) -> None:
+    def _post(self, path: str, body: dict[str, Any]) -> httpx.Response:
         answer = self._http.post(f"{self._path}/{path}", json=body, headers=self._headers)
         answer.raise_for_status()
+        return answer

@@ -65,6 +65,8 @@ jobs = Table(
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),
     Column("notes", Text, nullable=False, server_default=""),  # Markdown
+    Column("finish_by", BigInteger),  # asked to finish: when it is cancelled instead
+    Column("finish_reason", String(64)),  # of a job that was asked to finish
     Index("ix_jobs_group_name", "group_name"),
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
@@ -93,6 +95,7 @@ attempts = Table(
     Column("reason", String(64)),
     Column("message", Text, nullable=False, default=""),
     Column("summary", Text),
+    Column("protocol", Integer, nullable=False, server_default="0"),  # of its agent; 0: unknown
     UniqueConstraint("job_pk", "number"),
     Index("ix_attempts_finished_at_lease_expires_at", "finished_at", "lease_expires_at"),
 )

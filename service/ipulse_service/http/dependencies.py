@@ -103,7 +103,7 @@ AgentSession = Annotated[
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
 
-_Protocol = Annotated[
+Protocol = Annotated[
     int,
     Field(ge=1, le=10**6),
     DIGITS,
@@ -114,11 +114,11 @@ _Protocol = Annotated[
 ]
 
 
-async def _check_agent(spoken: _Protocol = 1) -> None:
+async def _check_agent(spoken: Protocol = 1) -> None:
     versions.check(spoken)
 
 
-async def _check_upload(spoken: _Protocol = 1) -> None:
+async def _check_upload(spoken: Protocol = 1) -> None:
     versions.check_upload(spoken)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ipulse_core import strict_json
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, StaleToken
-from ipulse_core.states import IDLE, INFRASTRUCTURE, OUTCOMES, STOPPED, STOPPING, JobState, Reason
+from ipulse_core.states import COMPLETE, IDLE, INFRASTRUCTURE, OUTCOMES, STOPPED, JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
-from ipulse_service.jobs import events, leases, store, transitions
+from ipulse_service.jobs import events, finishing, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
@@ -24,11 +26,6 @@ class Incomplete(Conflict):
     code = "incomplete"
 
 
-def is_to_stop(transaction: Transaction, attempt: AttemptRow) -> bool:
-    """Returns whether the attempt's job is being cancelled or paused."""
-    return store.get_by_pk(transaction, attempt.job_pk).state in STOPPING
-
-
 def finish(
     transaction: Transaction, attempt: AttemptRow, outcome: AttemptOutcome, settings: Settings
 ) -> JobRow:
@@ -41,7 +38,7 @@ def finish(
         if not _is_repetition(attempt, outcome):
             raise StaleToken()
         return job
-    if outcome.reason is Reason.COMPLETED and not artifacts.is_complete(transaction, attempt):
+    if outcome.reason in COMPLETE and not artifacts.is_complete(transaction, attempt):
         raise Incomplete()
     return conclude(transaction, job, attempt, outcome, settings)
 
@@ -62,6 +59,8 @@ def conclude(
     is_pausing = job.state is JobState.PAUSING
     is_stopped = outcome.reason in STOPPED
     ended = _why_it_was_stopped(job, outcome) if is_stopped else outcome
+    if outcome.reason is Reason.FINISHED_EARLY and job.finish_reason:
+        ended = outcome = replace(outcome, reason=Reason(job.finish_reason))
     leases.write(
         transaction,
         attempt,
@@ -71,7 +70,7 @@ def conclude(
         summary=strict_json.dumps(ended.summary),
     )
     summary = strict_json.dumps(outcome.summary) if outcome.summary else None
-    if job.state is JobState.CANCELLING and outcome.reason is not Reason.COMPLETED:
+    if job.state is JobState.CANCELLING and outcome.reason not in COMPLETE:
         # The attempt was asked to stop; how it stopped does not matter.
         reason = job.reason or Reason.CANCELLED_BY_USER
         message = job.message or outcome.message
@@ -126,7 +125,8 @@ def pause(transaction: Transaction, job: JobRow) -> JobRow:
         return job
     if job.state in IDLE:
         return transitions.move(transaction, job, JobState.PAUSED, due_at=None)
-    return transitions.move(transaction, job, JobState.PAUSING)
+    # It is to go on later, so that a request to finish ends here.
+    return transitions.move(transaction, job, JobState.PAUSING, finish_by=None, finish_reason=None)
 
 
 def resume(transaction: Transaction, job: JobRow) -> JobRow:
@@ -166,6 +166,9 @@ def expire(transaction: Transaction) -> list[JobRow]:
     """Fails every job that missed its deadline, or asks its agent to stop."""
     late = []
     for job in order.overdue(transaction):
+        if finishing.is_late(job, transaction.now):
+            late.append(finishing.give_up(transaction, job))
+            continue
         message = job.options.deadline_message(job.state, job.created_at, transaction.now)
         after = JobState.FAILED if job.state in IDLE else JobState.CANCELLING
         late.append(
@@ -214,6 +217,8 @@ def _is_repetition(attempt: AttemptRow, outcome: AttemptOutcome) -> bool:
     """Returns whether an attempt that ended may have ended by this report of its agent."""
     summary = strict_json.loads(attempt.summary or "{}")
     reason = Reason(attempt.reason)
+    if outcome.reason is Reason.FINISHED_EARLY and reason is Reason.PRUNED:
+        outcome = replace(outcome, reason=reason)
     if outcome.reason in STOPPED and reason in (*STOPPED, Reason.DEADLINE_EXCEEDED):
         return bool(summary == outcome.summary)
     return AttemptOutcome(reason, attempt.message, summary) == outcome

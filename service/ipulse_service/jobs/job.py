@@ -47,6 +47,8 @@ class JobRow(NamedTuple):
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown
+    finish_by: int | None  # asked to finish: when it is cancelled instead
+    finish_reason: str | None  # of a job that was asked to finish
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:

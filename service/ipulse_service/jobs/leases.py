@@ -34,6 +34,7 @@ class AttemptRow(NamedTuple):
     reason: str | None
     message: str
     summary: str | None
+    protocol: int  # that its agent uses; 0: unknown
 
 
 COLUMNS = tuple(attempts.c[name] for name in AttemptRow._fields)
@@ -66,7 +67,7 @@ _WRITE = update(attempts).where(
 
 
 def start(
-    transaction: Transaction, job: JobRow, agent: str, lease_seconds: float
+    transaction: Transaction, job: JobRow, agent: str, lease_seconds: float, protocol: int = 0
 ) -> tuple[AttemptRow, str]:
     """Adds the next attempt at a job. Returns it with its fencing token, which is not stored."""
     fence = secrets.token_urlsafe(32)
@@ -78,6 +79,7 @@ def start(
         "fence_sha256": _digest(fence),
         "lease_expires_at": transaction.now + round(lease_seconds * 1000),
         "started_at": transaction.now,
+        "protocol": protocol,
     }
     return AttemptRow._make(transaction.connection.execute(_ADD, values).one()), fence
 

@@ -12,7 +12,7 @@ from sqlalchemy import insert
 
 from ipulse_core import strict_json
 from ipulse_core.events import Level
-from ipulse_core.states import ACTIVE, STATE_OF_PHASE, JobState, Reason, check_transition
+from ipulse_core.states import ACTIVE, STATE_OF_PHASE, STOPPING, JobState, Reason, check_transition
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events, store
@@ -159,6 +159,8 @@ def transition(
         started=job.attempt > 0,
         run_ms=sum(phase_ms.get(PHASE_OF_STATE[state], 0) for state in ACTIVE),
     )
+    if job.finish_by is not None and not after.is_terminal and after not in STOPPING:
+        deadline_at = min(job.finish_by, deadline_at or job.finish_by)
     moved = job._replace(
         deadline_at=deadline_at,
         state=after,

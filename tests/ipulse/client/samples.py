@@ -21,6 +21,7 @@ def job(**changes: Any) -> dict[str, Any]:
         "device": "cpu",
         "priority": 0,
         "deadline_at": None,
+        "finish_by": None,
         "waiting_on": None,
         "attempt": 1,
         "progress": None,

@@ -81,6 +81,15 @@ class TestJobs:
         assert client.cancel(job.id).state is JobState.CANCELLED
         assert client.wait(job.id, timeout=30).reason == "cancelled_by_user"
 
+    def test_a_job_finishes_early(self, client: Any, agent: Agent) -> None:
+        job = client.submit(SPEC)
+        with pytest.raises(Conflict, match="cancel it"):
+            client.finish(job.id)
+        attempt = agent.claim(job.id)
+        assert client.finish(job.id).json["finish_by"] is not None
+        assert attempt.heartbeat()["finish"] is True
+        client.cancel(job.id)
+
     def test_a_job_is_paused_resumed_and_deleted(self, client: Any) -> None:
         job = client.submit(SPEC, priority=-1, total_seconds=3600)
         assert (job.json["priority"], job.json["deadline_at"] is None) == (-1, False)

@@ -45,6 +45,7 @@ from ipulse_service.jobs import (
     attempts,
     deletion,
     events,
+    finishing,
     leases,
     store,
     submission,
@@ -211,7 +212,7 @@ class Life(RuleBasedStateMachine):
             attempt = leases.hold(transaction, token.attempt_id, token.fence)
             leases.renew(transaction, attempt, seconds)
             assert attempt.id not in {one.id for one in leases.expired(transaction)}
-            is_to_stop = attempts.is_to_stop(transaction, attempt)
+            is_to_stop = finishing.orders(transaction, attempt).cancel
             state = store.get(transaction, token.job_id).state
             assert is_to_stop is (state in (JobState.CANCELLING, JobState.PAUSING))
 

@@ -101,7 +101,7 @@ class FakeHandler(BaseHTTPRequestHandler):
         fence = self.headers.get("IPUlse-Fence", "")
         if match := re.fullmatch(r"/v1/worker/attempts/([^/]+)", path):
             self._applied = self.headers.get("Prefer", "")
-            return _json({"cancel": service.is_to_stop(match[1], fence)})
+            return _json(service.orders_of(match[1], fence))
         match = re.fullmatch(r"/v1/worker/attempts/([^/]+)/(.+)", path)
         if match is None:
             raise Refusal(404, "not_found")

@@ -50,6 +50,7 @@ class Job:
     id: str
     spec: dict[str, Any]
     state: JobState = JobState.QUEUED
+    is_finishing: bool = False
     attempts: list[Attempt] = field(default_factory=list)
     checkpoint: Artifact | None = None
 

@@ -23,6 +23,7 @@ from ipulse_core.events import (
     ProgressEvent,
 )
 from ipulse_core.states import (
+    COMPLETE,
     INFRASTRUCTURE,
     OUTCOMES,
     STATE_OF_PHASE,
@@ -87,15 +88,17 @@ class FakeRules:
         attempt.expires = time.monotonic() + self.lease_seconds
         return {
             "cancel": job.state is JobState.CANCELLING,
+            "finish": job.is_finishing,
             "lease_seconds": self.lease_seconds,
         }
 
-    def is_to_stop(self, attempt_id: str, fence: str) -> bool:
+    def orders_of(self, attempt_id: str, fence: str) -> dict[str, bool]:
         """Wait until the job is to stop; raise Refusal once the attempt has lost it."""
         while True:
             job, _ = self.held(attempt_id, fence)
-            if job.state is JobState.CANCELLING or self.is_down:
-                return job.state is JobState.CANCELLING
+            cancel = job.state is JobState.CANCELLING
+            if cancel or job.is_finishing or self.is_down:
+                return {"cancel": cancel, "finish": job.is_finishing}
             self.changed.wait(DEADLINE)
 
     def record(self, job: Job, attempt: Attempt, body: dict[str, Any]) -> dict[str, Any]:
@@ -141,10 +144,10 @@ class FakeRules:
             self.store(attempt, manifest["name"], query, content)
         reason = Reason(body["reason"])
         is_complete = any(artifact.role == "manifest" for artifact in attempt.artifacts)
-        if reason is Reason.COMPLETED and not is_complete:
+        if reason in COMPLETE and not is_complete:
             raise Refusal(409, "incomplete")
         attempt.outcome = _outcome(body)
-        if job.state is JobState.CANCELLING and reason is not Reason.COMPLETED:
+        if job.state is JobState.CANCELLING and reason not in COMPLETE:
             self._move(job, JobState.CANCELLED)
         elif reason in INFRASTRUCTURE:
             self._move(job, JobState.RETRY_WAIT)

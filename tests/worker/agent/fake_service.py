@@ -71,6 +71,11 @@ class FakeService(FakeRules):
             self._move(self.jobs[job_id], JobState.CANCELLING)
             self.changed.notify_all()
 
+    def finish_now(self, job_id: str) -> None:
+        with self.changed:
+            self.jobs[job_id].is_finishing = True
+            self.changed.notify_all()
+
     def expire(self, job_id: str) -> None:
         """Expire the lease now and queue the job again, as the reaper does."""
         with self.changed:

@@ -20,6 +20,43 @@ from .fake_rules import DEADLINE
 from .fake_service import FakeService
 
 
+class TestFinish:
+    @pytest.mark.parametrize("heartbeat_seconds", [0.1, 3600.0])
+    def test_the_results_are_stored(
+        self, tmp_path: Path, settings: AgentSettings, heartbeat_seconds: float
+    ) -> None:
+        """The order comes with a heartbeat or before the next one; both give one result."""
+        with FakeService(tmp_path / "token", 7200.0, heartbeat_seconds) as service:
+            job_id = service.submit("finishes_when_asked")
+            changes = {"service_url": service.url, "worker_token": service.token}
+            with agent_with(settings, **changes) as agent, in_background(
+                lambda: agent.run_job(job_id)
+            ):
+                logged_pid(service, job_id, "pid")
+                service.finish_now(job_id)
+            job = service.job(job_id)
+        assert job.state is JobState.SUCCEEDED
+        assert job.outcome["reason"] == "finished_early"
+        assert job.outcome["summary"] == {"epochs_done": 0.5}
+        assert job.last.artifact("weights").content
+        assert job.last.artifacts[-1].role == "manifest"
+
+    def test_asked_before_the_runner_is_ready(self, service: FakeService, agent: Agent) -> None:
+        """The signal would end a program that imports still."""
+        job_id = service.submit("finishes_when_asked")
+        service.finish_now(job_id)
+        agent.run_job(job_id)
+        assert service.job(job_id).outcome["reason"] == "finished_early"
+
+    def test_a_cancellation_after_it_counts(self, service: FakeService, agent: Agent) -> None:
+        job_id = service.submit("trains_until_released")
+        with in_background(lambda: agent.run_job(job_id)):
+            logged_pid(service, job_id, "pid")
+            service.finish_now(job_id)
+            service.cancel(job_id)
+        assert service.job(job_id).state is JobState.CANCELLED
+
+
 class TestCancel:
     def test_a_cancel_arrives_before_the_next_heartbeat(
         self, tmp_path: Path, settings: AgentSettings

@@ -198,6 +198,24 @@ class TestABadAssignment:
         assert result.phases == []
 
 
+class TestAFinish:
+    def test_writes_all_results_of_the_epochs_so_far(
+        self, start_runner: Start, tmp_path: Path, finished: DrivenRunner
+    ) -> None:
+        runner = start_runner()
+        runner.assign(tmp_path, changed(lambda spec: spec["training"].update(epochs=100_000)))
+        runner.until_kind("metric")
+        runner.process.send_signal(signal.SIGUSR1)
+        assert runner.finish() == 0
+        done = runner.events[-1]
+        assert (done["kind"], done["reason"]) == ("done", "finished_early")
+        summary = done["summary"]
+        assert summary["steps"] >= 1
+        assert summary["epochs_done"] == pytest.approx(summary["steps"] / 5, abs=1e-3)
+        named = {event["path"] for event in runner.kinds("artifact")}
+        assert named == {event["path"] for event in finished.kinds("artifact")}
+
+
 class TestAStop:
     def test_writes_a_checkpoint_and_ends_in_time(
         self, start_runner: Start, tmp_path: Path

@@ -132,7 +132,11 @@ class ServiceAPI:
         answer = self._post(path, {}, lease, httpx.Timeout(longest))
         with understood("a heartbeat"):
             lease.renew(float(answer["lease_seconds"]), sent_at)
-            return HeartbeatOrders(bool(answer["cancel"]), bool(answer.get("must_return")))
+            return HeartbeatOrders(
+                cancel=bool(answer["cancel"]),
+                finish=bool(answer.get("finish")),
+                must_return=bool(answer.get("must_return")),
+            )
 
     def cancel_status(self, lease: AttemptLease, wait_seconds: int) -> CancelStatus:
         """Ask whether the attempt is to be cancelled; the service may wait before it answers."""
@@ -145,7 +149,11 @@ class ServiceAPI:
         )
         answer = object_in(response, path)
         with understood("a cancel poll"):
-            return CancelStatus(bool(answer["cancel"]), "Preference-Applied" in response.headers)
+            return CancelStatus(
+                cancel=bool(answer["cancel"]),
+                finish=bool(answer.get("finish")),
+                was_delayed="Preference-Applied" in response.headers,
+            )
 
     def send_events(self, lease: AttemptLease, first: int, events: Sequence[Event]) -> int:
         """Send events numbered from `first`; return the number that the service expects next."""

@@ -115,6 +115,7 @@ class HeartbeatOrders(NamedTuple):
     """The service's answer to a heartbeat."""
 
     cancel: bool  # the job is to stop
+    finish: bool  # the training is to end now, with its results
     must_return: bool  # it is to return to the queue: this agent drains
 
 
@@ -123,4 +124,5 @@ class CancelStatus:
     """The answer to a cancel poll, and whether the service delayed it."""
 
     cancel: bool
+    finish: bool
     was_delayed: bool

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Callable, Dict, Iterator
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
-from ipulse_core.states import Phase
+from ipulse_core.states import Phase, Reason
 from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
@@ -91,6 +91,7 @@ class AttemptProcess:
         self.device.directory = self.work_dir.path
         self.progress = self.device.on_progress = PhaseProgress(events)
         self.message = ""  # the outcome in a sentence
+        self.reason = Reason.COMPLETED
 
     def run(self) -> Dict[str, float]:
         """Run all phases and return the final metrics."""
@@ -216,6 +217,7 @@ class AttemptProcess:
         self.progress(0.3, "measuring the profile")
         results = results_of(training, evaluation, run_metadata, self.device.poplar_profile())
         self._final = final_metrics(results)
+        self._final["epochs_done"] = training.epochs_done
         self.progress(0.6, "writing the results and the report")
         artifacts = Artifacts(self.work_dir, self.events)
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
@@ -224,6 +226,10 @@ class AttemptProcess:
         accuracy = self._final["test_accuracy"]
         split = held_out_samples(self.spec).capitalize()
         self.message = f"{split} accuracy {100 * accuracy:.1f} % (epoch {training.kept_epoch:,})."
+        if training.finished_early:
+            self.reason = Reason.FINISHED_EARLY
+            done, epochs = training.epochs_done, training.schedule.epochs
+            self.message += f" Finished early, after {done:g} of {epochs:,} epochs."
 
     def _run_metadata(self) -> RunMetadata:
         device = self.device.description()

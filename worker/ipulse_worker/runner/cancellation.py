@@ -1,4 +1,7 @@
-"""Cancellation: the agent sends SIGTERM, and the runner stops between two training steps."""
+"""Orders of the agent: SIGTERM cancels the attempt, SIGUSR1 ends its training early.
+
+The runner heeds both between two training steps.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,17 @@ class Cancelled(Exception):
 
 
 class Cancellation:
-    """Records that SIGTERM arrived.
+    """Records which signals arrived.
 
     Before an assignment there is nothing to finish, so the signal ends the process at once.
     """
 
     def __init__(self) -> None:
         self.requested = False
+        self.finish_requested = False  # the training ends now, and its results are written
         self._assigned = False
         signal.signal(signal.SIGTERM, self._receive)
+        signal.signal(signal.SIGUSR1, self._receive_finish)
 
     def defer(self) -> None:
         """Only record the signal from now on."""
@@ -35,3 +40,6 @@ class Cancellation:
         self.requested = True
         if not self._assigned:
             raise SystemExit(0)
+
+    def _receive_finish(self, number: int, frame: Optional[FrameType]) -> None:
+        self.finish_requested = True

@@ -121,7 +121,7 @@ def run_attempt(
         if not isinstance(error, (Cancelled, IPUlseError, NativeError)):
             traceback.print_exc(file=sys.stderr)
         return outcome_of(error, cancellation.requested, directory)
-    return DoneEvent(reason=Reason.COMPLETED.value, message=attempt.message, summary=summary)
+    return DoneEvent(reason=attempt.reason.value, message=attempt.message, summary=summary)
 
 
 def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = None) -> DoneEvent:

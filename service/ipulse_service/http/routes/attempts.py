@@ -23,8 +23,9 @@ from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.schemas.worker import AttemptOrders, NextEvent, RenewedLease
 from ipulse_service.http.schemas.worker_requests import EventBatch, FinishRequest, attempt_end
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, leases, store, worker_reports
+from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
+from ipulse_service.jobs.finishing import StopOrders
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
 GIVE_WAY_SECONDS = 0.02
@@ -49,10 +50,11 @@ def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLea
     with state.database.write() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         leases.renew(transaction, attempt, state.settings.lease_seconds)
-        cancel = attempts.is_to_stop(transaction, attempt)
+        orders = finishing.orders(transaction, attempt)
         drain = drains.of_agent(transaction, attempt.agent)
     return RenewedLease(
-        cancel=cancel,
+        cancel=orders.cancel,
+        finish=orders.finish,
         must_return=drain is not None and drain.must_return,
         lease_seconds=state.settings.lease_seconds,
     )
@@ -68,20 +70,20 @@ def renew_lease(attempt_id: AttemptId, fence: Fence, state: State) -> RenewedLea
 async def get_orders(
     attempt_id: AttemptId, fence: Fence, state: State, seconds: WaitSeconds
 ) -> AttemptOrders:
-    """Returns whether the agent must stop the job.
+    """Returns whether the agent must stop the job, or finish its training now.
 
-    With `Prefer: wait=N` the response waits up to N seconds until it must.
+    With `Prefer: wait=N` the response waits up to N seconds until it must do either.
     """
     log.bind(attempt=attempt_id)
     deadline = time.monotonic() + seconds
-    job_id, cancel = await run_in_threadpool(_read_orders, state, attempt_id, fence)
+    job_id, orders = await run_in_threadpool(_read_orders, state, attempt_id, fence)
     with state.notifier.watch(store.stop_topic(job_id)) as watch:
         while True:
             watch.clear()
-            _, cancel = await run_in_threadpool(_read_orders, state, attempt_id, fence)
+            _, orders = await run_in_threadpool(_read_orders, state, attempt_id, fence)
             left = deadline - time.monotonic()
-            if cancel or left <= 0 or state.notifier.stopping:
-                return AttemptOrders(cancel=cancel)
+            if any(orders) or left <= 0 or state.notifier.stopping:
+                return AttemptOrders(**orders._asdict())
             await watch.wait(left)
             await asyncio.sleep(GIVE_WAY_SECONDS)
 
@@ -133,9 +135,9 @@ async def finish_attempt(
     return job_detail(response, job, job_attempts)
 
 
-def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, bool]:
-    """Returns the job's id, and whether it must stop."""
+def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, StopOrders]:
+    """Returns the job's id, and what its agent must do."""
     with state.database.read() as transaction:
         attempt = leases.hold(transaction, attempt_id, fence)
         job = store.get_by_pk(transaction, attempt.job_pk)
-        return job.id, attempts.is_to_stop(transaction, attempt)
+        return job.id, finishing.orders(transaction, attempt)

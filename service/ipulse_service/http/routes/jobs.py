@@ -1,4 +1,4 @@
-"""Routes of one job: read, cancel, pause, resume and delete it."""
+"""Routes of one job: read, cancel, finish, pause, resume and delete it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.job_requests import JobChange
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import attempts, attributes, deletion, leases, store
+from ipulse_service.jobs import attempts, attributes, deletion, finishing, leases, store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
@@ -88,6 +88,28 @@ def cancel_job(
 ) -> JobDetail:
     """Asks a job to stop. A second request, or one after the job's end, changes nothing."""
     return _change(state, job_id, if_match, attempts.cancel, response)
+
+
+@router.post(
+    "/jobs/{job_id}/finish",
+    summary="Finish a job now",
+    response_description="The job.",
+    responses=_CHANGE_ERRORS,
+)
+def finish_job(
+    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
+) -> JobDetail:
+    """Ends the training after its present step, evaluates it and stores all results.
+
+    The job then is succeeded with the reason `finished_early`. It is cancelled if that takes
+    longer than IPULSE_FINISH_SECONDS. A second request, or one after the job's end, changes
+    nothing; 409 for a job that no agent holds.
+    """
+
+    def change(transaction: Transaction, job: JobRow) -> JobRow:
+        return finishing.finish(transaction, job, state.settings)
+
+    return _change(state, job_id, if_match, change, response)
 
 
 @router.post(

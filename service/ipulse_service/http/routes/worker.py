@@ -18,6 +18,7 @@ from ipulse_service.http.dependencies import (
     KNOWN_AGENT,
     AgentSession,
     CurrentCaller,
+    Protocol,
     State,
 )
 from ipulse_service.http.payloads import JSONRoute
@@ -96,7 +97,11 @@ def register_agent(
 )
 @open_to("worker")
 def claim_job(
-    request: ClaimRequest, state: State, caller: CurrentCaller, session: AgentSession = ""
+    request: ClaimRequest,
+    state: State,
+    caller: CurrentCaller,
+    session: AgentSession = "",
+    protocol: Protocol = 1,
 ) -> ClaimedAttempt:
     """Starts the next attempt at a queued job. Of concurrent claims one succeeds.
 
@@ -112,7 +117,12 @@ def claim_job(
         if caller.agent:
             sessions.check(transaction, request.agent, session)
         claim = claims.claim(
-            transaction, request.job_id, request.agent, request.device_kinds, lease_seconds
+            transaction,
+            request.job_id,
+            request.agent,
+            request.device_kinds,
+            lease_seconds,
+            protocol,
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
     log.bind(job=claim.job.id, attempt=claim.attempt.id)

@@ -25,6 +25,7 @@ _SUMMARY: dict[str, Any] = {
     "device": "cpu",
     "priority": 0,
     "deadline_at": None,
+    "finish_by": None,
     "attempt": 1,
     "progress": {
         **METRIC,
@@ -93,6 +94,9 @@ class JobSummary(BaseModel):
     priority: int = Field(description="Jobs with a greater priority start first.")
     deadline_at: Timestamp | None = Field(
         description="When the job's present state exceeds a time limit of the submission."
+    )
+    finish_by: Timestamp | None = Field(
+        description="When a job that was asked to finish is cancelled instead; else null."
     )
     attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
     progress: dict[str, Any] | None = Field(
@@ -229,6 +233,7 @@ def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
         "device": job.device,
         "priority": job.priority,
         "deadline_at": rfc3339(job.deadline_at),
+        "finish_by": rfc3339(job.finish_by),
         "attempt": job.attempt,
         "progress": None if job.progress is None else json.loads(job.progress),
         "summary": None if job.summary is None else json.loads(job.summary),

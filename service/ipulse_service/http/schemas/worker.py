@@ -60,9 +60,10 @@ class ClaimedAttempt(BaseModel):
 class RenewedLease(BaseModel):
     """The lease after a heartbeat."""
 
-    model_config = example(cancel=False, must_return=False, lease_seconds=15.0)
+    model_config = example(cancel=False, finish=False, must_return=False, lease_seconds=15.0)
 
     cancel: bool = Field(description="True if the agent must stop the job.")
+    finish: bool = Field(description="True if the training must end now, with all its results.")
     must_return: bool = Field(
         description="True if the agent drains and must return the job to the queue, from a "
         "checkpoint."
@@ -73,9 +74,10 @@ class RenewedLease(BaseModel):
 class AttemptOrders(BaseModel):
     """Orders of the service for the agent that holds an attempt."""
 
-    model_config = example(cancel=True)
+    model_config = example(cancel=True, finish=False)
 
     cancel: bool = Field(description="True if the agent must stop the job.")
+    finish: bool = Field(description="True if the training must end now, with all its results.")
 
 
 class NextEvent(BaseModel):

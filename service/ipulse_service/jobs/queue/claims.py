@@ -39,6 +39,7 @@ def claim(
     agent: str,
     device_kinds: Collection[str],
     lease_seconds: float,
+    protocol: int = 0,
 ) -> Claim:
     """Starts an attempt at the first queued job that the agent can run.
 
@@ -59,7 +60,7 @@ def claim(
         raise NotClaimable("no job is queued that this agent can run")
     if named and job.pk != named.pk:
         outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
-    attempt, fence = leases.start(transaction, job, agent, lease_seconds)
+    attempt, fence = leases.start(transaction, job, agent, lease_seconds, protocol)
     job = transitions.move(
         transaction,
         job,

@@ -114,8 +114,16 @@ def completes_when_released(assignment: Assignment) -> None:
     done()
 
 
+def finishes_when_asked(assignment: Assignment) -> None:
+    phases()
+    metric()
+    log(f"pid {os.getpid()}")
+    signal.sigwait([signal.SIGUSR1])
+    results(assignment)
+    done("finished_early", "Finished early.", epochs_done=0.5)
+
+
 def trains_then_reports_for_ever(assignment: Assignment) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     phases()
     metric()
     log("trained")
@@ -375,6 +383,7 @@ def fills_the_disk(assignment: Assignment) -> NoReturn:
 
 
 def main() -> NoReturn:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     for done, part in enumerate(("importing", "loading")):
         send("progress", phase="prepare", fraction=0.1 * done, message=part)
     sys.stdout.write("imported\n")

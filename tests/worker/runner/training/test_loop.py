@@ -64,13 +64,15 @@ def run(training: Training, cancellation: Cancellation) -> List[int]:
     return saved
 
 
-def stop_after(training: Training, step: int, cancellation: Cancellation) -> None:
+def stop_after(
+    training: Training, step: int, cancellation: Cancellation, how: str = "requested"
+) -> None:
     """Asks for a stop while a step runs: the training reads the kernels' clock in every step."""
     real = training.kernel_seconds
 
     def read_clock() -> Dict[str, float]:
         if training.step == step:
-            cancellation.requested = True
+            setattr(cancellation, how, True)
         return real()
 
     training.kernel_seconds = read_clock
@@ -207,6 +209,41 @@ class TestRun:
         with recorded_progress(training) as (progress, _), pytest.raises(Cancelled):
             training.run(progress, cancellation, lambda: saved.append(training.step))
         assert saved == [3, 5]  # the epoch's checkpoint, and the one of the stop
+
+    def test_finishes_after_the_present_step_and_can_go_on(
+        self, cancellation: Cancellation, tmp_path: Path
+    ) -> None:
+        """It is evaluated as after an epoch, and saved as if it had not ended."""
+        spec = spec_of()
+        undisturbed = training_of(spec)
+        run(undisturbed, cancellation)
+        training = training_of(spec)
+        stop_after(training, 4, cancellation, "finish_requested")
+        with recorded_progress(training) as (progress, lines):
+            training.run(
+                progress,
+                cancellation,
+                lambda: save(training.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
+            )
+        assert training.step == 4
+        assert training.finished_early
+        assert training.epochs_done == pytest.approx(4 / 3, abs=1e-3)
+        epochs = [event for event in map(json.loads, lines) if event.get("scope") == "epoch"]
+        assert [event["step"] for event in epochs] == [3, 4]
+        assert "test_accuracy" in epochs[-1]["values"]
+        cancellation.finish_requested = False
+        resumed = training_of(spec)
+        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
+        assert resumed.step == 4
+        run(resumed, cancellation)
+        assert_same(resumed, undisturbed)
+
+    def test_that_finishes_in_its_last_step_is_complete(self, cancellation: Cancellation) -> None:
+        training = training_of(spec_of())
+        stop_after(training, training.schedule.steps, cancellation, "finish_requested")
+        run(training, cancellation)
+        assert not training.finished_early
+        assert training.epochs_done == 3
 
     def test_saves_nothing_when_stopped_before_the_first_step(
         self, cancellation: Cancellation

@@ -24,7 +24,7 @@ from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
 from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
-from ipulse_worker.agent.supervision.inbox import Delivered, Inbox, LeaseLost
+from ipulse_worker.agent.supervision.inbox import Delivered, FinishOrder, Inbox, LeaseLost
 from ipulse_worker.agent.supervision.runner_exit import StopCause
 from ipulse_worker.agent.supervision.runner_messages import Violation
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
@@ -78,9 +78,10 @@ class AttemptSupervisor:
             self._lease,
             self._claim.heartbeat_seconds,
             on_cancel=self._cancel,
+            on_finish=self._finish,
             on_return=self.stop,
         )
-        watch = CancelPoller(self._api, self._lease, on_cancel=self._cancel)
+        watch = CancelPoller(self._api, self._lease, self._cancel, self._finish)
         work_directory = WorkDirectory(self._settings.work_dir, self._lease.attempt_id)
         try:
             with heartbeat, watch, work_directory as directory:
@@ -126,6 +127,10 @@ class AttemptSupervisor:
         if not self._is_cancelled.is_set():
             self._is_cancelled.set()
             self._inbox.put(StopCause.CANCELLED)
+
+    def _finish(self) -> None:
+        """End the training now; two threads may call this, and the runner heeds one of them."""
+        self._inbox.put(FinishOrder())
 
     def _run_in(self, directory: Path) -> None:
         reporter = EventReporter(

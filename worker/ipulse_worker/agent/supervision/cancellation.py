@@ -1,4 +1,4 @@
-"""Polls for a cancellation, so that it arrives sooner than with the next heartbeat."""
+"""Polls for a cancellation or a finish, which arrive sooner than with the next heartbeat."""
 
 from __future__ import annotations
 
@@ -16,16 +16,23 @@ PAUSE_SECONDS = 2.0  # after a failed poll, or an answer that was not delayed
 
 
 class CancelPoller(PollingThread):
-    """Long-polls for a cancellation; the heartbeat reports it too, only later.
+    """Long-polls for the first order to stop; the heartbeat reports it too, only later.
 
     Leaving its context does not wait for it: the service may still delay an answer.
     """
 
-    def __init__(self, api: ServiceAPI, lease: AttemptLease, on_cancel: Callable[[], None]) -> None:
-        """Prepare the thread, which calls `on_cancel` once."""
+    def __init__(
+        self,
+        api: ServiceAPI,
+        lease: AttemptLease,
+        on_cancel: Callable[[], None],
+        on_finish: Callable[[], None],
+    ) -> None:
+        """Prepare the thread, which calls `on_cancel` or `on_finish` once."""
         super().__init__("cancel-poller", lease, is_joined=False)
         self._api = api
         self._on_cancel = on_cancel
+        self._on_finish = on_finish
 
     def first_pause(self) -> float:
         """Return the seconds until the first poll."""
@@ -42,4 +49,7 @@ class CancelPoller(PollingThread):
         if status.cancel and not self._ended.is_set():
             self._on_cancel()
             return None
+        if status.finish and not self._ended.is_set():
+            self._on_finish()
+            return None  # a cancellation after it comes with a heartbeat
         return 0.0 if status.was_delayed else PAUSE_SECONDS

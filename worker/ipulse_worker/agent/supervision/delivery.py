@@ -9,7 +9,7 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import Event
 from ipulse_core.messages import EVENTS_PER_COMMIT
-from ipulse_core.states import Reason
+from ipulse_core.states import COMPLETE, Reason
 from ipulse_worker.agent.retry_policy import TRIES, retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ServiceUnavailable
@@ -73,7 +73,7 @@ class Delivery:
         self._inbox.set_deadline(None)
         if runner_exit.stop is StopCause.WORKER_STOPPED:
             self._shut_down()
-        if outcome.reason is Reason.COMPLETED:
+        if outcome.reason in COMPLETE:
             self._uploader.release_manifest()  # in case it was announced after the `done` event
         self._uploader.close()
         self._await_end(self._uploader)
@@ -104,7 +104,7 @@ class Delivery:
     def _report(self, outcome: AttemptOutcome) -> None:
         """Report the outcome, the last events and the manifest in one request."""
         first, unsent = self._reporter.unsent
-        is_complete = outcome.reason is Reason.COMPLETED
+        is_complete = outcome.reason in COMPLETE
         manifest = self._uploader.piggybacked_manifest if is_complete else None
         try:
             self._finish(outcome, first, unsent, manifest)
@@ -148,7 +148,7 @@ class Delivery:
 
     def _after_delivery(self, outcome: AttemptOutcome) -> AttemptOutcome:
         """Return the outcome, or a failure if a file or an event could not be stored."""
-        if outcome.reason is not Reason.COMPLETED:
+        if outcome.reason not in COMPLETE:
             return outcome
         if self._uploader.fault:
             return AttemptOutcome(self._uploader.fault.reason, self._uploader.fault.message)

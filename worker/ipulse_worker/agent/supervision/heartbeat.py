@@ -1,4 +1,4 @@
-"""Renews an attempt's lease and learns of a cancellation."""
+"""Renews an attempt's lease and learns of orders."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Heartbeat(PollingThread):
         lease: AttemptLease,
         seconds: float,
         on_cancel: Callable[[], None],
+        on_finish: Callable[[], None],
         on_return: Callable[[], None],
     ) -> None:
         """Prepare the thread.
@@ -36,14 +37,17 @@ class Heartbeat(PollingThread):
             lease: The lease to renew.
             seconds: The time between two heartbeats.
             on_cancel: Called once when the attempt is to be cancelled.
+            on_finish: Called once when the training is to end now with its results.
             on_return: Called once when the job is to return to the queue.
         """
         super().__init__("heartbeat", lease, is_joined=True)
         self._api = api
         self._seconds = seconds
         self._on_cancel = on_cancel
+        self._on_finish = on_finish
         self._on_return = on_return
         self._is_cancelled = False
+        self._is_finishing = False
         self._is_returned = False
 
     def first_pause(self) -> float:
@@ -74,6 +78,9 @@ class Heartbeat(PollingThread):
         if orders.cancel and not self._is_cancelled:
             self._is_cancelled = True
             self._on_cancel()
+        if orders.finish and not self._is_finishing:
+            self._is_finishing = True
+            self._on_finish()
         if orders.must_return and not self._is_returned:
             self._is_returned = True
             self._on_return()

@@ -19,11 +19,16 @@ class LeaseLost:
 
 
 @dataclass(frozen=True)
+class FinishOrder:
+    """The user asked to end the training now and to keep its results."""
+
+
+@dataclass(frozen=True)
 class Delivered:
     """The event reporter or the uploader has finished."""
 
 
-InboxMessage = RunnerMessage | StopCause | LeaseLost | Delivered
+InboxMessage = RunnerMessage | StopCause | LeaseLost | Delivered | FinishOrder
 
 
 class Inbox:

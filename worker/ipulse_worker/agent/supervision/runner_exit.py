@@ -13,8 +13,17 @@ from ipulse_core.worker_faults import WorkerFault
 
 # Reasons that only an agent or the service can know, so that a runner may not report them.
 _NOT_FROM_A_RUNNER = frozenset(
-    {Reason.PAUSED_BY_USER, Reason.RUNNER_LOST, Reason.WORKER_LOST, Reason.WORKER_STOPPED}
+    {
+        Reason.PRUNED,
+        Reason.PAUSED_BY_USER,
+        Reason.RUNNER_LOST,
+        Reason.WORKER_LOST,
+        Reason.WORKER_STOPPED,
+    }
 )
+
+# The reasons with which a runner says that all its results are written.
+_COMPLETE = frozenset({Reason.COMPLETED.value, Reason.FINISHED_EARLY.value})
 
 # It does not say that the job was too large: another process may have used the memory.
 OUT_OF_MEMORY_HINT = (
@@ -49,7 +58,7 @@ class RunnerExit:
         """Return whether there is a complete result, whatever the exit code."""
         if self.done is None or self.stop is StopCause.BROKEN:
             return False
-        return self.done.reason == Reason.COMPLETED.value and self.has_manifest
+        return self.done.reason in _COMPLETE and self.has_manifest
 
 
 def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
@@ -61,7 +70,7 @@ def outcome_of(runner_exit: RunnerExit) -> AttemptOutcome:
     """
     done = runner_exit.done
     if runner_exit.is_complete and done:
-        return AttemptOutcome(Reason.COMPLETED, done.message, done.summary)
+        return AttemptOutcome(Reason(done.reason), done.message, done.summary)
     if runner_exit.stop is StopCause.CANCELLED:
         how = _describe(runner_exit.exit_code)
         message = "" if done else f"The runner did not stop by itself: {how}."
@@ -92,7 +101,7 @@ def _reported_outcome(done: DoneEvent) -> AttemptOutcome:
         return AttemptOutcome(
             Reason.RUNNER_LOST, "The runner was stopped by another process than this agent."
         )
-    if reason is Reason.COMPLETED:
+    if done.reason in _COMPLETE:
         return AttemptOutcome(
             Reason.RUNNER_ERROR, "The runner reported completion without a manifest."
         )

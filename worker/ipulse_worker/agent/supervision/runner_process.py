@@ -122,6 +122,10 @@ class RunnerProcess:
         """Send SIGTERM to the runner."""
         self._process.terminate()
 
+    def finish(self) -> None:
+        """Ask a runner that has its assignment to end the training now, with all its results."""
+        self._process.notify()
+
     def kill(self) -> None:
         """Kill the runner and all its descendants."""
         self._process.kill()

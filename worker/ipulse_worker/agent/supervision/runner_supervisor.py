@@ -22,7 +22,7 @@ from ipulse_core.events import (
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_in, fault_of
 from ipulse_worker.agent.settings import AgentSettings
-from ipulse_worker.agent.supervision.inbox import Inbox, LeaseLost
+from ipulse_worker.agent.supervision.inbox import FinishOrder, Inbox, LeaseLost
 from ipulse_worker.agent.supervision.runner_environment import device_environment
 from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Ended, RunnerMessage, Violation
@@ -63,6 +63,8 @@ class RunnerSupervisor:
         self._done: DoneEvent | None = None
         self._stop: StopCause | None = None
         self._detail = ""
+        self._is_finishing = False  # the user wants the results so far
+        self._is_assigned = False
         self._has_begun = False  # the runner has entered a phase
         self._fault: WorkerFault | None = None
 
@@ -130,6 +132,10 @@ class RunnerSupervisor:
                     self._uploader.release_manifest()
             elif isinstance(message, StopCause):
                 self._terminate(runner, message)
+            elif isinstance(message, FinishOrder):
+                self._is_finishing = True
+                if self._is_assigned:
+                    runner.finish()
             elif isinstance(message, Violation):
                 self._abort(runner, StopCause.BROKEN, message.detail)
             elif message is None:
@@ -160,6 +166,9 @@ class RunnerSupervisor:
         # A job waits for the runner's start, which its profile shows.
         waited = time.monotonic() - self._claimed
         runner.assign(replace(self._assignment, start_seconds=waited))
+        self._is_assigned = True
+        if self._is_finishing:  # the signal would end a runner that is not ready
+            runner.finish()
         self._inbox.set_deadline(None)  # training has no time limit
 
     def _terminate(self, runner: RunnerProcess, cause: StopCause) -> None:

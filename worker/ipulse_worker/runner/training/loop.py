@@ -64,6 +64,7 @@ class Training:
             self.early_stopping = EarlyStopping(stopping, model.trained)
         self.step = 0
         self.resumed_from = 0  # steps of earlier attempts
+        self.finished_early = False  # on request
         self.saved = 0  # steps at the last checkpoint
         self.metrics = empty_accumulator(spec)  # of the current epoch
         self.history = History()
@@ -111,6 +112,17 @@ class Training:
         )
 
     @property
+    def epochs_done(self) -> float:
+        """The epochs that were trained, the last of which may be a part."""
+        return round(self.step / self.schedule.steps_per_epoch, 3)
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether no step follows."""
+        at_end = self.step == self.schedule.steps
+        return at_end or self.stopped_early or self.finished_early
+
+    @property
     def kept_epoch(self) -> int:
         """The epoch, from 1, of the weights that are kept."""
         if self.early_stopping is not None and self.early_stopping.restores:
@@ -125,7 +137,7 @@ class Training:
     def run(
         self, progress: TrainingProgress, cancellation: Cancellation, save: Callable[[], None]
     ) -> None:
-        """Train to the end of the schedule, or until early stopping.
+        """Train to the end of the schedule, until early stopping, or until a finish is asked for.
 
         `save` is called whenever a checkpoint is due.
 
@@ -133,7 +145,7 @@ class Training:
             Diverged: the loss or a weight is not finite.
             Cancelled: the attempt was cancelled; a checkpoint was saved.
         """
-        while self.step < self.schedule.steps and not self.stopped_early:
+        while not self.is_over:
             epoch = self.schedule.epoch(self.step) + 1
             with self.timeline.span("epoch", f"epoch {epoch}"):
                 self._run_epoch(epoch, progress, cancellation, save)
@@ -156,6 +168,11 @@ class Training:
             self._run_execution(epoch, progress)
             if self.schedule.ends_epoch(self.step - 1):
                 break
+            if cancellation.finish_requested:
+                # Saved within the epoch, so that the job can be continued as if it had not ended.
+                self.finished_early = True
+                self._save(save)
+                break
         self._check_weights(epoch)
         values = {**self.metrics.values(), **self._test_values(), **self._settings()}
         require_finite("the held-out loss", values["test_loss"], self.step, epoch)
@@ -167,8 +184,10 @@ class Training:
             self.early_stopping.update(epoch, values, self.model.trained)
             if self.stopped_early:
                 progress.note(f"stopped early after epoch {epoch}: {self.early_stopping.why}")
-        ends = self.step == self.schedule.steps or self.stopped_early
-        if epoch % self.spec.training.checkpoint_epochs == 0 or ends:
+        if cancellation.finish_requested and not self.is_over:
+            self.finished_early = True
+            progress.note(f"finished early after epoch {epoch}")
+        if epoch % self.spec.training.checkpoint_epochs == 0 or self.is_over:
             self._save(save)
 
     def _save(self, save: Callable[[], None]) -> None:
