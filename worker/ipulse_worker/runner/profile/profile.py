@@ -16,6 +16,7 @@ from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices import DeviceDescription
 from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.profile.layer_times import layer_times
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.results import Evaluation
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
@@ -149,6 +150,7 @@ def _run(training: Training) -> Dict[str, Any]:
             for name, (what, seconds) in parts.items()
         ],
         "steps": times.to_json(),
+        "layers": layer_times(training),
     }
 
 

@@ -106,6 +106,10 @@ class StepTimes:
         """The total of all steps."""
         return float(self._totals[0])
 
+    def means(self) -> Dict[str, float]:
+        """Return the mean seconds of each part; only after a step."""
+        return dict(zip(PARTS, (self._totals[1:] / self.count).tolist()))
+
     def to_json(self) -> Dict[str, Any]:
         """Return the `steps` object of profile.json; its means are null without a step."""
         names = list(PARTS)
