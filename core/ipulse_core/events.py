@@ -30,6 +30,7 @@ Role = Literal[
     "network",
     "profile",
     "poplar_profile",
+    "spikes",
     "executable",
     "trace",
     "report",

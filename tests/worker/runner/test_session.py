@@ -139,6 +139,7 @@ class TestACompleteAttempt:
             ("weights.npz", "weights"),
             ("network.nir", "network"),
             ("profile.json", "profile"),
+            ("spikes.json", "spikes"),
             ("trace.json.gz", "trace"),
             ("report.html", "report"),
             ("manifest.json", "manifest"),

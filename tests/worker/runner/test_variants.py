@@ -11,8 +11,9 @@ import pytest
 from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.profile.memory import memory
+from ipulse_worker.runner.results.neuron_activity import measure_activity
 from ipulse_worker.runner.results.nir_export import write_network
-from ipulse_worker.runner.training.evaluation import evaluate, trace_sample
+from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 
 from .trainings import recorded_progress, spec_of, training_of
@@ -126,8 +127,12 @@ def test_a_variant_is_trained_evaluated_and_exported(
     assert evaluation.confusion.sum() == len(run.dataset.test)
     assert evaluation.spikes_by_step.shape == (len(spiking_layers(run.spec.network)), 20)
     assert np.isfinite(evaluation.metrics.loss)
-    raster = trace_sample(run.model, run.dataset, int(run.dataset.test[0]))
-    assert len(raster.layer_spikes) == len(run.spec.network.layers)
+    activity, traces = measure_activity(run.model, run.dataset)
+    assert traces[0].sample == run.dataset.test[0]
+    assert all(len(trace.layer_spikes) == len(run.spec.network.layers) for trace in traces)
+    if activity.samples == len(run.dataset.test):
+        sent = evaluation.spikes_by_step.sum(axis=1) * activity.samples
+        np.testing.assert_allclose([spikes.sum() for spikes in activity.spikes], sent)
     told_bytes = memory(run, evaluation.metrics.active_gradient_fractions)
     saved, full = (told_bytes[kind]["bytes"] for kind in ("savedForBackward", "fullHistory"))
     # Of 20 neurons, the three sets of bits are mostly filling: 8 bytes a row each.

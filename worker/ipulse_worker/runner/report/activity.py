@@ -13,7 +13,7 @@ from ipulse_worker.runner.results.results import Results
 
 def one_sample(results: Results) -> Dict[str, Any]:
     """Return the values of sections/sample.html."""
-    trace = results.sample_trace
+    trace = results.sample_traces[0]
     image = None
     if trace.image is not None:
         image = charts.grey_image(trace.image, f"The encoded image, of class {trace.label}")

@@ -30,6 +30,7 @@ from ipulse_worker.runner.results.nir_export import (
     write_network,
 )
 from ipulse_worker.runner.results.results import Results
+from ipulse_worker.runner.results.spikes_file import spikes_document
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Artifacts:
         if results.poplar_profile is not None:
             self.write_document("poplar_profile.json", "poplar_profile", results.poplar_profile)
 
+        self.write_document("spikes.json", "spikes", spikes_document(results))
         for extra in files:
             work_dir.write(extra.name, extra.content)
             self._report(extra.name, extra.role, extra.media_type)

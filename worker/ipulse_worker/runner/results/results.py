@@ -17,6 +17,8 @@ from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
+SATURATED_RATE = 0.5  # spikes per step, above which a neuron is called saturated
+
 
 @dataclass(frozen=True)
 class SampleTrace:
@@ -29,6 +31,27 @@ class SampleTrace:
     input_spikes: np.ndarray  # int64 [spikes, 2]
     layer_spikes: List[np.ndarray]  # int64 [spikes, 2] per hidden layer
     membrane: np.ndarray  # float64 [time, classes] of the readout
+
+
+@dataclass(frozen=True)
+class NeuronActivity:
+    """The spikes of every neuron on some held-out samples, by spiking layer."""
+
+    samples: int
+    steps: int  # time steps of a sample
+    spikes: List[np.ndarray]  # float64 [neurons]: spikes that were sent in all samples
+    needed_capacity: List[int]  # 99.9th percentile of the spikes per step, dropped ones included
+
+    def dead(self, layer: int) -> List[int]:
+        """Return the neurons of a layer that never spike."""
+        neurons: List[int] = np.flatnonzero(self.spikes[layer] == 0).tolist()
+        return neurons
+
+    def saturated(self, layer: int) -> List[int]:
+        """Return the neurons of a layer that spike in more than half of the steps."""
+        rates = self.spikes[layer] / (self.samples * self.steps)
+        neurons: List[int] = np.flatnonzero(rates > SATURATED_RATE).tolist()
+        return neurons
 
 
 @dataclass(frozen=True)
@@ -59,7 +82,8 @@ class Results:
     started_at: str  # RFC 3339, UTC
     history: History
     evaluation: Evaluation
-    sample_trace: SampleTrace
+    neuron_activity: NeuronActivity
+    sample_traces: List[SampleTrace]  # the first held-out sample, then others; see spikes.json
     dropped_in_training: np.ndarray  # float64 [spiking layers]: dropped spikes of all epochs
     limits: LayerLimits  # capacities and second thresholds at the end
     kept_epoch: int  # the epoch, from 1, of the weights that are kept

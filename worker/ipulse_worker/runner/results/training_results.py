@@ -6,9 +6,9 @@ from typing import Any, Dict, Optional
 
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.results.neuron_activity import measure_activity
 from ipulse_worker.runner.results.nir_export import nir_exports
 from ipulse_worker.runner.results.results import Evaluation, Results
-from ipulse_worker.runner.training.evaluation import trace_sample
 from ipulse_worker.runner.training.loop import Training
 
 
@@ -27,6 +27,7 @@ def results_of(
         poplar_profile: of the Poplar program, if there is one.
     """
     model, dataset = training.model, training.dataset
+    activity, traces = measure_activity(model, dataset)
     return Results(
         spec=training.spec,
         spec_sha256=run_metadata.spec_sha256,
@@ -35,7 +36,8 @@ def results_of(
         started_at=run_metadata.started_at,
         history=training.history,
         evaluation=evaluation,
-        sample_trace=trace_sample(model, dataset, int(dataset.test[0])),
+        neuron_activity=activity,
+        sample_traces=traces,
         dropped_in_training=dropped_in_training(training),
         limits=model.limits,
         kept_epoch=training.kept_epoch,
