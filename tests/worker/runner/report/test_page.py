@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
 import subprocess
 from contextlib import contextmanager
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
@@ -68,27 +71,39 @@ class TestReportHTML:
         assert page.problems == []
         assert page.open == []
 
-    def test_fetches_nothing_and_runs_nothing(self, html: str, page: Page) -> None:
-        assert page.loads == []
-        assert "script" not in page.tags
-        assert not re.search(r"https?://|url\(|@import", html)
-        assert "default-src 'none'" in html
+    def test_fetches_nothing_and_runs_only_its_own_script(self, html: str, page: Page) -> None:
+        """The policy names the digests of the one script and the one style sheet."""
+        assert all(address.startswith("#") for address in page.loads)
+        assert not re.search(r"url\(|@import", html)
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+        assert policy is not None
+        rules = dict(rule.split(" ", 1) for rule in unescape(policy.group(1)).split("; "))
+        assert rules["default-src"] == "'none'"
+        for kind, tag in (("script-src", "script"), ("style-src", "style")):
+            (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert rules[kind] == f"'sha256-{digest}'"
+        assert 'style="' not in html
+
+    def test_is_small(self, html: str) -> None:
+        assert len(html.encode()) <= 400_000
 
     def test_escapes_text_from_users(self, html: str, page: Page) -> None:
         assert "small <digits> & more" in "".join(page.text["h1"])
         assert "small <digits>" not in html
         assert "<script>alert(1)</script>" in "".join(page.text["dd"])
-        assert "<script" not in html
+        assert "<script>alert" not in html
 
     def test_warns_of_dropped_spikes(self, page: Page, finished: DrivenRunner) -> None:
         dropped = finished.events[-1]["summary"]["dropped_spikes"]
-        warning = "".join(page.text["div"] + page.text["b"])
-        assert "Layer 2 dropped spikes" in warning
-        assert f"{dropped:,.0f} in training" in warning
-        assert "Layer 1" not in warning
+        advice = "".join(page.text["li"] + page.text["b"])
+        assert "Layer 2 dropped" in advice
+        assert f"{dropped:,.0f} in training" in advice
+        assert "Layer 1 dropped" not in advice
 
     def test_has_every_part(self, page: Page) -> None:
         assert [text for text in page.text["h2"] if text.strip()] == [
+            "What to do next",
             "Learning curves",
             "One held-out sample",
             "Activity",
@@ -156,6 +171,46 @@ class TestReportHTML:
         assert charts >= 10
         assert outside == []
         assert small == []
+
+    def test_layers_add_up_to_the_step(self, finished_dir: Path) -> None:
+        (run,) = json.loads((finished_dir / "profile.json").read_text("utf-8"))["execution"]["runs"]
+        layers = run["layers"]["layers"]
+        assert [layer["layer"] for layer in layers] == [1, 2, "readout"]
+        parts = {part["name"]: part["seconds"].get("mean") for part in run["steps"]["parts"]}
+        for kind in ("forward", "backward"):
+            assert sum(layer[kind] for layer in layers) == pytest.approx(parts[kind])
+            assert all(layer[kind] > 0 for layer in layers)
+
+    def test_spikes_are_stored_for_several_samples(self, finished_dir: Path) -> None:
+        """The firing rates of the file are those of the evaluation, neuron by neuron."""
+        spikes = json.loads((finished_dir / "spikes.json").read_text("utf-8"))
+        activity = json.loads((finished_dir / "profile.json").read_text("utf-8"))["activity"]
+        assert spikes["measured_samples"] == activity["samples"] == 40
+        for layer, measured in zip(spikes["layers"], activity["layers"]):
+            mean = sum(layer["firing_rates"]) / layer["neurons"]
+            assert mean == pytest.approx(measured["firing_rate"], abs=1e-5)
+            assert layer["dead"] == [n for n, rate in enumerate(layer["firing_rates"]) if not rate]
+        assert {sample["label"] for sample in spikes["samples"]} == set(range(10))
+        for sample in spikes["samples"]:
+            assert len(sample["spikes"]) == 3
+            assert len(sample["readout_membrane"]) == 10
+
+    @pytest.mark.browser
+    def test_curves_are_read_by_keyboard(self, finished_dir: Path) -> None:
+        metrics = (finished_dir / "metrics.jsonl").read_text("utf-8").splitlines()
+        epochs = [r for r in map(json.loads, metrics) if r["scope"] == "epoch"]
+        with report_in_a_browser(finished_dir / "report.html", 800) as driver:
+            chart = driver.find_element("css selector", "#learning .live")
+            for key in ("\ue010", "\ue011", "\ue014"):  # End, Home, right arrow
+                chart.send_keys(key)
+            spoken = driver.find_element("css selector", "#learning .spoken")
+            value = float(f"{100 * epochs[1]['test_accuracy']:.4g}")
+            assert f"epoch 2: held out {value:g}" in spoken.get_attribute("textContent")
+            button = driver.find_elements("css selector", "#learning .tools button")[2]
+            button.send_keys("\ue007")
+            rows = driver.find_elements("css selector", "#learning .values tbody tr")
+            assert len(rows) == len(epochs)
+            assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
 # Elements of charts that leave their figure; texts of less than 10 pixels; the number of charts.

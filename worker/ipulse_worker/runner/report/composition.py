@@ -36,7 +36,7 @@ def network(results: Results) -> Dict[str, Any]:
     names = [*(str(n) for n in range(1, len(network.layers) + 1)), "readout"]
     rows = [_row(results, at, name, layers[at]) for at, name in enumerate(names)]
     return {
-        "weights": sum(_weights(results, at) for at in range(len(names))),
+        "weights": sum(weight_count(results, at) for at in range(len(names))),
         "memory": results.profile["memory"],
         "table": ReportTable(HEADS, rows),
     }
@@ -47,7 +47,7 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
     row = [
         name,
         f"{results.sizes[at + 1]:,}",
-        f"{_weights(results, at):,}",
+        f"{weight_count(results, at):,}",
         _constant(layer.decay),
     ]
     if at >= len(spiking_names(results.spec)):
@@ -65,7 +65,7 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
     ]
 
 
-def _weights(results: Results, at: int) -> int:
+def weight_count(results: Results, at: int) -> int:
     """Return the number of weights of a layer, including recurrent ones."""
     before, neurons = results.sizes[at : at + 2]
     layers = spiking_layers(results.spec.network)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 from ipulse_core.numbers import plain_number
-from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.results.nir_export import RESET, left_out
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
@@ -55,12 +54,6 @@ def headline(results: Results) -> Dict[str, Any]:
         "data_warnings": results.data_warnings,
         "other_platforms": PlatformHistory(profile["attempt"]["platforms"]).others(),
         "exported_reset": [text for text in left_out(spec) if text.startswith(RESET)],
-        "dropping_layers": _dropping_layers(results),
-        "silent_layers": [
-            _name_of(name)
-            for name, rate in zip(spiking_names(spec), metrics.firing_rates)
-            if rate == 0
-        ],
     }
 
 
@@ -73,20 +66,3 @@ def _epochs(results: Results) -> str:
     if results.kept_epoch != done:
         text += f", weights of epoch {results.kept_epoch}"
     return text
-
-
-def _dropping_layers(results: Results) -> List[Dict[str, Any]]:
-    dropped = zip(
-        spiking_names(results.spec),
-        results.dropped_in_training,
-        results.evaluation.metrics.dropped,
-    )
-    return [
-        {"name": _name_of(name), "in_training": in_training, "held_out": held_out}
-        for name, in_training, held_out in dropped
-        if in_training or held_out
-    ]
-
-
-def _name_of(layer: str) -> str:
-    return "The readout" if layer == "readout" else f"Layer {layer}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Union
 
+import numpy as np
+
+from ipulse_worker.runner.report.composition import weight_count
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import duration, percent
 from ipulse_worker.runner.report.tables import Cell, ReportTable
@@ -46,6 +49,7 @@ def time_spent(results: Results) -> Dict[str, Any]:
             "Share of each part in a training step",
         ),
         "step_table": _step_table(steps),
+        "layers": _layers(train, steps, results),
     }
 
 
@@ -81,6 +85,46 @@ def _step_table(steps: Dict[str, Any]) -> ReportTable:
     rows.append(["step", "", *spread, duration(whole["total"]), percent(1.0)])
     heads = ["part", "content", "mean", "median", "95th percentile", "total", "share"]
     return ReportTable(heads, rows, text_columns=(1,), has_sum=True)
+
+
+def _layers(
+    train: Dict[str, Any], steps: Dict[str, Any], results: Results
+) -> Optional[Dict[str, Any]]:
+    """Return the bar and the table of the layers' time; None where it is not known."""
+    times = train["layers"]
+    if times is None:
+        return None
+    step = steps["seconds"]["mean"]
+    means = {part["name"]: part["seconds"].get("mean") for part in steps["parts"]}
+    weights = [weight_count(results, at) for at in range(len(times["layers"]))]
+    rows: List[List[Union[str, Cell]]] = []
+    bar = []
+    totals = np.zeros(3)
+    for at, layer in enumerate(times["layers"]):
+        name = layer["layer"] if layer["layer"] == "readout" else f"layer {layer['layer']}"
+        update = means["optimizer"] * weights[at] / sum(weights)
+        parts = np.array([layer["forward"], layer["backward"], update])
+        totals += parts
+        colour = (at + 1) % 7
+        bar.append((name, f"f{colour}", float(parts.sum())))
+        rows.append([Cell(name, colour=colour), *_layer_cells(parts, step)])
+    rest = step - float(totals.sum())
+    bar.append(("around", "f0", rest))
+    rows.append([Cell("around the layers", colour=0), "", "", "", *_share_of(rest, step)])
+    rows.append(["step", *(duration(part) for part in totals), *_share_of(step, step)])
+    heads = ["layer", "forward", "backward", "update", "time", "share"]
+    return {
+        "bar": charts.stacked_bar(bar, "Share of each layer in a training step"),
+        "table": ReportTable(heads, rows, has_sum=True),
+    }
+
+
+def _layer_cells(parts: np.ndarray, step: float) -> List[str]:
+    return [*(duration(part) for part in parts), *_share_of(float(parts.sum()), step)]
+
+
+def _share_of(seconds: float, step: float) -> List[str]:
+    return [duration(max(0.0, seconds)), percent(seconds / step)]
 
 
 def _share(part: Dict[str, Any], total: float) -> List[str]:

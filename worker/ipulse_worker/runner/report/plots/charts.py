@@ -13,6 +13,7 @@ from ipulse_worker.runner.report.plots.svg import plot, span, svg
 
 HEIGHT = 216.0  # of charts, in pixels
 
+MIN_CELL = 14.0  # pixels; smaller cells of a confusion matrix have no room for a number
 MOST_NUMBERS = 12  # of classes along a side of a confusion matrix
 
 # (name, class in the style sheet, values)
@@ -50,7 +51,17 @@ def curves(
     for name, kind, values in series:
         axes.line(x_values, values, kind)
         axes.label(f"{name} {values[-1]:{show_last}}" if show_last else name, f"end {kind}")
-    return plot(axes.parts(), description)
+    data = {
+        "x": list(x_values),
+        "x_label": x_label,
+        "y_label": y_label,
+        "y_range": list(y_range),
+        "whole": whole,
+        "series": [
+            {"name": name, "kind": kind, "values": list(values)} for name, kind, values in series
+        ],
+    }
+    return plot(axes.parts(), description, data)
 
 
 def percent_range(series: Sequence[Series]) -> Tuple[float, float]:
@@ -122,6 +133,8 @@ def confusion_matrix(counts: np.ndarray, description: str) -> Markup:
             f'y="{y + 1:.1f}" width="{cell - 2:.1f}" height="{cell - 2:.1f}" rx="3">'
             f"<title>true {true}, predicted {predicted}: {count:,}</title></rect>"
         )
+        if cell < MIN_CELL:
+            continue
         strong = " strong" if strength > 0.55 else ""
         size = min(17.0, 1.5 * cell / max(2, len(str(count))))
         marks.append(

@@ -13,7 +13,7 @@ from ipulse_worker.runner.results.results import SampleTrace
 
 READOUT_HEIGHT = 150.0
 MAX_NEURONS = 512  # rows drawn per layer; more would be thinner than a pixel
-MAX_SPIKES = 20_000  # drawn per layer, evenly chosen; more would make a page of megabytes
+MAX_SPIKES = 10_000  # drawn in all panels, evenly chosen; more would make the page too large
 MARK_WIDTH = 8.0  # greatest width of a spike
 
 
@@ -27,7 +27,8 @@ def raster_plot(raster: SampleTrace, sizes: Tuple[int, ...], step_ms: float) -> 
     duration_ms = len(raster.membrane) * step_ms
     parts: List[str] = []
     for name, spikes, neurons, kind in panels:
-        parts += _panel(name, spikes, neurons, kind, duration_ms, step_ms)
+        most = MAX_SPIKES // len(panels)
+        parts += _panel(name, spikes, neurons, kind, duration_ms, step_ms, most)
     parts += _readout(raster, duration_ms, step_ms)
     shown = "spikes of input and hidden layers, and membranes of the readout over time"
     return plot(parts, f"Sample {raster.sample}: {shown}")
@@ -44,9 +45,10 @@ def _panel(
     kind: str,
     duration_ms: float,
     step_ms: float,
+    most: int,
 ) -> List[str]:
     drawn = spikes[spikes[:, 1] < MAX_NEURONS]
-    drawn = drawn[:: 1 + len(drawn) // (MAX_SPIKES + 1)]
+    drawn = drawn[:: 1 + len(drawn) // (most + 1)]
     rows = min(neurons, MAX_NEURONS)
     height = _height(rows)
     axes = Axes(height, (0.0, duration_ms), (0.0, 1.0))
@@ -55,9 +57,10 @@ def _panel(
     marks = []
     for step, neuron in drawn:
         x = axes.x((step + 0.5) * step_ms) - width / 2
-        y = (neuron + 0.5) * height / rows - size / 2
-        marks.append(f"M{x:.1f} {y:.1f}h{width:.1f}v{size:.1f}h{-width:.1f}z")
-    axes.add(f'<path class="spikes f{kind[1:]}" d="{"".join(marks)}"/>')
+        y = (neuron + 0.5) * height / rows
+        marks.append(f"M{x:.1f} {y:.1f}h{width:.1f}")
+    # A stretched picture keeps its height, and with it the thickness of horizontal strokes.
+    axes.add(f'<path class="spikes s{kind[1:]}" stroke-width="{size:.1f}" d="{"".join(marks)}"/>')
     axes.label(name, "panel-name")
     shown = f"{neurons:,}" if rows == neurons else f"{rows:,} of {neurons:,}"
     axes.label(f"{shown} neuron{'' if neurons == 1 else 's'}")

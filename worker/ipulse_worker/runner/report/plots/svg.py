@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Iterable
+from typing import Any, Dict, Iterable, Optional
 
 from markupsafe import Markup
+
+from ipulse_core import strict_json
 
 
 def svg(
@@ -38,11 +40,27 @@ def stretched_svg(width: float, height: float, marks: Iterable[str]) -> str:
     )
 
 
-def plot(parts: Iterable[str], description: str) -> Markup:
-    """Return a plot of HTML parts; the texts keep their size on screens of every width."""
+def plot(parts: Iterable[str], description: str, data: Optional[Dict[str, Any]] = None) -> Markup:
+    """Return a plot of HTML parts; the texts keep their size on screens of every width.
+
+    Args:
+        parts: HTML elements, whose texts are escaped already.
+        description: plain text for screen readers.
+        data: of the curves, for the page's script.
+    """
+    block = "" if data is None else f'<script type="application/json">{_json(data)}</script>'
     return Markup(  # noqa: S704 - the parts are numbers and escaped texts
         f'<div class="chart" role="img" aria-label="{escape(description)}">{"".join(parts)}</div>'
+        f"{block}"
     )
+
+
+def _json(data: Dict[str, Any]) -> str:
+    """Return JSON that cannot end its script element."""
+    text = strict_json.dumps(data)
+    for character in "<>&=":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def span(css_class: str, text: str, place: str = "") -> str:
