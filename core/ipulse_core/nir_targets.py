@@ -6,12 +6,29 @@ trained constants.
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List, Mapping, Optional, Tuple
-
-from ipulse_core.derived_values import spiking_layers
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 # The name of each target in messages.
-SIMULATORS = {"generic": "NIR", "norse": "Norse", "snntorch": "snnTorch"}
+SIMULATORS = {
+    "generic": "NIR",
+    "norse": "Norse",
+    "snntorch": "snnTorch",
+    "spikingjelly": "SpikingJelly",
+    "sinabs": "Sinabs",
+}
+# The resets that each runs: NIR with additional nodes, Norse by an argument.
+_RESETS = {
+    "generic": ("zero", "subtract", "none"),
+    "norse": ("zero", "subtract"),
+    "snntorch": ("zero",),
+    "spikingjelly": ("zero",),
+    "sinabs": ("subtract",),
+}
+# Targets with one threshold for a layer, and those with one decay as well.
+ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
+ONE_DECAY = ("spikingjelly", "sinabs")
+# Targets that run recurrent layers as NIR defines them.
+_RECURRENT = ("generic", "norse", "spikingjelly")
 # Weights for snnTorch are divided by the threshold. With this one, weights up to 10^18 still fit
 # into float32.
 SMALLEST_THRESHOLD = 1e-20
@@ -37,34 +54,47 @@ def losses(
 
 def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[Tuple[str, str]]:
     name = SIMULATORS[target]
-    # Norse has an argument for the reset by subtraction.
-    if network.reset not in (("zero", "subtract") if target == "norse" else ("zero",)):
+    if network.reset not in _RESETS[target]:
+        does = "subtracts the threshold from v" if target == "sinabs" else "sets v to 0"
         yield (
             "/network/reset",
-            f"the reset: {name} sets v to 0 after a spike, and this network's reset is "
-            f"{network.reset}",
+            f"the reset: {name} {does} after a spike, and this network's reset is {network.reset}",
         )
     if target == "generic":
         return
     if network.delay:
         yield "/network/delay", f"the delay: {name} reads no Delay node"
-    if target == "snntorch":
-        hidden = len(network.layers)
-        for index, layer in enumerate(spiking_layers(network)):
-            pointer = f"/network/layers/{index}" if index < hidden else "/network/readout"
-            array = f"layer_{index + 1}" if index < hidden else "readout"
-            place = pointer[1:].replace("/", ".")
-            thresholds = trained.get(f"{array}_threshold", layer.threshold)
-            if isinstance(thresholds, (int, float)):
-                thresholds = [thresholds]
-            if min(thresholds) < SMALLEST_THRESHOLD:
+    hidden = len(network.layers)
+    for index, layer in enumerate([*network.layers, network.readout]):
+        pointer = f"/network/layers/{index}" if index < hidden else "/network/readout"
+        array = f"layer_{index + 1}" if index < hidden else "readout"
+        place = pointer[1:].replace("/", ".")
+
+        def values(field: str, layer: Any = layer, array: str = array) -> List[float]:
+            found = trained.get(f"{array}_{field}", getattr(layer, field, None))
+            return [] if found is None else list(_numbers(found))
+
+        if target in ONE_THRESHOLD and min(values("threshold"), default=1.0) < SMALLEST_THRESHOLD:
+            yield (
+                f"{pointer}/threshold",
+                f"thresholds below {SMALLEST_THRESHOLD} of {place}: weights are divided by them, "
+                "which float32 cannot hold",
+            )
+        for field in ("decay", "synapse_decay") if target in ONE_DECAY else ():
+            if len(set(values(field))) > 1 or (values(field) and field in network.trainable):
                 yield (
-                    f"{pointer}/threshold",
-                    f"thresholds below {SMALLEST_THRESHOLD} of {place}: weights are divided by "
-                    "them, which float32 cannot hold",
+                    f"{pointer}/{field}",
+                    f"that neurons of {place} differ in {field}: {name} has one for a layer",
                 )
-            if layer.recurrent:
-                yield (
-                    f"{pointer}/recurrent",
-                    f"the recurrence of {place}: snnTorch runs recurrent layers of NIR differently",
-                )
+        if getattr(layer, "recurrent", False) and target not in _RECURRENT:
+            runs = (
+                "runs recurrent layers of NIR differently"
+                if target == "snntorch"
+                else "runs no loops"
+            )
+            yield f"{pointer}/recurrent", f"the recurrence of {place}: {name} {runs}"
+
+
+def _numbers(value: Any) -> Iterable[float]:
+    """Returns the numbers of a constant, which has one value or one per neuron."""
+    return [value] if isinstance(value, (int, float)) else value

@@ -9,13 +9,15 @@ from tests.acceptance.locked_tools import ROOT, cache_folder, installing, run
 
 HERE = Path(__file__).parent
 _LOCK = ROOT / "requirements" / "simulators.txt"
+_APART = ROOT / "requirements" / "simulators-apart.txt"
 
 
 class Simulators:
-    """A Python with PyTorch, snnTorch and Norse, which knows nothing of IPUlse."""
+    """A Python with PyTorch and four simulators, which knows nothing of IPUlse."""
 
     def __init__(self) -> None:
-        self.folder = cache_folder("simulators", _LOCK)
+        self.folder = cache_folder("simulators", _LOCK, _APART)
+        self.apart = self.folder / "apart"
         self.python = self.folder / "env" / "bin" / "python"
 
     def install(self) -> None:
@@ -25,11 +27,15 @@ class Simulators:
                 return
             # pip, because PyTorch's builds for CPUs are where its configuration finds them.
             run(sys.executable, "-m", "venv", "--clear", self.folder / "env")
-            run(self.python, "-m", "pip", "install", "--require-hashes", "-r", _LOCK)
+            install = (self.python, "-m", "pip", "install", "--require-hashes")
+            run(*install, "-r", _LOCK)
+            run(*install, "--no-deps", "--target", self.apart, "-r", _APART)
 
     def simulate(
         self, target: str, graph: Path, inputs: Path, outputs: Path, *words: object
     ) -> str:
         """Runs a graph on the spikes in a file; see program.py."""
         program = HERE / "program.py"
-        return run(self.python, program, target, graph, inputs, outputs, *words, folder=HERE)
+        return run(
+            self.python, program, self.apart, target, graph, inputs, outputs, *words, folder=HERE
+        )

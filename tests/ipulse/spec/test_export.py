@@ -18,7 +18,19 @@ def document(network: dict[str, Any], *exports: dict[str, Any]) -> dict[str, Any
 @pytest.mark.parametrize(
     ("target", "network", "place"),
     [
-        ("generic", {"reset": "subtract"}, "network.reset"),
+        ("spikingjelly", {"reset": "subtract"}, "network.reset"),
+        (
+            "spikingjelly",
+            {"layers": [{"neurons": 2, "decay": [0.9, 0.8]}]},
+            "network.layers.0.decay",
+        ),
+        ("spikingjelly", {"trainable": ["decay"]}, "network.layers.0.decay"),
+        ("sinabs", {}, "network.reset"),
+        (
+            "sinabs",
+            {"reset": "subtract", "layers": [{"neurons": 8, "recurrent": True}]},
+            "network.layers.0.recurrent",
+        ),
         ("norse", {"reset": "none"}, "network.reset"),
         ("norse", {"delay": 1}, "network.delay"),
         ("snntorch", {"layers": [{"neurons": 8, "recurrent": True}]}, "network.layers.0"),
@@ -30,14 +42,16 @@ def test_what_a_target_cannot_run_is_refused(
 ) -> None:
     with pytest.raises(InvalidSpec, match=place) as raised:
         parse_spec(document(network, {"target": target}))
-    assert [p.pointer for p in raised.value.problems] == ["/export/nir/0/target"]
+    assert {p.pointer for p in raised.value.problems} == {"/export/nir/0/target"}
     assert parse_spec(document(network, {"target": target, "on_loss": "warn"}))
 
 
 @pytest.mark.parametrize(
     ("target", "network"),
     [
-        ("generic", {"delay": 1}),
+        ("generic", {"delay": 1, "reset": "none"}),
+        ("spikingjelly", {"layers": [{"neurons": 8, "recurrent": True, "decay": [0.5] * 8}]}),
+        ("sinabs", {"reset": "subtract", "layers": [{"neurons": 8, "synapse_decay": 0.5}]}),
         ("norse", {"layers": [{"neurons": 8, "recurrent": True}], "reset": "subtract"}),
         ("snntorch", {"layers": [{"neurons": 8, "synapse_decay": 0.5, "capacity": 4}]}),
     ],

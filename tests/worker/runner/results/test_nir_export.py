@@ -28,24 +28,35 @@ SEED = 12
 
 def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.ndarray]:
     """Run a NIR graph on input spikes [time, channels] by its own equations: each node
-    once a step, in the order of the edges. The spikes of every LIF, and the last LI's v."""
+    once a step, in the order of the edges; a loop brings the value of the step before. The
+    spikes of every layer, and the last node's values."""
     graph = nir.read(str(path))
-    loops = {there: here for here, there in graph.edges if here.startswith("recurrent_")}
-    following = {
-        here: there
-        for here, there in graph.edges
-        if not here.startswith("recurrent_") and not there.startswith("recurrent_")
-    }
+    in_loops = [name for name in graph.nodes if name.startswith(("recurrent_", "reset_"))]
+    loops = [
+        (next(here for here, there in graph.edges if there == name), name, end)
+        for name, end in graph.edges
+        if name in in_loops
+    ]
+    following = {here: there for here, there in graph.edges if not {here, there} & set(in_loops)}
     order: List[str] = ["input"]
     while order[-1] in following:
         order.append(following[order[-1]])
     with h5py.File(str(path), "r") as file:
         dt = float(file["node/metadata/dt"][()])
-        is_euler = file["node/metadata/discretization"][()].startswith(b"decay = 1 - dt / tau")
+        rule = file["node/metadata/discretization"][()]
         subtracts = b"is subtracted from v" in file["node/metadata/spike"][()]
 
     def kept(tau: np.ndarray) -> np.ndarray:
-        return 1 - dt / tau if is_euler else np.exp(-dt / tau)
+        return 1 - dt / tau if rule.startswith(b"decay = 1 - dt / tau") else np.exp(-dt / tau)
+
+    def scaled(keep: np.ndarray) -> Any:
+        return 1.0 if rule.endswith(b"v + I") else 1 - keep
+
+    def through(name: str, value: np.ndarray) -> np.ndarray:
+        node = graph.nodes[name]
+        if isinstance(node, nir.Scale):
+            return node.scale * value
+        return node.weight.astype(np.float64) @ value + getattr(node, "bias", 0.0)
 
     state: Dict[str, Any] = {}
     traces: Dict[str, List[np.ndarray]] = {name: [] for name in order}
@@ -53,16 +64,18 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
         signal = now.astype(np.float64)
         for name in order:
             node = graph.nodes[name]
+            for source, loop, end in loops:
+                if end == name and traces[source]:
+                    signal = signal + through(loop, traces[source][-1])
             if isinstance(node, (nir.Linear, nir.Affine)):
-                signal = node.weight.astype(np.float64) @ signal + getattr(node, "bias", 0.0)
+                signal = through(name, signal)
+            elif isinstance(node, nir.Threshold):
+                signal = (signal > node.threshold).astype(np.float64)
             elif isinstance(node, nir.Delay):
                 line = state.setdefault(name, [np.zeros(len(signal))] * round(node.delay[0] / dt))
                 line.append(signal)
                 signal = line.pop(0)
             elif isinstance(node, (nir.LIF, nir.LI, nir.CubaLIF)):
-                if name in loops and traces[name]:
-                    own = graph.nodes[loops[name]].weight.astype(np.float64)
-                    signal = signal + own @ traces[name][-1]
                 tau = node.tau_mem if isinstance(node, nir.CubaLIF) else node.tau
                 if isinstance(node, nir.CubaLIF):
                     keep = kept(node.tau_syn)
@@ -71,19 +84,19 @@ def simulate(path: Path, spikes: np.ndarray) -> Tuple[Dict[str, np.ndarray], np.
                     state[f"synapse of {name}"] = signal
                 # The solution of tau dv/dt = (v_leak - v) + r I over one dt.
                 keep = kept(tau)
-                v = keep * state.get(name, 0.0) + (1 - keep) * (node.v_leak + node.r * signal)
+                v = keep * state.get(name, 0.0) + scaled(keep) * (node.v_leak + node.r * signal)
                 signal = v
                 if not isinstance(node, nir.LI):
                     signal = (v > node.v_threshold).astype(np.float64)
                     v = v - node.v_threshold * signal if subtracts else v * (1 - signal)
                 state[name] = v
             traces[name].append(signal)
-    lifs = {
+    layers = {
         name: np.array(traces[name])
         for name in order
-        if isinstance(graph.nodes[name], (nir.LIF, nir.CubaLIF))
+        if isinstance(graph.nodes[name], (nir.LIF, nir.CubaLIF, nir.Threshold))
     }
-    return lifs, np.array(traces["readout"])
+    return layers, np.array(traces["readout"])
 
 
 class TestRoundTrip:
@@ -92,14 +105,16 @@ class TestRoundTrip:
     ) -> None:
         graph = nir.read(str(finished_dir / "network.nir"))
         with np.load(finished_dir / "weights.npz", allow_pickle=False) as weights:
-            for node, name in (("weights_1", "layer_1"), ("weights_2", "layer_2")):
-                np.testing.assert_array_equal(graph.nodes[node].weight, weights[name].T)
-            np.testing.assert_array_equal(
-                graph.nodes["weights_readout"].weight, weights["readout"].T
-            )
+            for node, name in (
+                ("weights_1", "layer_1"),
+                ("weights_2", "layer_2"),
+                ("weights_readout", "readout"),
+            ):
+                gained = (10.0 * weights[name].T.astype(np.float64)).astype(np.float32)
+                np.testing.assert_array_equal(graph.nodes[node].weight, gained)
         lif = graph.nodes["lif_2"]
         assert lif.v_threshold.tolist() == [1.0] * 24
-        assert lif.r.tolist() == [10.0] * 24
+        assert lif.r.tolist() == [1.0] * 24
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), 0.95, rtol=1e-12)
 
     def test_stores_the_time_step(self, finished_dir: Path, finished: DrivenRunner) -> None:
@@ -114,7 +129,11 @@ class TestRoundTrip:
 VARIANTS: Dict[str, Dict[str, Any]] = {
     "recurrent": {"layers": [{"neurons": 20, "recurrent": True}], "delay": 1},
     "bias": {"layers": [{"neurons": 20, "bias": True}], "readout": {"bias": True}},
-    "subtract": {"layers": [{"neurons": 20}], "reset": "subtract"},
+    "subtract": {
+        "layers": [{"neurons": 20, "recurrent": True, "synapse_decay": 0.3, "threshold": 0.8}],
+        "reset": "subtract",
+    },
+    "none": {"layers": [{"neurons": 20}], "reset": "none"},
     "synapse": {
         "layers": [{"neurons": 20, "synapse_decay": 0.7, "decay": [0.8] * 19 + [0.0]}],
         "readout": {"synapse_decay": 0.5},
@@ -151,7 +170,7 @@ class TestVariants:
             assert spikes.sum() > 3
             np.testing.assert_array_equal(actual[name], spikes[:, 0])
         if not spiking:
-            np.testing.assert_allclose(membrane, trace.membrane[:, 0], rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(membrane, trace.membrane[:, 0], rtol=1e-5, atol=1e-5)
 
     def test_trained_constants_are_the_trained_ones(self, tmp_path: Path) -> None:
         spec = spec_of(network={"layers": [{"neurons": 2}], "trainable": ["decay", "threshold"]})
@@ -169,32 +188,27 @@ class TestVariants:
         np.testing.assert_allclose(np.exp(-0.001 / lif.tau), [0.5, 0.25])
         assert lif.v_threshold.tolist() == [1.5, 2.0]
 
-    def test_features_without_nir_form_are_reported(self, tmp_path: Path) -> None:
-        layers = [{"neurons": 8, "capacity": 3}]
-        spec = spec_of(network={"layers": layers, "reset": "none"})
+    def test_dropped_spikes_are_in_the_file(self, tmp_path: Path) -> None:
+        spec = spec_of(network={"layers": [{"neurons": 8, "capacity": 3}]})
         arrays = {"layer_1": np.ones((64, 8)), "readout": np.ones((8, 10))}
         write_network(tmp_path / "network.nir", spec, arrays, dropped_spikes=5)
         with h5py.File(str(tmp_path / "network.nir"), "r") as file:
-            left_out = file["node/metadata/left_out"][()].decode()
-        assert "this network's reset is none" in left_out
-        assert "the capacity" in left_out
+            assert "the capacity" in file["node/metadata/left_out"][()].decode()
+            assert file["node/metadata/dropped_spikes"][()] == 5
+            # nir up to 1.0.4 refuses this field, later ones read 0 where it is missing.
+            assert "v_reset" not in file["node/nodes/lif_1"]
 
 
-@pytest.mark.parametrize("reset", ["zero", "subtract"])
 @pytest.mark.usefixtures("threads_are_set")
-def test_another_reset_is_reported_in_log_manifest_and_report(reset: str, tmp_path: Path) -> None:
-    network = {"layers": [{"neurons": 8, "capacity": 6}], "reset": reset}
+def test_a_capacity_is_reported_in_log_manifest_and_report(tmp_path: Path) -> None:
+    network = {"layers": [{"neurons": 8, "capacity": 6}], "reset": "subtract"}
     spec = {**SPEC, "network": network, "training": {"epochs": 1}}
     result = attempt(tmp_path / "work", spec)
     assert result.done["reason"] == "completed", result.done
-    is_wrong = reset != "zero"
-    warnings = [e["message"] for e in result.events if e.get("level") == "warning"]
-    assert any("network's reset is subtract" in line for line in warnings) is is_wrong
     assert any("does not express the capacity" in line for line in result.log)
     manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
-    assert ("network's reset is subtract" in str(manifest["network"]["left_out"])) is is_wrong
+    assert ["capacity" in text for text in manifest["network"]["left_out"]] == [True]
     page = Page((result.directory / "report.html").read_text("utf-8"))
-    assert ("network.nir has another reset" in "".join(page.text["b"])) is is_wrong
     assert "the capacity: NIR does not limit" in "".join(page.text["dd"])
 
 
@@ -219,7 +233,7 @@ class TestSimulation:
                 )
                 assert ours[:, sample].sum() > 0
                 np.testing.assert_array_equal(lifs[f"lif_{number}"], ours[:, sample])
-            np.testing.assert_allclose(membrane, trace.membrane[:, sample], rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(membrane, trace.membrane[:, sample], rtol=1e-5, atol=1e-5)
 
     def test_of_a_trained_network_predicts_the_same(
         self, finished_dir: Path, finished: DrivenRunner, tmp_path: Path
@@ -240,7 +254,7 @@ class TestSimulation:
         for sample in range(5):
             inputs = sparse_to_dense(ids, counts, 64)[:, sample]
             _, membrane = simulate(tmp_path / "network.nir", inputs)
-            np.testing.assert_allclose(membrane, ours[:, sample], rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(membrane, ours[:, sample], rtol=1e-5, atol=1e-5)
 
 
 class TestTau:

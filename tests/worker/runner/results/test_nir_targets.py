@@ -2,29 +2,42 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Dict, List
 
 import h5py
 import nir
 import numpy as np
 import pytest
 
+from ipulse_core.nir_targets import SIMULATORS
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import network_of, weight_names
+from ipulse_worker.runner.results.crossings import Crossings, crossings_of
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC
+from tests.worker.runner.data.loaded import loaded
 from tests.worker.runner.report.test_page import Page
 from tests.worker.runner.results.test_nir_export import VARIANTS, simulate
 from tests.worker.runner.trainings import spec_of
 
 SEED = 12
 RUN: Dict[str, List[str]] = {
-    "generic": ["recurrent", "bias", "synapse", "spiking"],
+    "generic": ["recurrent", "bias", "synapse", "spiking", "subtract", "none"],
     "norse": ["bias", "synapse", "spiking", "subtract"],
     "snntorch": ["bias", "synapse"],
+    "spikingjelly": ["bias", "one synapse"],
+}
+
+
+THRESHOLDS = [0.9, 1.0] * 10
+ONE_DECAY: Dict[str, Dict[str, Any]] = {
+    "one synapse": {
+        "layers": [{"neurons": 20, "synapse_decay": 0.7, "decay": 0.0, "threshold": THRESHOLDS}],
+        "readout": {"kind": "spiking", "synapse_decay": 0.5},
+    },
 }
 
 
@@ -37,7 +50,7 @@ class TestSimulation:
     def test_from_the_graph_alone_spikes_alike(
         self, target: str, variant: str, tmp_path: Path
     ) -> None:
-        network = VARIANTS[variant]
+        network = {**VARIANTS, **ONE_DECAY}[variant]
         spiking = network.get("readout", {}).get("kind") == "spiking"
         spec = spec_of(
             network=network,
@@ -62,6 +75,58 @@ class TestSimulation:
             )
             assert expected.sum() > 3
             np.testing.assert_array_equal(spikes[name], expected[:, 0], err_msg=f"seed {SEED}")
+
+    def test_constants_of_sinabs_are_one_value_for_a_layer(self, tmp_path: Path) -> None:
+        spec = spec_of(
+            network={"layers": [{"neurons": 2}], "reset": "subtract"},
+            export={"nir": [{"target": "sinabs"}]},
+        )
+        arrays = {
+            "layer_1": np.ones((64, 2), np.float32),
+            "readout": np.ones((2, 10), np.float32),
+        }
+        [export] = nir_exports(spec, arrays, dropped_spikes=0)
+        write_export(tmp_path / "a.nir", spec, arrays, export, dropped_spikes=0)
+        with h5py.File(str(tmp_path / "a.nir"), "r") as file:
+            lif = file["node/nodes/lif_1"]
+            assert [lif[name].shape for name in ("tau", "r", "v_threshold")] == [(1,)] * 3
+            np.testing.assert_allclose(np.exp(-1 / lif["tau"][()]), 0.95)
+
+    @pytest.mark.parametrize(
+        ("crossings", "lost"),
+        [
+            (Crossings(samples=9, equal=0, double=0), []),
+            (Crossings(samples=9, equal=3, double=0), ["sinabs", "spikingjelly"]),
+            (Crossings(samples=9, equal=0, double=2), ["sinabs"]),
+        ],
+    )
+    def test_membranes_with_other_spikes_are_losses(
+        self, crossings: Crossings, lost: List[str]
+    ) -> None:
+        files = [{"target": target, "on_loss": "warn"} for target in SIMULATORS]
+        spec = spec_of(
+            network={"layers": [{"neurons": 2}], "reset": "subtract"}, export={"nir": files}
+        )
+        found = {
+            export.target
+            for export in nir_exports(spec, {}, dropped_spikes=0, crossings=crossings)
+            if any("membranes of 9" in text or "9 held-out" in text for text in export.left_out)
+        }
+        assert sorted(found) == lost
+
+    def test_crossings_are_counted_on_held_out_samples(self) -> None:
+        spec = spec_of(network={"layers": [{"neurons": 2, "decay": 0.0, "gain": 1.0}]})
+        dataset = loaded(spec.data)
+        arrays = {
+            "layer_1": np.array([[0.5, 1.0]] * 64, np.float32),
+            "readout": np.ones((2, 10), np.float32),
+        }
+        found = crossings_of(spec, arrays, dataset)
+        _, counts = dataset.trains.batch(dataset.test[:256])
+        # The first neuron's membrane is half, the second's all of the number of input spikes.
+        assert found.samples == counts.shape[1]
+        assert found.equal == (counts == 2).sum() + (counts == 1).sum()
+        assert found.double == (counts >= 4).sum() + (counts >= 2).sum()
 
     def test_weights_are_those_that_runs_read(self, tmp_path: Path) -> None:
         spec = spec_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from ipulse_core.numbers import plain_number
-from ipulse_worker.runner.results.nir_export import RESET, left_out
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
@@ -53,7 +52,6 @@ def headline(results: Results) -> Dict[str, Any]:
         "events": results.events,
         "data_warnings": results.data_warnings,
         "other_platforms": PlatformHistory(profile["attempt"]["platforms"]).others(),
-        "exported_reset": [text for text in left_out(spec) if text.startswith(RESET)],
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 import numpy as np
 
 from ipulse_core import strict_json
-from ipulse_core.events import ArtifactEvent, Level, Role
+from ipulse_core.events import ArtifactEvent, Role
 from ipulse_core.manifest import SCHEMA
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices import DeviceFile
@@ -23,7 +23,6 @@ from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import (
-    RESET,
     NirExport,
     left_out,
     write_export,
@@ -78,9 +77,7 @@ class Artifacts:
             write_network(path, spec, arrays, results.evaluation.dropped_spikes)
         self._report(NETWORK, "network", "application/x-hdf5")
         for missing in left_out(spec):
-            is_wrong = missing.startswith(RESET)  # a simulation of the graph spikes differently
-            level: Level = "warning" if is_wrong else "info"
-            self._events.log(f"{NETWORK} does not express {missing}", level)
+            self._events.log(f"{NETWORK} does not express {missing}")
         self._write_exports(results, arrays)
 
         self.write_document("profile.json", "profile", results.profile)

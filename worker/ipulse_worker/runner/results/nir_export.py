@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.nir_targets import SIMULATORS, file_name, losses
+from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
 from ipulse_worker.runner.results.nir_network import (
     DISCRETIZATIONS,
-    EXACT_STEP,
     Arrays,
     NetworkGraph,
+    has_one_value,
     weights_dtype,
 )
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
-RESET = "the reset"  # the begin of what left_out says about it
 NO_CAPACITY = "NIR does not limit the spikes per step"
 
 _RESETS = {
@@ -52,13 +52,19 @@ class NirExport:
     notes: List[str]  # how to load the file, and what it expresses by other means
 
 
-def nir_exports(spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> Tuple[NirExport, ...]:
+def nir_exports(
+    spec: ExperimentSpec,
+    arrays: Arrays,
+    dropped_spikes: int,
+    crossings: Optional[Crossings] = None,
+) -> Tuple[NirExport, ...]:
     """Return the files that the spec asks for.
 
     Args:
         spec: of the training.
         arrays: the trained arrays, as Model.arrays.
         dropped_spikes: on the held-out samples.
+        crossings: of held-out samples, see `needs_crossings`.
     """
     found = []
     for export in spec.export.nir:
@@ -68,6 +74,8 @@ def nir_exports(spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> Tu
                 f"the capacity: it dropped {dropped_spikes:,} spikes of the held-out samples, and "
                 f"{NO_CAPACITY}"
             )
+        if crossings is not None:
+            left_out += _other_spikes(export.target, crossings)
         found.append(
             NirExport(
                 target=export.target,
@@ -80,6 +88,26 @@ def nir_exports(spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> Tu
     return tuple(found)
 
 
+def needs_crossings(spec: ExperimentSpec) -> bool:
+    """Return whether a target spikes differently at some membranes, which must be measured."""
+    return any(export.target in ("sinabs", "spikingjelly") for export in spec.export.nir)
+
+
+def _other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
+    """Yield the membranes of held-out samples at which the target spikes differently."""
+    on = f"of {crossings.samples:,} held-out samples"
+    if target in ("sinabs", "spikingjelly") and crossings.equal:
+        yield (
+            f"{crossings.equal:,} membranes {on} that equal their threshold: {SIMULATORS[target]} "
+            "spikes there"
+        )
+    if target == "sinabs" and crossings.double:
+        yield (
+            f"{crossings.double:,} membranes {on} above twice their threshold: Sinabs spikes more "
+            "than once there"
+        )
+
+
 def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
     yield "gains are multiplied into the weights"
     if target == "norse":
@@ -90,7 +118,15 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
     if target == "snntorch":
         yield "load with snntorch.import_nir.import_from_nir(graph)"
         yield "one step is 0.1 ms, the only one of snnTorch; thresholds are 1"
-    if target != "generic" and spec.network.readout.kind == "leaky":
+    if target == "spikingjelly":
+        yield (
+            "load with spikingjelly.activation_based.nir_exchange.import_from_nir(graph, "
+            f"dt={spec.data.step_ms / 1000.0!r}); thresholds are 1"
+        )
+    if target == "sinabs":
+        yield f"load with sinabs.nir.from_nir(graph, num_timesteps={spec.data.steps})"
+        yield "times are in steps; thresholds are 1; it reads this file with nir up to 1.0.4"
+    if target in ("norse", "snntorch", "spikingjelly") and spec.network.readout.kind == "leaky":
         yield "the leaky readout is a neuron that never spikes: read its membrane"
     if weights_dtype(spec) != "float32":
         yield f"weights are rounded to {weights_dtype(spec)}, as runs read them"
@@ -98,17 +134,9 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
 
 def left_out(spec: ExperimentSpec) -> List[str]:
     """List the properties of the network that network.nir does not express."""
-    missing = []
-    if spec.network.reset != "zero":
-        missing.append(
-            f"{RESET}: in the graph v becomes 0 after a spike, and this network's reset is "
-            f"{spec.network.reset}, so that a simulator of the graph spikes differently"
-        )
     if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
-        missing.append(f"the capacity: {NO_CAPACITY}")
-    if weights_dtype(spec) != "float32":
-        missing.append(f"that runs read the weights rounded to {weights_dtype(spec)}")
-    return missing
+        return [f"the capacity: {NO_CAPACITY}"]
+    return []
 
 
 def write_network(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:
@@ -119,7 +147,7 @@ def write_network(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spik
     """
     require_nir()
     graph = NetworkGraph(spec, arrays)
-    metadata = _metadata(spec, graph.step_s, dropped_spikes)
+    metadata = _metadata(spec, graph.step_s, dropped_spikes, "generic")
     metadata["left_out"] = "; ".join(left_out(spec))
     write_graph(path, graph.build(), metadata)
 
@@ -134,24 +162,23 @@ def write_export(
     """
     require_nir()
     graph = NetworkGraph(spec, arrays, export.target)
-    metadata = _metadata(spec, graph.step_s, dropped_spikes)
-    metadata["discretization"] = DISCRETIZATIONS[export.target]
-    metadata["synapse"] = "CubaLIF: the same with tau_syn and w_in in front of the membrane"
+    metadata = _metadata(spec, graph.step_s, dropped_spikes, export.target)
     metadata["target"] = SIMULATORS[export.target]
     metadata["left_out"] = "; ".join(export.left_out)
     metadata["notes"] = "; ".join(export.notes)
-    write_graph(path, graph.build(), metadata)
+    one = has_one_value(export.target)
+    write_graph(path, graph.build(), metadata, has_one_value=one)
 
 
-def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int) -> Metadata:
+def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int, target: str) -> Metadata:
     """Return the conventions of the graph, which a reader needs."""
+    in_steps = target == "sinabs"
     return {
         "name": spec.name,
         "dt": step_s,
-        "time_unit": "s",
-        "discretization": EXACT_STEP,
-        "synapse": "CubaLIF: s = exp(-dt / tau_syn); i = s * i + (1 - s) * w_in * I, then v with "
-        "I = i",
+        "time_unit": "step" if in_steps else "s",
+        "discretization": DISCRETIZATIONS[target],
+        "synapse": "CubaLIF: the same with tau_syn and w_in in front of the membrane",
         "input": "a spike is a current of 1 during one step of dt",
         "recurrent": "a layer's own spikes arrive one dt later",
         "spike": f"where v > v_threshold, strictly; {_RESETS[spec.network.reset]}",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
 from ipulse_core.errors import MissingDependency
+
+# Fields of neurons, one value for each.
+_CONSTANTS = ("tau", "r", "v_leak", "v_threshold")
 
 Metadata = Dict[str, Union[str, float, int]]
 
@@ -44,10 +47,10 @@ class GraphChain:
         self._edges.append((self._last, name))
         self._last = name
 
-    def loop(self, name: str, node: Any) -> None:
-        """Add a loop from the last node through this one."""
+    def loop(self, name: str, node: Any, to: Optional[str] = None) -> None:
+        """Add a loop from the last node through this one, to the last one or to another."""
         self._nodes[name] = node
-        self._edges += [(self._last, name), (name, self._last)]
+        self._edges += [(self._last, name), (name, to or self._last)]
 
     def finished(self) -> Any:
         """Return the NIR graph, with its output."""
@@ -57,8 +60,15 @@ class GraphChain:
         return nir.NIRGraph(nodes=self._nodes, edges=self._edges)
 
 
-def write_graph(path: Path, graph: Any, metadata: Metadata) -> None:
-    """Write a graph and its metadata to `path`."""
+def write_graph(path: Path, graph: Any, metadata: Metadata, *, has_one_value: bool = False) -> None:
+    """Write a graph and its metadata to `path`, for every release of NIR from 1.0.1.
+
+    Args:
+        path: of the file.
+        graph: a NIR graph.
+        metadata: conventions of the graph.
+        has_one_value: whether the constants of a layer's neurons are equal, and written as one.
+    """
     import h5py
     import nir
 
@@ -67,6 +77,15 @@ def write_graph(path: Path, graph: Any, metadata: Metadata) -> None:
     nir.write(memory, graph)
     # NIR 1.0 writes no metadata. Later releases write it to this group.
     with h5py.File(memory, "a") as file:
+        for node in file["node/nodes"].values():
+            # Up to 1.0.4 NIR refuses a file with v_reset; later it reads 0 where there is none.
+            if "v_reset" in node:
+                del node["v_reset"]
+            for name in _CONSTANTS if has_one_value else ():
+                if name in node:
+                    value = node[name][:1]
+                    del node[name]
+                    node.create_dataset(name, data=value)
         group = file["node"].require_group("metadata")
         for key, value in metadata.items():
             group.create_dataset(key, data=value)

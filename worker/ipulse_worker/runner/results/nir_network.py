@@ -4,19 +4,20 @@ NIR's neurons are differential equations, tau dv/dt = (v_leak - v) + r I (Peders
 doi:10.1038/s41467-024-52259-9). Solved over one step of dt with constant input they give our update
 exactly, with
 
-    decay = exp(-dt / tau)      gain = r      v_leak = v_reset = 0
+    decay = exp(-dt / tau)      r = 1      v_leak = v_reset = 0
 
-In a CubaLIF, the synapse is updated before the membrane. A spike is a current of 1 during one step.
-`network.nir` is this graph. Exports for a target have r = 1 and w_in = 1, as most readers expect;
-the gain is multiplied into the weights and the bias. Norse 1.1.0 (norse.torch.from_nir) and
-snnTorch 1.0.0 (snntorch.import_nir) take Euler's step, so that
+where the gain is multiplied into the weights and the bias. In a CubaLIF, the synapse is updated
+before the membrane. A spike is a current of 1 during one step. `network.nir` and the target generic
+are this graph. A LIF of NIR resets to zero. Any other reset is an LI and a Threshold behind it; to
+subtract, the spike returns to the LI one dt later, times -decay threshold / (1 - decay).
 
-    decay = 1 - dt / tau
-
-snnTorch's step is fixed at 0.1 ms, it adds the input without a factor, for which r = tau / dt and
-w_in = tau_syn / dt stand, and it has one threshold per layer: the weights take the factors and
-thresholds. Neither runs NIR's LI. A leaky readout is there a LIF whose threshold is never reached:
-its membrane is the readout.
+Norse 1.1.0 (norse.torch.from_nir), snnTorch 1.0.0 (snntorch.import_nir) and SpikingJelly 2.0.0
+(spikingjelly.activation_based.nir_exchange) take Euler's step, so that decay = 1 - dt / tau.
+snnTorch's step is fixed at 0.1 ms. snnTorch and SpikingJelly add the input without a factor, for
+which r = tau / dt and w_in = tau_syn / dt stand, and have one threshold per layer: the weights take
+the factors and thresholds. None of them runs NIR's LI. A leaky readout is there a LIF whose
+threshold is never reached: its membrane is the readout. Sinabs 3.1.3 (sinabs.nir) counts time in
+steps, solves exactly, adds the input without a factor, and subtracts the threshold after a spike.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
-from ipulse_core.nir_targets import SMALLEST_THRESHOLD
+from ipulse_core.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
 from ipulse_ops.training.weight_types import rounded
 from ipulse_worker.runner.results.nir_file import GraphChain
 
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
 
 Arrays = Mapping[str, np.ndarray]
 
-EXACT_STEP = "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I"
+_EXACT_STEP = "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I"
 DISCRETIZATIONS = {
-    "generic": EXACT_STEP,
+    "generic": _EXACT_STEP,
     "norse": "decay = 1 - dt / tau; v = decay * v + (1 - decay) * r * I",
     "snntorch": "decay = 1 - dt / tau; v = decay * v + (dt / tau) * r * I",
+    "spikingjelly": "decay = 1 - dt / tau; v = decay * v + (dt / tau) * r * I",
+    "sinabs": "decay = exp(-1 / tau), tau in steps; v = decay * v + I",
 }
 SNNTORCH_STEP_S = 1e-4
 # A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
@@ -61,9 +64,9 @@ class _Constants:
 
 
 class NetworkGraph:
-    """Builds the NIR graph of a network for a simulator, or for `network.nir` without a target."""
+    """Builds the graph of a network for one target."""
 
-    def __init__(self, spec: ExperimentSpec, arrays: Arrays, target: Optional[str] = None) -> None:
+    def __init__(self, spec: ExperimentSpec, arrays: Arrays, target: str = "generic") -> None:
         """Prepare.
 
         Args:
@@ -74,8 +77,14 @@ class NetworkGraph:
             target: one of ipulse_core.nir_targets.SIMULATORS.
         """
         self._spec, self._arrays, self._target = spec, arrays, target
-        self._is_exact = target in (None, "generic")
-        self.step_s = SNNTORCH_STEP_S if target == "snntorch" else spec.data.step_ms / 1000.0
+        self._is_exact = target in ("generic", "sinabs")
+        # These simulators do not multiply the input by 1 - decay.
+        self._adds_input = target in ("snntorch", "spikingjelly", "sinabs")
+        self.step_s = spec.data.step_ms / 1000.0
+        if target == "snntorch":
+            self.step_s = SNNTORCH_STEP_S
+        elif target == "sinabs":
+            self.step_s = 1.0  # a step
 
     def build(self) -> Any:
         """Return the NIR graph."""
@@ -85,7 +94,7 @@ class NetworkGraph:
         graph = GraphChain(input_channels(spec.data), class_count(spec.data))
         for number, layer in enumerate(spec.network.layers, start=1):
             self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}")
-            if spec.network.delay and self._is_exact:
+            if spec.network.delay and self._target == "generic":
                 delay = np.full(layer.neurons, spec.network.delay * self.step_s)
                 graph.append(f"delay_{number}", nir.Delay(delay=delay))
         self._append(graph, spec.network.readout, class_count(spec.data), "readout", "readout")
@@ -102,35 +111,62 @@ class NetworkGraph:
             threshold=values("threshold") if hasattr(layer, "threshold") else None,
             gain=np.full(neurons, layer.gain),
         )
-        graph.append(f"weights_{suffix}", self._weights(name, constants))
-        if constants.threshold is None and self._is_exact:
-            self._append_integrators(graph, constants)
-            return
         here = "readout" if name == "readout" else f"lif_{suffix}"
-        graph.append(here, self._neurons(constants))
-        if getattr(layer, "recurrent", False) and self._target != "snntorch":
-            graph.loop(f"recurrent_{suffix}", self._weights(f"{name}_recurrent", constants))
+        graph.append(f"weights_{suffix}", self._weights(name, constants))
+        entry = self._append_neurons(graph, constants, here, suffix)
+        if getattr(layer, "recurrent", False) and self._target not in ("snntorch", "sinabs"):
+            weights = self._weights(f"{name}_recurrent", constants)
+            graph.loop(f"recurrent_{suffix}", weights, entry)
+
+    def _append_neurons(
+        self, graph: GraphChain, constants: _Constants, here: str, suffix: str
+    ) -> str:
+        """Append the neurons of a layer; return the name of the node that takes their input."""
+        import nir
+
+        threshold = constants.threshold
+        resets = threshold is not None and self._spec.network.reset != "zero"
+        splits = self._target == "generic" and (threshold is None or resets)
+        if not splits and self._target != "sinabs":
+            graph.append(here, self._neurons(constants))
+            return here
+        synapse, membrane = f"synapse_{suffix}", f"membrane_{suffix}" if resets else here
+        if constants.synapse is not None:
+            # NIR 1.0 has no leaky integrator with a synapse: the synapse is a separate node.
+            graph.append(synapse, self._integrator(constants.synapse))
+        if threshold is not None and not splits:
+            graph.append(here, self._neurons(constants))
+            return here
+        graph.append(membrane, self._integrator(constants.decay))
+        if threshold is not None:
+            graph.append(here, nir.Threshold(threshold=threshold))
+            if self._spec.network.reset == "subtract":
+                returned = -constants.decay * threshold / (1 - constants.decay)
+                graph.loop(f"reset_{suffix}", nir.Scale(scale=returned), membrane)
+        return membrane if constants.synapse is None else synapse
 
     def _weights(self, name: str, constants: _Constants) -> Any:
         """Return the node of a matrix and its bias, times all factors of the neurons behind."""
         import nir
 
-        matrix, bias = self._arrays[name].T, self._arrays.get(f"{name}_bias")
-        if self._target is not None:
-            factor = constants.gain.astype(np.float64)
-            if self._target == "snntorch":
-                factor *= 1 - constants.decay
-                if constants.synapse is not None:
-                    factor *= 1 - constants.synapse
-                if constants.threshold is not None:
-                    factor /= np.maximum(constants.threshold, SMALLEST_THRESHOLD)
-            narrow = np.asarray(rounded(self._arrays[name], weights_dtype(self._spec)))
-            matrix = _float32(narrow.T.astype(np.float64) * factor[:, np.newaxis])
-            bias = None if bias is None else _float32(bias.astype(np.float64) * factor)
-        matrix = np.ascontiguousarray(matrix)
-        return nir.Linear(weight=matrix) if bias is None else nir.Affine(weight=matrix, bias=bias)
+        factor = constants.gain.astype(np.float64)
+        if self._adds_input:
+            factor *= 1 - constants.decay
+            if constants.synapse is not None:
+                factor *= 1 - constants.synapse
+        if self._target in ONE_THRESHOLD and constants.threshold is not None:
+            factor /= np.maximum(constants.threshold, SMALLEST_THRESHOLD)
+        narrow = np.asarray(rounded(self._arrays[name], weights_dtype(self._spec)))
+        matrix = _float32(narrow.T.astype(np.float64) * factor[:, np.newaxis])
+        bias = self._arrays.get(f"{name}_bias")
+        if bias is not None:
+            return nir.Affine(weight=matrix, bias=_float32(bias.astype(np.float64) * factor))
+        if self._target == "sinabs":  # it reads no Linear
+            return nir.Affine(weight=matrix, bias=np.zeros(len(matrix), np.float32))
+        return nir.Linear(weight=matrix)
 
     def _neurons(self, constants: _Constants) -> Any:
+        """Return a LIF or CubaLIF."""
         import nir
 
         tau, ones = self._tau(constants.decay), np.ones(len(constants.decay))
@@ -138,40 +174,37 @@ class NetworkGraph:
         subtracts = threshold is not None and self._spec.network.reset == "subtract"
         if self._target == "norse" and subtracts and synapse is None:
             synapse = 0 * ones  # Norse takes reset_method for CubaLIFs only
+        if self._target == "spikingjelly" and synapse is None and not constants.decay.all():
+            synapse = 0 * ones  # only its CubaLIF takes a decay of 0
         if threshold is None:
             threshold = NEVER * ones
-        elif self._target == "snntorch":
+        elif self._target in ONE_THRESHOLD:
             threshold = ones
-        common = {"v_leak": 0 * ones, "v_threshold": threshold, "r": self._r(constants)}
-        if synapse is None:
+        scales = self._adds_input and self._target != "sinabs"
+        r = tau / self.step_s if scales else ones
+        common = {"v_leak": 0 * ones, "v_threshold": threshold, "r": r}
+        if synapse is None or self._target == "sinabs":
             return nir.LIF(tau=tau, **common)
         tau_syn = self._tau(synapse)
-        w_in = tau_syn / self.step_s if self._target == "snntorch" else ones
+        w_in = tau_syn / self.step_s if scales else ones
         return nir.CubaLIF(tau_mem=tau, tau_syn=tau_syn, w_in=w_in, **common)
 
-    def _append_integrators(self, graph: GraphChain, constants: _Constants) -> None:
+    def _integrator(self, decay: np.ndarray) -> Any:
         import nir
 
-        zeros = np.zeros(len(constants.decay))
-        if constants.synapse is not None:
-            # NIR 1.0 has no leaky integrator with a synapse: the synapse is a separate node.
-            tau = self._tau(constants.synapse)
-            graph.append("synapse_readout", nir.LI(tau=tau, r=1 + zeros, v_leak=zeros))
-        tau = self._tau(constants.decay)
-        graph.append("readout", nir.LI(tau=tau, r=self._r(constants), v_leak=zeros))
-
-    def _r(self, constants: _Constants) -> np.ndarray:
-        if self._target is None:
-            return constants.gain
-        if self._target == "snntorch":
-            return self._tau(constants.decay) / self.step_s
-        return np.ones(len(constants.decay))
+        zeros = np.zeros(len(decay))
+        return nir.LI(tau=self._tau(decay), r=1 + zeros, v_leak=zeros)
 
     def _tau(self, decay: np.ndarray) -> np.ndarray:
         if self._is_exact:
             return tau_s(decay, self.step_s)
         tau: np.ndarray = self.step_s / (1 - decay)
         return tau
+
+
+def has_one_value(target: str) -> bool:
+    """Return whether the target reads one value for all neurons of a layer."""
+    return target == "sinabs"
 
 
 def tau_s(decay: Any, step_s: float) -> np.ndarray:
@@ -188,4 +221,4 @@ def weights_dtype(spec: ExperimentSpec) -> str:
 
 
 def _float32(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.float32)
+    return np.ascontiguousarray(values.astype(np.float32))

@@ -6,8 +6,9 @@ from typing import Any, Dict, Optional
 
 from ipulse_worker.runner.profile.profile import RunMetadata, dropped_in_training, profile
 from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.results.crossings import crossings_of
 from ipulse_worker.runner.results.neuron_activity import measure_activity
-from ipulse_worker.runner.results.nir_export import nir_exports
+from ipulse_worker.runner.results.nir_export import needs_crossings, nir_exports
 from ipulse_worker.runner.results.results import Evaluation, Results
 from ipulse_worker.runner.training.loop import Training
 
@@ -45,6 +46,13 @@ def results_of(
         events=dataset.events,
         data_warnings=dataset.warnings,
         git=provenance.git_revision(),
-        nir_exports=nir_exports(training.spec, model.arrays, evaluation.dropped_spikes),
+        nir_exports=nir_exports(
+            training.spec,
+            model.arrays,
+            evaluation.dropped_spikes,
+            crossings_of(training.spec, model.arrays, dataset)
+            if needs_crossings(training.spec)
+            else None,
+        ),
         poplar_profile=poplar_profile,
     )
