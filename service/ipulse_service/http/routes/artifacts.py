@@ -38,6 +38,20 @@ _PROFILE: dict[int | str, dict[str, Any]] = {
     **problems.documented(404, 416),
 }
 
+_HTML: dict[str, Any] = {"text/html": {"schema": {"type": "string"}}}
+_REPORT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The report.", "content": _HTML},
+    206: {**_DOWNLOAD[206], "content": _HTML},
+    304: _DOWNLOAD[304],
+    **problems.documented(404, 416),
+}
+# The report itself allows only its own script and style sheet, by their digests.
+_REPORT_POLICY = (
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+
 
 @router.get(
     "/artifacts",
@@ -94,6 +108,24 @@ async def get_profile(job_id: JobId, state: State, request: Request) -> Response
                 request, artifact, state.blobs, state.file_threads, "inline", False
             )
     raise NotFound("the job has no profile yet; it is written when training ends")
+
+
+@router.get("/report", response_class=Response, summary="Get a job's report", responses=_REPORT)
+async def get_report(job_id: JobId, state: State, request: Request) -> Response:
+    """Returns the HTML report of the job's latest attempt, for a frame of the web page.
+
+    A browser gives it an origin of its own: its script sees no session and sends no request.
+    """
+    log.bind(job=job_id)
+    for artifact in await run_in_threadpool(_latest, state, job_id):
+        if artifact.role == "report":
+            response = await file_response.respond(
+                request, artifact, state.blobs, state.file_threads, "inline", False
+            )
+            response.headers["content-security-policy"] = _REPORT_POLICY
+            response.headers["content-type"] = "text/html; charset=utf-8"
+            return response
+    raise NotFound("the job has no report yet; it is written when training ends")
 
 
 def _latest(state: AppState, job_id: str) -> list[ArtifactRow]:

@@ -17,6 +17,7 @@ from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, Tag
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
+from ipulse_service.http.schemas.plans import PlannedJob
 from ipulse_service.jobs import leases, submission
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
@@ -127,3 +128,27 @@ def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     with state.database.read() as transaction:
         admission.check(transaction, Needs.of_spec(spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
+
+
+@router.post(
+    "/jobs:plan",
+    summary="Plan a job",
+    response_description="The spec is valid.",
+    responses=_SPEC_ERRORS,
+)
+def plan_job(
+    spec: ExperimentSpec,
+    state: State,
+    priority: Annotated[
+        int,
+        Query(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY, description="Of the job."),
+        DIGITS,
+    ] = 0,
+) -> PlannedJob:
+    """Checks a spec as a submission does, and says when the job would start; stores nothing."""
+    resolved = submission.resolve(spec)
+    needs = Needs.of_spec(spec)
+    with state.database.read() as transaction:
+        admission.check(transaction, needs)
+        plan = state.queue_view.plan(transaction, needs, priority)
+    return PlannedJob.from_plan(resolved.value, resolved.sha256, needs.data_set, plan)

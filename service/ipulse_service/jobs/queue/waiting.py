@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ SHARED_FACTOR = 20
 SHARED_SECONDS = 5.0
 LONG = 500  # jobs; a look at a shorter queue is not shared
 NAMES = 5  # agents that a detail names
+_NEWEST = 2**63 - 1  # the key of a job that is planned; it comes after all others
 
 Why = Literal[
     "no_agent",
@@ -48,6 +50,18 @@ class Waiting:
     holder: str | None = None  # id of the job that holds the agent
     holder_device: str | None = None  # kind of the device that it uses
     estimated_start: int | None = None  # never in the past; None without a basis
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """What a job would wait for, and which of the present agents could run it."""
+
+    waiting: Waiting
+    agents: int  # present
+    with_device: int  # of these, with the kind of device
+    with_data: int  # of those, with the data set
+    able: int  # of those, with enough devices
+    usual_ms: int | None  # the usual time with an agent; None without a basis
 
 
 @dataclass(frozen=True)
@@ -100,9 +114,27 @@ class QueueView:
             return waiting
         return replace(waiting, estimated_start=max(waiting.estimated_start, transaction.now))
 
-    def _take_look(self, transaction: Transaction) -> _Look:
+    def plan(self, transaction: Transaction, needs: Needs, priority: int) -> JobPlan:
+        """Returns what a job with these needs would wait for if it were submitted now."""
+        now = transaction.now
+        new = order.QueuedJob(priority, now, _NEWEST, *needs, now)
+        look = self._take_look(transaction, new)
+        present = [agent for agent in look.known if agent.is_present(now)]
+        with_device = [agent for agent in present if needs.device in agent.device_kinds]
+        return JobPlan(
+            waiting=_explain(look, needs, look.places[_NEWEST]),
+            agents=len(present),
+            with_device=len(with_device),
+            with_data=sum(agent.has_data(needs) for agent in with_device),
+            able=sum(agent.can_run(needs) for agent in with_device),
+            usual_ms=UsualDurations(transaction).of(needs),
+        )
+
+    def _take_look(self, transaction: Transaction, new: order.QueuedJob | None = None) -> _Look:
         begin = time.monotonic()
         queue = order.entries(transaction)
+        if new is not None:
+            bisect.insort(queue, new, key=lambda entry: entry.place)
         known = registry.known(transaction)
         usual = UsualDurations(transaction)
         present = present_servers(transaction, known, queue, usual, self._patience_ms)

@@ -589,3 +589,21 @@ class TestProfile:
         response = self.profile(service, attempt)
         assert response.headers["content-type"] == "application/json"
         assert response.json() == {"steps": 3}
+
+
+def test_a_report_is_shown_without_the_session(service: InProcess) -> None:
+    """A browser gives the page of a worker an origin of its own, and lets it fetch nothing."""
+    attempt = service.attempt(service.submit()["id"])
+    path = f"/v1/jobs/{attempt.claim['job_id']}/report"
+    check_problem(service.user.get(path), 404)
+    attempt.put("report.html", "report", b"<!doctype html><title>t</title>")
+    response = service.user.get(path)
+    assert response.headers["content-type"].startswith("text/html")
+    assert response.headers["content-disposition"].startswith("inline")
+    policy = dict(
+        rule.strip().partition(" ")[::2]
+        for rule in response.headers["content-security-policy"].split(";")
+    )
+    assert policy["sandbox"] == "allow-scripts allow-popups"
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"

@@ -1,0 +1,61 @@
+"""A plan says what a submission would wait for, and stores nothing; on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.service.http.routes.test_queue import announce, claim, history, seconds_between, waits
+from tests.service.http.routes.test_scheduling import submit
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import SPEC, InProcess
+
+SHD = {**SPEC, "data": {"kind": "shd", "steps": 10}}
+
+
+def plan(service: InProcess, spec: dict[str, Any] = SPEC, **query: Any) -> dict[str, Any]:
+    answer = service.user.post("/v1/jobs:plan", json=spec, params=query)
+    assert answer.status_code == 200, answer.text
+    planned: dict[str, Any] = answer.json()
+    return planned
+
+
+def test_says_what_the_submitted_job_then_waits_for(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    held = submit(alone)
+    claim(alone, "a", "cpu")
+    submit(alone)
+    submit(alone, priority=-1)
+    planned = plan(alone)["waiting_on"]
+    assert (planned["reason"], planned["holder"]) == ("device_busy", held)
+    assert (planned["position"], planned["of"]) == (2, 3)
+    assert len(alone.user.get("/v1/jobs").json()["jobs"]) == 3
+    assert waits(alone, submit(alone)) == planned
+    assert plan(alone, priority=5)["waiting_on"]["position"] == 1
+
+
+def test_counts_the_agents_that_could_run_it(alone: InProcess) -> None:
+    announce(alone, "a", "cpu", data_sets=["shd/shd"])
+    announce(alone, "b", "cpu", data_sets=[])
+    announce(alone, "c", "emulator", ipus={"emulator": 2})
+    planned = plan(alone, SHD)
+    counted = ("agents", "agents_with_device", "agents_with_data", "able_agents")
+    assert [planned[name] for name in counted] == [3, 2, 1, 1]
+    assert planned["data_set"].startswith("shd/")
+
+
+def test_a_spec_that_no_agent_can_run_is_refused(alone: InProcess) -> None:
+    announce(alone, "a", "cpu", data_sets=[])
+    answer = check_problem(alone.user.post("/v1/jobs:plan", json=SHD), 422)
+    assert answer["errors"][0]["pointer"] == "/data/name"
+
+
+def test_estimates_by_the_latest_jobs(alone: InProcess) -> None:
+    announce(alone, "a", "cpu")
+    assert plan(alone)["usual_seconds"] is None
+    history(alone, minutes=2)
+    submit(alone)
+    running = claim(alone, "a", "cpu")
+    planned = plan(alone)
+    assert planned["usual_seconds"] == 120
+    created = alone.job(running.claim["job_id"])["started_at"]
+    assert seconds_between(created, planned["waiting_on"]["estimated_start"]) > 100
