@@ -141,8 +141,9 @@ void compileUnit(const std::string &source, const std::vector<std::string> &flag
     return;
   const std::vector<std::string> more = remedies(first.output);
   arguments.insert(arguments.begin(), more.begin(), more.end());
-  if (more.empty() || run(compilerCommand(), arguments).status != 0)
-    throw CompileError(what, unsupportedField(first.output) + first.output + hint(first.output));
+  const Outcome last = more.empty() ? first : run(compilerCommand(), arguments);
+  if (last.status != 0)
+    throw CompileError(what, unsupportedField(last.output) + last.output + hint(last.output));
 }
 
 void compilePass(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
