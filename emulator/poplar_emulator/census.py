@@ -24,6 +24,8 @@ SUFFIXES = {".cpp", ".cc", ".cxx", ".C"}
 # Headers of Poplar, by the beginnings of their paths.
 HEADER = f"(?:{'|'.join(('poplar', *LIBRARIES))})/|ipu_|ipudef|ipuvector"
 POPLAR = re.compile(rf"^\s*#\s*include\s*[<\"](?:{HEADER})", re.MULTILINE)
+# A file that includes one of these is a host program, also if the same file has vertices.
+HOST = re.compile(r"^\s*#\s*include\s*[<\"]poplar/(?:Engine|Graph)\.hpp", re.MULTILINE)
 VERTEX = re.compile(r"\b(?:class|struct)\s+[^;{]*:[^;{]*\b(?:Multi|Supervisor)?Vertex(?:If)?\b")
 ERROR = re.compile(r"^(.*?):\d+:\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
@@ -48,11 +50,12 @@ def find_files(folder: Path) -> List[Path]:
     return sorted(path for path in found if POPLAR.search(path.read_text(errors="replace")))
 
 
-def compile_file(path: Path, folder: Path, prefix: Path) -> FileResult:
-    """Compile a file without running it."""
-    is_codelet = bool(VERTEX.search(path.read_text(errors="replace")))
-    includes = {path.parent, folder, *(d for d in folder.rglob("include") if d.is_dir())}
-    own = [f"-I{directory}" for directory in sorted(includes)]
+def compile_file(path: Path, folder: Path, includes: Sequence[Path], prefix: Path) -> FileResult:
+    """Compile a file without running it. Headers are searched in `includes` and above the file."""
+    text = path.read_text(errors="replace")
+    is_codelet = bool(VERTEX.search(text)) and not HOST.search(text)
+    above = list(path.parents)[: len(path.relative_to(folder).parents)]  # up to the folder
+    own = [f"-I{directory}" for directory in dict.fromkeys((*above, *includes))]
     if is_codelet:
         with tempfile.TemporaryDirectory(prefix="poplar-census-") as scratch:
             out = str(Path(scratch) / "codelets.gp")
@@ -103,19 +106,21 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time (default: 2)")
     options = parser.parse_args(arguments)
-    if not options.folder.is_dir():
-        parser.error(f"{options.folder}: no such folder")
-    files = find_files(options.folder)
+    folder: Path = options.folder
+    if not folder.is_dir():
+        parser.error(f"{folder}: no such folder")
+    files = find_files(folder)
     if not files:
-        parser.error(f"{options.folder}: no C++ file includes a header of Poplar")
+        parser.error(f"{folder}: no C++ file includes a header of Poplar")
+    includes = sorted(path for path in folder.rglob("include") if path.is_dir())
     try:
         prefix = build()
     except NativeError as error:
         sys.stderr.write(f"the emulator cannot be built: {error}\n")
         return 1
     with ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        results = list(pool.map(lambda path: compile_file(path, options.folder, prefix), files))
-    sys.stdout.write(table(results, options.folder) + "\n")
+        results = list(pool.map(lambda path: compile_file(path, folder, includes, prefix), files))
+    sys.stdout.write(table(results, folder) + "\n")
     return int(any(result.error and not result.is_foreign for result in results))
 
 

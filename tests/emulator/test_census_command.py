@@ -24,9 +24,13 @@ HOST = "#include <poplar/Graph.hpp>\npoplar::Tensor t; int n = t.%s;\n"
 def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "addend.h").write_text("#define ADDEND 2\n")
-    (tmp_path / "good.cpp").write_text('#include "addend.h"\n' + CODELET)
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    (tmp_path / "deep" / "empty.h").write_text("")
+    good = '#include "addend.h"\n#include "deep/empty.h"\n' + CODELET
+    (tmp_path / "deep" / "deeper" / "good.cpp").write_text(good)
     (tmp_path / "bad.cpp").write_text(CODELET)
-    (tmp_path / "host.cpp").write_text(HOST % "rank()")
+    device = "#ifdef __POPC__\n" + CODELET + "#endif\n"
+    (tmp_path / "host.cpp").write_text(HOST % "rank()" + device)
     for name in ("one", "two"):
         (tmp_path / f"{name}.cpp").write_text(HOST % "colour()")
     (tmp_path / "needs.cpp").write_text("#include <nowhere/x.h>\n" + HOST % "rank()")
