@@ -32,7 +32,8 @@ from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status, stop
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.open import open_page
-from ipulse.cli.commands.results import artifacts, download, profile
+from ipulse.cli.commands.profile import profile, profile_diff
+from ipulse.cli.commands.results import artifacts, download
 from ipulse.cli.commands.selftest import selftest
 from ipulse.cli.commands.submit import submit, validate
 from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
@@ -40,6 +41,7 @@ from ipulse.cli.commands.up import up
 from ipulse.cli.commands.watch import logs, watch
 
 from .completing import PROGRAM, prepare_completion
+from .default_command import DEFAULT, GroupWithDefault
 from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
 from .options import AsJSON
@@ -68,7 +70,6 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "logs": logs,
     "artifacts": artifacts,
     "download": download,
-    "profile": profile,
     "stop": stop,
     "cancel": cancel,
     "pause": pause,
@@ -101,15 +102,17 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     },
     "cache": {"list": list_executables, "prune": prune_executables},
     "op": {"check": check_library},
+    "profile": {DEFAULT: profile, "diff": profile_diff},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }
 GROUP_HELP = {
     "agent": "Run jobs on other machines: join, list and drain agents.",
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "op": "Check libraries of custom ops.",
+    "profile": "Show the time and memory that a job used, or compare two profiles.",
     "token": "Create, list and revoke access tokens.",
 }
-# Former names of groups, still accepted for one release and not shown in the help.
+# Former names of groups, accepted for one release, with a warning, and not shown in the help.
 FORMER_GROUPS = {"ops": "op"}
 # Accepts any arguments: it only explains that the command has a new name.
 _ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -150,12 +153,18 @@ def make_app() -> typer.Typer:
     for group in GROUPS:
         app.add_typer(_group(group), name=group)
     for former, group in FORMER_GROUPS.items():
-        app.add_typer(_group(group), name=former, hidden=True)
+        app.add_typer(_group(group, former), name=former, hidden=True)
     return app
 
 
-def _group(name: str) -> typer.Typer:
+def _group(name: str, former: str = "") -> typer.Typer:
+    def warn(context: typer.Context) -> None:
+        command = context.invoked_subcommand
+        say(f"{PROGRAM} {former} is renamed: use {PROGRAM} {name} {command}", style="yellow")
+
     group = typer.Typer(
+        callback=warn if former else None,
+        cls=GroupWithDefault if DEFAULT in GROUPS[name] else None,
         help=GROUP_HELP[name],
         epilog=epilog_of(name),
         no_args_is_help=True,

@@ -34,10 +34,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "download job_5f3a9c0d7be14f2aa86c1e90 --to results",
         "download latest --only report --only weights",
     ),
-    "profile": (
-        "profile latest",
-        "profile 5f3a9c0d --to profile.json",
-    ),
     "stop": ("stop latest", "stop 5f3a9c0d 09f7"),
     "cancel": (
         "cancel 5f3a9c0d",
@@ -77,6 +73,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "cache list": ("cache list",),
     "cache prune": ("cache prune --days 30", "cache prune --bytes 0"),
     "op check": ("op check libcustom_op.so --level 5",),
+    "profile show": (
+        "profile latest",
+        "profile 5f3a9c0d --to profile.json",
+    ),
+    "profile diff": (
+        "profile diff latest~1 latest",
+        "profile diff before.json after.json --fail-if 'cycles>+5%'",
+    ),
     "token create": ("token create alice --role user --days 90",),
     "token list": ("token list",),
     "token revoke": ("token revoke 5f3a9c0d7be14f2a",),

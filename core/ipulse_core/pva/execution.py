@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Dict, List
 
 from ipulse_core.pva.node import Child, Children, Node, Value
 from ipulse_core.pva.programs import ProfiledProgram, program_of
@@ -57,6 +57,11 @@ class StepTotal(ExecutionStep):
     executions = Value(int, "How often it ran.")
     bytesBetweenIpus = Value(int, "Bytes sent between IPUs.")
     flops = Value(int, "Floating-point operations.")
+
+    @property
+    def computeCyclesByScope(self) -> Dict[str, float]:
+        """Cycles of its vertices by the scope of what they write; empty if they are not known."""
+        return {name: float(v) for name, v in self._data.get("computeCyclesByScope", {}).items()}
 
 
 class RunMicroseconds(Node):

@@ -79,6 +79,13 @@ class ProfiledProgram(Node):
         return ProgramType.__members__.get(name, ProgramType.Unknown)
 
     @property
+    def label(self) -> str:
+        """The name of its compute set, else its own name, else its type."""
+        if "computeset" in self._data:
+            return self.computeset.name
+        return self.name or str(self._get("type"))
+
+    @property
     def children(self) -> List[ProfiledProgram]:
         """The steps of a Sequence, the bodies of a loop or a condition."""
         return [program_of(self, index) for index in self._get("children")]

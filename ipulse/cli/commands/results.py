@@ -1,21 +1,18 @@
-"""artifacts, download and profile: the results of a job."""
+"""artifacts and download: the files of a job."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.profile_page import profile_lines
 from ipulse.cli.terminal import emit, say, show, show_list
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
-from ipulse_core.worker_faults import errors_name
 
 _ROLES = get_args(Role)
 
@@ -69,29 +66,4 @@ def download(
         show(str(path))
     if not paths:
         say("The job has no files (yet).")
-    return Exit.OK
-
-
-@addressed
-def profile(
-    at: Address,
-    job_id: JobId,
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save profile.json here instead.")
-    ] = None,
-    as_json: AsJSON = False,
-) -> Exit:
-    """Show the time and memory that a job used. With --json the whole profile.json."""
-    with at.connect() as client:
-        profile_json: dict[str, Any] = client.profile(find_job(client, job_id))
-    if to is not None:
-        with errors_name(to):
-            to.write_text(json.dumps(profile_json, indent=1) + "\n", encoding="utf-8")
-    if as_json:
-        emit(profile_json)
-    elif to is not None:
-        show(str(to))
-    else:
-        for line in profile_lines(profile_json):
-            show(line)
     return Exit.OK

@@ -16,10 +16,14 @@ def test_our_own_library_is_usable(offline: Run) -> None:
     assert "not usable" not in ran.out
 
 
-def test_the_former_name_of_the_group_still_works(offline: Run, tmp_path: Path) -> None:
+def test_the_former_name_of_the_group_works_and_prints_the_new_one(
+    offline: Run, tmp_path: Path
+) -> None:
     ran = offline("ops", "check", str(tmp_path / "gone.so"))
     assert ran.code == 2
     assert "No such file" in ran.err
+    assert "use ipulse op check" in ran.err
+    assert "renamed" not in offline("op", "check", str(tmp_path / "gone.so")).err
     assert "\n  ops " not in offline("--help").out
 
 

@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from ipulse.cli.app import COMMANDS, GROUPS, make_app
+from ipulse.cli.default_command import DEFAULT
 from ipulse.cli.examples import EXAMPLES
 from tests.ipulse.live_service import ROOT
 
@@ -24,7 +25,7 @@ def test_the_help_of_every_command_shows_an_example(offline: Run, name: str) -> 
     assert ran.code == 0
     assert "Example" in ran.out
     for example in EXAMPLES[name]:
-        assert example.startswith(name)
+        assert example.startswith(name.removesuffix(f" {DEFAULT}"))
         assert f"ipulse {example}" in ran.out
 
 

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, 
 
 import numpy as np
 
+from ipulse_core.pva.layers import AROUND, READOUT, TOGETHER, layer_shares
 from ipulse_worker.runner.profile.tile_records import (
     Cycles,
     Layer,
@@ -31,11 +32,6 @@ CATEGORIES: Mapping[str, Tuple[str, ...]] = {
 }
 _OTHERS = "stacks and others"
 
-READOUT = "readout"
-AROUND = "around the layers"
-TOGETHER = "all layers together"
-# Parts of the names of steps and of scopes (TilePlan::names of the Poplar op).
-_LAYER = re.compile(r"(?:^|/)(?:layer(\d+)|(readout)|(all_layers))(?:/|$)")
 _BACKWARD = re.compile(r"(?:^|/)backward/")
 
 
@@ -96,7 +92,7 @@ class TileProfile:
         sums = {name: [Cycles(), Cycles()] for name in names}
         for step in self.steps:
             is_backward = bool(_BACKWARD.search(step.name))
-            for name, share in self._shares(step).items():
+            for name, share in layer_shares(step.name, step.by_scope, self._layers).items():
                 sums[name][is_backward] = sums[name][is_backward].plus(step.cycles.times(share))
         rows = [Layer(name, *passes) for name, passes in sums.items()]
         return [row for row in rows if row.total or row.name not in (TOGETHER, AROUND)]
@@ -204,30 +200,6 @@ class TileProfile:
         if "computeset" in step:
             return str(self._compilation["computeSets"][step["computeset"]]["name"])
         return str(step["name"] or step["type"])
-
-    def layer_of(self, name: str) -> str:
-        """Return the layer of a step, counted from 1: "layer 1", "readout", TOGETHER or AROUND."""
-        match = _LAYER.search(name)
-        if match is None:
-            return AROUND
-        number, readout, together = match.groups()
-        if together or readout:
-            return TOGETHER if together else READOUT
-        # TensorFlow's own steps may have such a name, too.
-        return f"layer {number}" if 0 < int(number) < self._layers else AROUND
-
-    def _shares(self, step: Step) -> Dict[str, float]:
-        """Return the shares of layers in a step; they sum to 1."""
-        own = self.layer_of(step.name)
-        total = sum(step.by_scope.values())
-        if own not in (TOGETHER, AROUND) or not total:
-            return {own: 1.0}
-        shares: Dict[str, float] = {}
-        for scope, cycles in step.by_scope.items():
-            layer = self.layer_of(scope)
-            name = own if layer == AROUND else layer
-            shares[name] = shares.get(name, 0.0) + cycles / total
-        return shares
 
     def _descendants(self, program: int) -> Set[int]:
         return set(self._each_descendant(program))
