@@ -1,58 +1,10 @@
-"""Finds the job that a user means by the beginning of its id, or by `latest`."""
+"""Finds the job that a user means."""
 
 from __future__ import annotations
 
-import re
-from itertools import islice
-
-from ipulse.client import Client, Job
-from ipulse_core.errors import NotFound
-
-SHORTEST = 4  # digits of a shortened id
-LISTED = 10  # candidates in a message
-MOST_BACK = 100_000  # jobs that latest~N may pass over
-
-_DIGITS = 24  # of a full id
-_SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{_DIGITS}}})")
-_LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
+from ipulse.client import Client
 
 
 def find_job(client: Client, reference: str) -> str:
-    """Return the full id of the job that a reference means.
-
-    A reference is an id, its first digits with or without `job_`, `latest`, or `latest~N` for the
-    N-th job before the latest. The service is asked only if it is not a full id. Raises NotFound,
-    with the candidates if several jobs match.
-    """
-    latest = _LATEST.fullmatch(reference)
-    if latest:
-        return _latest(client, reference, int(latest[1] or 0))
-    shortened = _SHORTENED.fullmatch(reference)
-    if not shortened or (reference == f"job_{shortened[1]}" and len(shortened[1]) == _DIGITS):
-        return reference
-    digits = shortened[1]
-    if len(digits) < SHORTEST:
-        raise NotFound(f"{reference!r} is too short: give {SHORTEST} or more characters of an id")
-    found = list(islice(client.list(page_size=LISTED + 1, id_prefix=f"job_{digits}"), LISTED + 1))
-    if not found:
-        raise NotFound(f"there is no job whose id begins with job_{digits}")
-    if len(found) > 1:
-        raise NotFound(_ambiguous(digits, found))
-    return found[0].id
-
-
-def _latest(client: Client, reference: str, back: int) -> str:
-    if back > MOST_BACK:
-        raise NotFound(f"{reference!r} is too far back: at most latest~{MOST_BACK}")
-    jobs = islice(client.list(page_size=min(back + 1, 500)), back, None)
-    job = next(jobs, None)
-    if job is None:
-        raise NotFound("there are no jobs" if not back else f"there are {back} jobs or fewer")
-    return job.id
-
-
-def _ambiguous(digits: str, found: list[Job]) -> str:
-    lines = [f"  {job.id}  {job.state.value}  {job.name}" for job in found[:LISTED]]
-    if len(found) > LISTED:
-        lines.append("  ...")
-    return "\n".join([f"several jobs have ids that begin with job_{digits}:", *lines])
+    """Return the full id of the job that a reference means; see Client.find_id."""
+    return client.find_id(reference)

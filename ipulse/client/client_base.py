@@ -13,12 +13,15 @@ from typing import Any
 
 import httpx
 
+from ipulse_core.errors import NotFound
+
 from . import calls
 from .administration import Administration
 from .batches import BatchResult, JobSelection
 from .calls import Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
+from .job_reference import find_job
 from .location import PathLike
 from .resources import Artifact, Job, JobEvent, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
@@ -80,6 +83,10 @@ class ClientBase(Administration):
         job = await self._send(calls.get(job_id, self._known.get(job_id)))
         remember(self._known, job)
         return job
+
+    async def find_id(self, reference: str) -> str:
+        """Return the full id of the job that a reference means; see Client.find_id."""
+        return await find_job(self, reference)
 
     async def list(
         self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
@@ -228,6 +235,17 @@ class ClientBase(Administration):
         if chosen:
             folder.mkdir(parents=True, exist_ok=True)
         return [await self._download(job_id, artifact, folder) for artifact in chosen]
+
+    async def download_file(self, job_id: str, name: str, to: PathLike) -> Path:
+        """Download one of the job's files to a folder, as `download` does. Raises NotFound."""
+        listed = await self.artifacts(job_id)
+        check_names(listed)
+        for artifact in listed:
+            if artifact.name == name:
+                Path(to).mkdir(parents=True, exist_ok=True)
+                return await self._download(job_id, artifact, Path(to))
+        names = ", ".join(artifact.name for artifact in listed) or "none yet"
+        raise NotFound(f"the job has no file {name[:100]!r}; its files: {names}")
 
     async def profile(self, job_id: str) -> dict[str, Any]:
         """Return the job's profile.json. Raises NotFound before it exists."""

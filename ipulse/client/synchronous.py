@@ -60,6 +60,11 @@ class Client:
     ) -> None:
         self.close()
 
+    @property
+    def calls(self) -> ClientBase:
+        """The coroutines that the methods of this client run; none of them ever suspends."""
+        return self._calls
+
     def close(self) -> None:
         """Close the connections."""
         finished(self._calls.close())
@@ -110,6 +115,15 @@ class Client:
     def get(self, job_id: str) -> Job:
         """Return the job in its current state. Raises NotFound."""
         return finished(self._calls.get(job_id))
+
+    def find_id(self, reference: str) -> str:
+        """Return the full id of the job that a reference means.
+
+        A reference is an id, its first digits with or without `job_`, `latest`, or `latest~N` for
+        the N-th job before the latest. The service is asked only if it is not a full id. Raises
+        NotFound, with the candidates if several jobs match.
+        """
+        return finished(self._calls.find_id(reference))
 
     def list(
         self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
@@ -208,6 +222,10 @@ class Client:
         is not downloaded again. Raises RemoteError for content with another digest.
         """
         return finished(self._calls.download(job_id, to, roles))
+
+    def download_file(self, job_id: str, name: str, to: PathLike) -> Path:
+        """Download one of the job's files to a folder, as `download` does. Raises NotFound."""
+        return finished(self._calls.download_file(job_id, name, to))
 
     def profile(self, job_id: str) -> dict[str, Any]:
         """Return the job's profile.json. Raises NotFound before it exists."""

@@ -1,0 +1,150 @@
+"""The connection of a program to the service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from ipulse.client import Client, ValidSpec
+from ipulse.client.client_base import ClientBase
+from ipulse.client.location import PathLike
+from ipulse_core.errors import Conflict
+
+from .job import JobHandle
+from .submission import JobSpec, document_of
+
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    token_file: PathLike | None = None,
+    home: PathLike | None = None,
+    ca: PathLike | None = None,
+    timeout: float = 30.0,
+    retries: int = 4,
+) -> Connection:
+    """Return a connection to the service.
+
+    Without arguments the service is found as by the command line: by IPULSE_URL and IPULSE_TOKEN or
+    IPULSE_TOKEN_FILE, else it is the local stack of `ipulse up`.
+
+    Args:
+        url: The address of the service.
+        token: The token.
+        token_file: A file with the token.
+        home: The home of a local stack.
+        ca: A PEM file with the service's authority or certificate.
+        timeout: Seconds for each answer to begin.
+        retries: How often a call is repeated while the service is unavailable.
+
+    Raises Unavailable if no service is known, NotAuthenticated without a token for it.
+    """
+    options = {"token_file": token_file, "home": home, "ca": ca}
+    return Connection(url, token, {**options, "timeout": timeout, "retries": retries})
+
+
+class Connection:
+    """Jobs of a service. It may be closed, or used as a context manager, but need not be.
+
+    Attributes:
+        client: The ipulse.client.Client with the single calls of the HTTP interface.
+    """
+
+    def __init__(self, url: str | None, token: str | None, options: dict[str, Any]) -> None:
+        self.client = Client(url, token, **options)
+        self._has_token_text = token is not None
+        # The address is that of now, also if another local stack is started later.
+        self._arguments = (self.client.url if url else None, options)
+
+    @property
+    def url(self) -> str:
+        """The address of the service."""
+        return self.client.url
+
+    @property
+    def calls(self) -> ClientBase:
+        """The coroutines of the client, for handles."""
+        return self.client.calls
+
+    def submit(
+        self,
+        experiment: JobSpec,
+        *,
+        tags: Sequence[str] = (),
+        group: str | None = None,
+        notes: str = "",
+        priority: int | None = None,
+        queue_seconds: int | None = None,
+        run_seconds: int | None = None,
+        total_seconds: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobHandle:
+        """Submit a job and return its handle.
+
+        Args:
+            experiment: An Experiment, a spec, a dict, or the path of a YAML or JSON file.
+            tags: Short words to find the job by.
+            group: A group of jobs that it belongs to.
+            notes: Notes for people, in Markdown.
+            priority: Jobs of a higher priority start first.
+            queue_seconds: The job fails if it waits longer.
+            run_seconds: The job fails if it runs longer.
+            total_seconds: The job fails if it takes longer in all.
+            idempotency_key: Equal keys start one job only, also from several runs of a program.
+
+        Raises InvalidSpec with every problem.
+        """
+        job = self.client.submit(
+            document_of(experiment),
+            idempotency_key,
+            tags=tags,
+            group=group,
+            notes=notes,
+            priority=priority,
+            queue_seconds=queue_seconds,
+            run_seconds=run_seconds,
+            total_seconds=total_seconds,
+        )
+        return JobHandle(self, job)
+
+    def validate(self, experiment: JobSpec) -> ValidSpec:
+        """Check an experiment in the service, without running it. Raises InvalidSpec."""
+        return self.client.validate(document_of(experiment))
+
+    def job(self, reference: str) -> JobHandle:
+        """Return the handle of a job by id, by its first digits, or `latest`. Raises NotFound."""
+        return JobHandle(self, self.client.get(self.client.find_id(reference)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # it was never opened, or the interpreter ends
+            self.client.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def __reduce__(self) -> Any:
+        if self._has_token_text:
+            raise Conflict(
+                "a connection with a token as text is not pickled, so that the token stays in this "
+                "process: pass token_file, or set IPULSE_TOKEN_FILE"
+            )
+        url, options = self._arguments
+        return Connection, (url, None, options)

@@ -1,0 +1,33 @@
+"""The error of a job that did not succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ipulse.client import Job
+from ipulse_core.errors import IPUlseError
+
+from .logs import LogLine
+
+
+class JobFailed(IPUlseError):
+    """The job ended without success.
+
+    Attributes:
+        job_id: The job.
+        state: Its state: failed or cancelled.
+        reason: Why it ended, a value of ipulse_core.states.Reason, if that is known.
+        log: The last lines of its log.
+    """
+
+    code = "job_failed"
+
+    def __init__(self, job: Job, log: Sequence[LogLine] = ()) -> None:
+        self.job_id = job.id
+        self.state = job.state.value
+        self.reason = job.reason
+        self.log = tuple(log)
+        why = f" ({job.reason})" if job.reason else ""
+        said = f": {job.message}" if job.message else ""
+        lines = "".join(f"\n  {line}" for line in self.log)
+        super().__init__(f"job {job.id} {self.state}{why}{said}{lines}")

@@ -1,0 +1,13 @@
+"""Forms of a spec that can be submitted: an experiment, a spec, a document or a file."""
+
+from __future__ import annotations
+
+from ipulse.client.calls import Spec
+from ipulse.experiment import Experiment
+
+JobSpec = Experiment | Spec
+
+
+def document_of(experiment: JobSpec) -> Spec:
+    """Return the spec as the client takes it. Raises InvalidSpec for a wrong Experiment."""
+    return experiment.spec() if isinstance(experiment, Experiment) else experiment

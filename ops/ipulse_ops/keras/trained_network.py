@@ -1,0 +1,105 @@
+"""The trained network of a job as a Keras layer: what a job leaves, ready to be called."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Mapping, Optional, Sequence
+
+import numpy as np
+
+from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.lif.cpu.constants import MAX_DECAY
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
+from ipulse_ops.lif.weights import weight_shapes
+
+
+def trained_network(
+    spec: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    capacities: Sequence[Optional[int]] = (),
+    **options: Any,
+) -> MultiLIF:
+    """Create the network of a job and set its weights and trained constants.
+
+    Args:
+        spec: the job's spec with all defaults, as JSON.
+        weights: the arrays of its weights.npz, by name.
+        capacities: the final capacity of each spiking layer, where capacities grew.
+        options: other arguments of MultiLIF, such as threads or return_membranes.
+
+    Raises ValueError if an array is missing or has another shape.
+    """
+    network = spec["network"]
+    names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)]
+    names.append("readout")
+    missing = [name for name in names if name not in weights]
+    if missing:
+        raise ValueError(f"the weights have no array {missing[0]}")
+    layers = [
+        _layer(name, described, weights, capacity)
+        for name, described, capacity in zip(
+            names,
+            [*network["layers"], network["readout"]],
+            [*capacities, *[None] * len(names)],
+        )
+    ]
+    surrogate = dict(network["surrogate"])
+    made = MultiLIF(
+        inputs=int(weights[names[0]].shape[0]),
+        layers=layers[:-1],
+        readout=layers[-1],
+        reset=network["reset"],
+        reset_gradient=network["reset_gradient"],
+        reset_on=network["reset_on"],
+        delay=network["delay"],
+        surrogate={"kind": surrogate.pop("name"), **surrogate},
+        **options,
+    )
+    made.set_kernels(
+        [
+            _array(weights, names[shape.layer] + _SUFFIXES[shape.role])
+            for shape in weight_shapes(made.network)
+        ]
+    )
+    return made
+
+
+_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias"}
+
+
+def _layer(
+    name: str,
+    described: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    capacity: Optional[int],
+) -> Layer:
+    """Create a layer from its fields in the spec, with its trained constants within bounds."""
+    spiking = described.get("kind") != "leaky"
+    known = {field.name for field in fields(LIF if spiking else LeakyReadout)}
+    values = {key: _number(value) for key, value in described.items() if key in known}
+    values["neurons"] = int(weights[name].shape[1])
+    for constant in ("decay", "synapse_decay"):
+        if f"{name}_{constant}" in weights:
+            trained = np.asarray(weights[f"{name}_{constant}"], np.float64)
+            values[constant] = np.clip(trained, 0.0, MAX_DECAY)
+    if not spiking:
+        return LeakyReadout(**values)
+    if f"{name}_threshold" in weights:
+        values["threshold"] = np.asarray(weights[f"{name}_threshold"], np.float64)
+        if values["second_threshold"] is not None:
+            values["threshold"] = np.maximum(values["threshold"], values["second_threshold"])
+    if isinstance(values["capacity"], dict):
+        values["capacity"] = values["capacity"]["grow"]
+    if capacity is not None:
+        values["capacity"] = capacity
+    return LIF(**values)
+
+
+def _number(value: Any) -> Any:
+    return np.asarray(value, np.float64) if isinstance(value, (list, tuple)) else value
+
+
+def _array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in weights:
+        raise ValueError(f"the weights have no array {name}")
+    return np.asarray(weights[name], np.float32)

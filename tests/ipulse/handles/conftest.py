@@ -1,0 +1,120 @@
+"""A connection to the real service, and jobs that a scripted agent runs."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ipulse
+from ipulse import LIF, Experiment
+from ipulse.handles import Connection, JobHandle
+from tests.ipulse.live_service import Agent, LiveService
+
+# Reported by the scripted agent for every epoch: loss, test accuracy.
+EPOCHS = [(2.0, 0.5), (1.0, 0.9), (0.5, 0.75)]
+SIZES = (64, 6, 10)  # channels, neurons, classes of the digits
+
+Ended = Callable[..., JobHandle]
+
+
+def experiment(**fields: Any) -> Experiment:
+    return Experiment(**{"name": "small", "layers": [LIF(SIZES[1])], "epochs": 3, **fields})
+
+
+def weights() -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(7)
+    return {
+        "layer_1": draw.normal(size=SIZES[:2]).astype(np.float32),
+        "readout": draw.normal(size=SIZES[1:]).astype(np.float32),
+    }
+
+
+def profile() -> dict[str, Any]:
+    layer = {
+        "layer": 1,
+        "neurons": SIZES[1],
+        "capacity": None,
+        "firing_rate": 0.1,
+        "gradient_share": 1.0,
+        "spikes_per_sample": 4.0,
+        "overflow": {"training": 0, "held_out": 0},
+    }
+    return {
+        "schema": "ipulse.profile/1",
+        "attempt": {"job_id": "job", "number": 1},
+        "execution": {"phases": [{"name": "run", "seconds": 1.5}], "runs": []},
+        "activity": {"layers": [layer]},
+        "memory": {"weights": {"bytes": 100, "how": "computed"}},
+    }
+
+
+def files() -> dict[str, bytes]:
+    """The files of the scripted job."""
+    stored = io.BytesIO()
+    np.savez(stored, **weights())  # type: ignore[arg-type]
+    return {
+        "manifest.json": b"{}",
+        "report.html": b"<h1>report</h1>",
+        "weights.npz": stored.getvalue(),
+        "profile.json": json.dumps(profile()).encode(),
+    }
+
+
+@pytest.fixture
+def connection(service: LiveService) -> Iterator[Connection]:
+    with ipulse.connect(service.url, token_file=service.home / "token") as made:
+        yield made
+
+
+@pytest.fixture
+def agent(service: LiveService) -> Iterator[Agent]:
+    made = service.agent()
+    yield made
+    made.close()
+
+
+def run_job(agent: Agent, job_id: str, fails: bool = False) -> None:
+    """Plays the agent of a job from its claim to its end."""
+    attempt = agent.claim(job_id)
+    for phase in ("prepare", "compile", "acquire", "run"):
+        attempt.report({"kind": "phase", "phase": phase})
+    attempt.report({"kind": "log", "message": "begins"})
+    attempt.report({"kind": "log", "message": "is odd", "level": "warning"})
+    for epoch, (loss, accuracy) in enumerate(EPOCHS, 1):
+        at = {"kind": "metric", "epoch": epoch, "epochs": 3, "steps": 30}
+        for step in (epoch * 10 - 5, epoch * 10):
+            values = {"loss": loss + 1 / step, "accuracy": accuracy}
+            attempt.report({**at, "step": step, "values": values, "scope": "step"})
+        values = {"loss": loss, "test_loss": loss, "test_accuracy": accuracy}
+        attempt.report({**at, "step": epoch * 10, "values": values, "scope": "epoch"})
+    if fails:
+        attempt.report({"kind": "log", "message": "nothing is left", "level": "error"})
+        attempt.finish("out_of_memory", "the memory is full")
+        return
+    attempt.report({"kind": "phase", "phase": "report"})
+    for name, content in files().items():
+        attempt.store(name, name.partition(".")[0], content)
+    attempt.finish(test_accuracy=0.9)
+
+
+@pytest.fixture
+def ended(connection: Connection, agent: Agent) -> Ended:
+    """Submits a job, runs it and returns its handle."""
+
+    def run(fails: bool = False, **options: Any) -> JobHandle:
+        job = connection.submit(experiment(), **options)
+        run_job(agent, job.id, fails)
+        return job.refresh()
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "results"
