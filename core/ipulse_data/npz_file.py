@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import AbstractSet, Dict
+from typing import AbstractSet, Dict, Optional
 
 import numpy as np
 
@@ -29,8 +29,8 @@ _UNREADABLE = (
 )
 
 
-def read(path: Path, known: AbstractSet[str]) -> Dict[str, np.ndarray]:
-    """Read the arrays of a file.
+def read(path: Path, known: Optional[AbstractSet[str]] = None) -> Dict[str, np.ndarray]:
+    """Read the arrays of a file; `known` are the names that it may have, None for any.
 
     Raises:
         DataInvalid: the file is damaged, too large, or has an array that is not in `known`.
@@ -38,11 +38,8 @@ def read(path: Path, known: AbstractSet[str]) -> Dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(str(path)) as archive:
             members = {member.filename: member for member in archive.infolist()}
-            unknown = sorted(set(members) - {f"{name}.npy" for name in known})
-            if unknown:
-                raise DataInvalid(
-                    f"{path} holds {unknown[0][:60]!a}; the arrays are {', '.join(sorted(known))}"
-                )
+            if known is not None:
+                _check_names(path, set(members), known)
             packed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
             if any(member.compress_type not in packed for member in members.values()):
                 raise DataInvalid(
@@ -57,6 +54,14 @@ def read(path: Path, known: AbstractSet[str]) -> Dict[str, np.ndarray]:
             return {name[:-4]: _array(path, archive, member) for name, member in members.items()}
     except _UNREADABLE as error:
         raise DataInvalid(f"{path} cannot be read as npz; is it whole? {error}") from error
+
+
+def _check_names(path: Path, members: AbstractSet[str], known: AbstractSet[str]) -> None:
+    unknown = sorted(members - {f"{name}.npy" for name in known})
+    if unknown:
+        raise DataInvalid(
+            f"{path} holds {unknown[0][:60]!a}; the arrays are {', '.join(sorted(known))}"
+        )
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

@@ -56,6 +56,11 @@ class _Integrator(StrictModel):
         description="Fraction of the synaptic current kept from step to step: a second state "
         "between input and membrane, as in NIR's CubaLIF; null: none.",
     )
+    trainable: bool = Field(
+        default=True,
+        description="Whether training changes the layer's weights, bias and trained constants; "
+        "false: they keep their initial values.",
+    )
 
 
 class _Spiking(_Integrator):

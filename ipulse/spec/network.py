@@ -7,6 +7,7 @@ from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Problem
 
+from .initial import InitialSpec
 from .layers import LayerSpec, LeakyReadoutSpec, Readout
 from .surrogate import SuperSpikeSpec, Surrogate
 
@@ -49,6 +50,10 @@ class NetworkSpec(StrictModel):
         max_length=3,
         description="Constants that are trained with the weights, one number per neuron.",
     )
+    initial: InitialSpec | None = Field(
+        default=None,
+        description="Weights of a file to begin with; null: drawn, see initial_membrane_std.",
+    )
     initial_membrane_std: float = Field(
         default=1.0,
         gt=0.0,
@@ -59,6 +64,9 @@ class NetworkSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields repeated or useless entries of trainable and resets that have no effect."""
+        if not any(layer.trainable for layer in (*self.layers, self.readout)):
+            detail = "no layer is left to train: at least one needs trainable: true"
+            yield Problem("/layers", "inconsistent", detail)
         for index, name in enumerate(self.trainable):
             if name in self.trainable[:index]:
                 yield Problem(f"/trainable/{index}", "inconsistent", f"{name} is listed already")

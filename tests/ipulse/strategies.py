@@ -45,6 +45,7 @@ from ipulse.spec.experiment import MOST_SENDERS
 from ipulse_core.derived_values import class_count, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
+from ipulse_core.manifest import SHA256
 from ipulse_core.nir_targets import losses
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
@@ -195,6 +196,8 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
         return st.text(CHARACTERS, max_size=most)
     if pattern == FILE_NAME:
         return st.text(NAME_CHARACTERS, min_size=1, max_size=most).filter(lambda s: s[0].isalnum())
+    if pattern == SHA256:
+        return st.text("0123456789abcdef", min_size=64, max_size=64)
     assert pattern == TRIMMED
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 
@@ -244,6 +247,8 @@ def specs(draw: Any) -> ExperimentSpec:
     spec: ExperimentSpec = draw(_sound_specs())
     spec = replace(spec, network=_fit_readout(spec))
     spec = replace(spec, network=_fit_synapses(spec))
+    readout = replace(spec.network.readout, trainable=True)
+    spec = replace(spec, network=replace(spec.network, readout=readout))
     spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
     spec = _fit_device(spec)
     spec = replace(spec, export=_fit_export(spec))

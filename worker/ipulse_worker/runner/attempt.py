@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, Iterator
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
@@ -22,6 +22,7 @@ from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
+from ipulse_worker.runner.model.start_weights import StartWeights, start_weights
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.resolved_spec import read_spec
@@ -125,15 +126,22 @@ class AttemptProcess:
         self.progress(START_FRACTION, f"reading the data set {self.spec.data.kind}")
         require_nir()
         self.device.configure()
+        data_directory = DataDirectory.from_environment(os.environ)
         dataset = load(
             self.spec.data,
-            DataDirectory.from_environment(os.environ),
+            data_directory,
             loading_progress(self.progress, self.cancellation.check),
         )
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         for warning in dataset.warnings:
             self.events.log(warning, level="warning")
         self._dataset = dataset
+        self._start: Optional[StartWeights] = None
+        if self.assignment.checkpoint is None:
+            is_job = self.assignment.start_mode == "weights"
+            self._start = start_weights(
+                self.spec, data_directory, self.assignment.start_from if is_job else None
+            )
 
     def _compile(self) -> None:
         dataset = self._dataset
@@ -153,7 +161,7 @@ class AttemptProcess:
             kernel_seconds=self.device.kernel_seconds,
         )
         if self.assignment.checkpoint is None:
-            training.model.weights = initial_weights(self.spec, dataset)
+            self._set_weights(training, dataset)
             training.begin()
         else:
             path = Path(self.assignment.checkpoint)
@@ -169,6 +177,23 @@ class AttemptProcess:
         self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(compilation.log_message(self.device, self._compile_seconds))
         self._training = training
+
+    def _set_weights(self, training: Training, dataset: Dataset) -> None:
+        """Draw the initial weights, or take those of a file or another job."""
+        start = self._start
+        if start is None or start.initialised:
+            training.model.weights = initial_weights(self.spec, dataset)
+        if start is None:
+            return
+        training.model.assign(start.arrays)
+        training.start = start.to_json()
+        whose = "another job's" if start.source == "job" else "the file's"
+        names = ", ".join(sorted(start.arrays)) or "nothing"
+        self.events.log(f"initial weights: {whose} {start.file} (SHA-256 {start.sha256}): {names}")
+        for problem in start.ignored:
+            self.events.log(f"initial weights: {problem}", level="warning")
+        if start.initialised:
+            self.events.log(f"initial weights: drawn are {', '.join(start.initialised)}")
 
     def _run(self) -> None:
         training = self._training
@@ -243,4 +268,5 @@ class AttemptProcess:
             host=provenance.host(),
             versions=provenance.versions(device.compiler),
             platforms=self._training.platforms.to_json(),
+            start=self._training.start,
         )

@@ -125,7 +125,7 @@ class IPUModel(Model):
             super()._make_network(limits)
 
     def _make_optimizer(self) -> DeviceOptimizer:
-        return device_optimizer_of(self.spec.training.optimizer, self._variables)
+        return device_optimizer_of(self.spec.training.optimizer, self._learned)
 
     def _make_functions(self) -> None:
         # A queue belongs to the program that was compiled with it.

@@ -15,7 +15,9 @@ from ipulse_worker.runner.data.spike_trains import index_type
 from ipulse_worker.runner.model.network import (
     LayerLimits,
     initial_limits,
+    is_frozen,
     keras_network,
+    trained_names,
 )
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
@@ -70,10 +72,15 @@ class Model(TrainedState):
         constants = [variable_of(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
+        self._learned = [
+            variable
+            for name, variable in zip(trained_names(self.spec), self._variables)
+            if not is_frozen(self.spec, name)
+        ]
         self.optimizer = self._make_optimizer()
 
     def _make_optimizer(self) -> Optimizer:
-        return optimizer_of(self.spec.training.optimizer, self._variables, self._threads)
+        return optimizer_of(self.spec.training.optimizer, self._learned, self._threads)
 
     def _make_functions(self) -> None:
         time, size = self.spec.data.steps, self._batch
@@ -88,7 +95,7 @@ class Model(TrainedState):
             self._traced_gradients, [tf.TensorSpec([], tf.int64), *batch, *mask]
         )
         self._evaluation_function = _traced(self._traced_evaluation, [*batch, *mask])
-        shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._variables]
+        shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._learned]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
         self._apply = _traced(self._applied, [shapes, *step_and_rate])
 
@@ -195,7 +202,7 @@ class Model(TrainedState):
             if penalty is not None:
                 loss += penalty
         gradients = clipped(
-            tape.gradient(loss, self._variables), self.spec.training.gradient_clipping
+            tape.gradient(loss, self._learned), self.spec.training.gradient_clipping
         )
         return gradients, StepMetrics(out, losses, predicted, labels, penalty, mask)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
+from ipulse_core.start_weights import layer_names
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.keras.trained_constants import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
@@ -140,6 +141,15 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
         if getattr(layer, constant, None) is not None
     ]
     return [*weight_names(spec), *constants]
+
+
+def is_frozen(spec: ExperimentSpec, name: str) -> bool:
+    """Return whether one of `trained_names` belongs to a layer that is not trained."""
+    network = spec.network
+    return any(
+        not layer.trainable and (name == layer_name or name.startswith(f"{layer_name}_"))
+        for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
+    )
 
 
 def weight_names(spec: ExperimentSpec) -> List[str]:

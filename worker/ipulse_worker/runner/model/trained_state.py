@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -42,6 +42,12 @@ class TrainedState:
     def trained(self, values: Sequence[np.ndarray]) -> None:
         for variable, value in zip(self._variables, values):
             variable.assign(value)
+
+    def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set some trained arrays by name."""
+        for name, variable in zip(trained_names(self.spec), self._variables):
+            if name in arrays:
+                variable.assign(arrays[name])
 
     @property
     def arrays(self) -> Dict[str, np.ndarray]:

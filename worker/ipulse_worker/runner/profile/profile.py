@@ -8,7 +8,7 @@ Names in camelCase are those that Graphcore's libpva uses for the same value.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class RunMetadata:
     host: Dict[str, Any]  # as provenance.host
     versions: Dict[str, str]  # as provenance.versions
     platforms: List[Dict[str, Any]]  # as PlatformHistory.to_json
+    start: Optional[Dict[str, Any]] = None  # as StartWeights.to_json; None for drawn weights
 
 
 def profile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.nir_export import left_out
@@ -33,6 +33,7 @@ def reproduction(results: Results) -> Dict[str, Any]:
             ("Kernel", ", ".join(v if k == "kernel" else f"{k} {v}" for k, v in kernel)),
             ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
             ("Git revision", revision),
+            ("Initial weights", _initial_weights(results.start)),
             ("network.nir leaves out", "; ".join(left_out(results.spec)) or "nothing"),
             *_exports(results),
             *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
@@ -41,6 +42,14 @@ def reproduction(results: Results) -> Dict[str, Any]:
         "is_on_one_platform": not PlatformHistory(profile["attempt"]["platforms"]).others(),
         "has_tile_profile": results.poplar_profile is not None,
     }
+
+
+def _initial_weights(start: Optional[Dict[str, Any]]) -> str:
+    if start is None:
+        return "drawn"
+    origin = "another job" if start["source"] == "job" else start["file"]
+    drawn = f", except {', '.join(start['initialised'])}" if start["initialised"] else ""
+    return f"from {origin}, SHA-256 {start['sha256']}{drawn}"
 
 
 def _exports(results: Results) -> Iterator[Tuple[str, str]]:

@@ -131,6 +131,7 @@ class Artifacts:
             "versions": run_metadata.versions,
             "kernel": run_metadata.device.kernel,
             "platforms": run_metadata.platforms,
+            "start": run_metadata.start,
             "git": provenance.git_revision(),
             "host": {**run_metadata.host, "threads": run_metadata.device.threads},
             "seed": spec.seed,

@@ -93,6 +93,7 @@ class Results:
     nir_exports: Tuple[NirExport, ...]  # files of the spec's export.nir
     data_warnings: Tuple[str, ...]  # what is probably wrong with the data
     poplar_profile: Optional[Dict[str, Any]]  # of the Poplar program, if there is one
+    start: Optional[Dict[str, Any]] = None  # as StartWeights.to_json; None for drawn weights
 
     @property
     def sizes(self) -> Tuple[int, ...]:

@@ -55,4 +55,5 @@ def results_of(
             else None,
         ),
         poplar_profile=poplar_profile,
+        start=run_metadata.start,
     )

@@ -11,7 +11,7 @@ import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Checkpoint:
     history: str  # metrics.jsonl so far
     # Entries of a PlatformHistory; none in checkpoints of 0.2.0 and earlier.
     platforms: Sequence[Mapping[str, Any]] = ()
+    # StartWeights.to_json; None for drawn weights and in checkpoints of 0.2.0 and earlier.
+    start: Optional[Dict[str, Any]] = None
 
 
 def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
@@ -49,6 +51,7 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
         "step": np.array(checkpoint.step, dtype=np.int64),
         "history": _text(checkpoint.history),
         "platforms": _text(json.dumps(list(checkpoint.platforms))),
+        "start": _text(json.dumps(checkpoint.start)),
         **within("state", checkpoint.state),
     }
     with work_dir.writing(name) as path, path.open("wb") as file:
@@ -83,6 +86,7 @@ def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
                 state=part("state", {name: arrays[name] for name in arrays.files}),
                 history=arrays["history"].tobytes().decode("utf-8"),
                 platforms=_platforms(arrays),
+                start=_start(arrays),
             )
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise UnusableCheckpoint(
@@ -108,6 +112,13 @@ def _platforms(arrays: Any) -> List[Dict[str, Any]]:
         return []
     entries = json.loads(arrays["platforms"].tobytes())
     return PlatformHistory(entries).to_json()  # raises an error for anything else
+
+
+def _start(arrays: Any) -> Optional[Dict[str, Any]]:
+    if "start" not in arrays.files:
+        return None
+    start: Optional[Dict[str, Any]] = json.loads(arrays["start"].tobytes())
+    return start
 
 
 def _shapes(state: State) -> Dict[str, Any]:

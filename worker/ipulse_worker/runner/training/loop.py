@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 import tensorflow as tf
 
@@ -69,6 +69,7 @@ class Training:
         self.metrics = empty_accumulator(spec)  # of the current epoch
         self.history = History()
         self.platforms = PlatformHistory()
+        self.start: Optional[Dict[str, Any]] = None  # where the initial weights are from
         self.times = StepTimes()  # of this attempt
         self.samples = 0  # in the steps of this attempt
 
@@ -87,6 +88,7 @@ class Training:
         self.metrics.add(state["epoch_sums"])
         self.history = History(checkpoint.history)
         self.platforms = PlatformHistory(checkpoint.platforms)
+        self.start = checkpoint.start
         self.step = self.resumed_from = self.saved = checkpoint.step
         self.begin()
 
@@ -109,6 +111,7 @@ class Training:
             state=self.state(),
             history=self.history.text(),
             platforms=self.platforms.to_json(),
+            start=self.start,
         )
 
     @property

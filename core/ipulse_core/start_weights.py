@@ -1,0 +1,70 @@
+"""The arrays that a network's training begins with: names, shapes, and what does not fit.
+
+The names are those of weights.npz: layer_1, layer_1_recurrent, layer_1_bias, layer_1_decay, ...,
+readout. The arguments are parts of `ipulse.spec.ExperimentSpec` or of the document that the runner
+reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Tuple
+
+from ipulse_core.derived_values import class_count, input_channels
+
+Shape = Tuple[int, ...]
+CONSTANTS = ("decay", "threshold", "synapse_decay")
+
+
+def layer_names(network: Any) -> List[str]:
+    """Returns the names of the layers in arrays: layer_1, layer_2, ... and readout."""
+    return [*(f"layer_{number}" for number in range(1, len(network.layers) + 1)), "readout"]
+
+
+def start_shapes(spec: Any) -> Dict[str, Shape]:
+    """Returns the shape of every array that the training of a spec changes, by name."""
+    network = spec.network
+    shapes: Dict[str, Shape] = {}
+    senders = input_channels(spec.data)
+    for name, layer in zip(layer_names(network), [*network.layers, network.readout]):
+        neurons = getattr(layer, "neurons", None) or class_count(spec.data)
+        shapes[name] = (senders, neurons)
+        if getattr(layer, "recurrent", False):
+            shapes[f"{name}_recurrent"] = (neurons, neurons)
+        if layer.bias:
+            shapes[f"{name}_bias"] = (neurons,)
+        for constant in CONSTANTS:
+            if constant in network.trainable and getattr(layer, constant, None) is not None:
+                shapes[f"{name}_{constant}"] = (neurons,)
+        senders = neurons
+    return shapes
+
+
+def is_constant(name: str) -> bool:
+    """Returns whether an array is a constant of neurons, which also has a value in the spec."""
+    return any(name.endswith(f"_{constant}") for constant in CONSTANTS)
+
+
+def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[str]:
+    """Lists what does not fit, in sentences.
+
+    Args:
+        ours: The result of `start_shapes`.
+        theirs: The shapes of the arrays to begin with. Constants may be missing: the training
+            then begins with those of the spec.
+    """
+    found = []
+    for name, shape in ours.items():
+        if name not in theirs:
+            if not is_constant(name):
+                found.append(f"{name} is missing")
+        elif theirs[name] != shape:
+            found.append(f"{name} is {_by(theirs[name])}, and the network needs {_by(shape)}")
+    for name in theirs:
+        if name not in ours:
+            trains = ": list it in network.trainable" if is_constant(name) else ""
+            found.append(f"the network has no {name}{trains}")
+    return found
+
+
+def _by(shape: Shape) -> str:
+    return " x ".join(f"{size:,}" for size in shape) or "one number"

@@ -1,0 +1,128 @@
+"""Weights of another training or of a file, with which a training begins."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
+
+import numpy as np
+
+from ipulse_core.start_weights import is_constant, mismatches, start_shapes
+from ipulse_data import npz_file
+from ipulse_data.directory import DataDirectory
+from ipulse_data.errors import DataInvalid
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+_HINT = (
+    "network.initial.file names a file of this directory, such as the weights.npz of a job or what "
+    "`ipulse nir import` wrote"
+)
+_SHOWN = 20  # mismatches in a message
+
+
+@dataclass(frozen=True)
+class StartWeights:
+    """Arrays to begin with, and where they are from."""
+
+    source: str  # "job" or "file"
+    file: str
+    sha256: str
+    arrays: Mapping[str, np.ndarray]  # float32, only those that the network has
+    initialised: List[str]  # weights that the file lacks and that are drawn
+    ignored: List[str]  # what does not fit
+
+    def to_json(self) -> Dict[str, Any]:
+        """Return the fields, with the names of the arrays, for manifest and checkpoint."""
+        document = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**document, "arrays": sorted(self.arrays)}
+
+
+def start_weights(
+    spec: ExperimentSpec, directory: DataDirectory, job_weights: Optional[str] = None
+) -> Optional[StartWeights]:
+    """Read the weights that the spec or the assignment names; None if they are drawn.
+
+    Args:
+        spec: of the training.
+        directory: where network.initial.file is.
+        job_weights: the path of another job's weights, which were fetched for this attempt.
+
+    Raises:
+        DataUnavailable: the file does not exist.
+        DataInvalid: it cannot be read, or does not fit the network; the message lists every array.
+    """
+    initial = spec.network.initial
+    if job_weights is not None:
+        if initial is not None:
+            raise DataInvalid(
+                "the job starts from another job's weights, and network.initial names a file: "
+                "choose one of the two"
+            )
+        return _fitting(spec, "job", Path(job_weights), may_draw=False)
+    if initial is None:
+        return None
+    path = directory.file(initial.file, hint=_HINT)
+    start = _fitting(spec, "file", path, may_draw=initial.missing == "draw")
+    if initial.sha256 is not None and start.sha256 != initial.sha256:
+        raise DataInvalid(
+            f"{path} has the SHA-256 {start.sha256}, and network.initial.sha256 is "
+            f"{initial.sha256}: it is another file, or it was changed"
+        )
+    return start
+
+
+def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> StartWeights:
+    found = _read(path)
+    shapes = start_shapes(spec)
+    problems = mismatches(shapes, {name: array.shape for name, array in found.items()})
+    if problems and not may_draw:
+        rest = len(problems) - _SHOWN
+        more = f"; and {rest:,} more" if rest > 0 else ""
+        hint = "" if source == "job" else "; network.initial.missing: draw draws what does not fit"
+        raise DataInvalid(
+            f"{path.name} does not fit the network: {'; '.join(problems[:_SHOWN])}{more}{hint}"
+        )
+    arrays = {
+        name: array.astype(np.float32)
+        for name, array in found.items()
+        if shapes.get(name) == array.shape
+    }
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise DataInvalid(f"{path.name}: {name} has values that are not finite in float32")
+        if name.endswith("decay") and not ((array >= 0) & (array < 1)).all():
+            raise DataInvalid(f"{path.name}: {name} has values below 0, or not below 1")
+    return StartWeights(
+        source=source,
+        file=path.name,
+        sha256=_digest(path),
+        arrays=arrays,
+        initialised=[name for name in shapes if name not in arrays and not is_constant(name)],
+        ignored=problems,
+    )
+
+
+def _read(path: Path) -> Dict[str, np.ndarray]:
+    with path.open("rb") as file:
+        if file.read(8) == b"\x89HDF\r\n\x1a\n":
+            raise DataInvalid(
+                f"{path.name} is HDF5: `ipulse nir import` makes a spec and weights of a NIR file"
+            )
+    arrays = npz_file.read(path)
+    for name, array in arrays.items():
+        if array.dtype.kind != "f":
+            raise DataInvalid(f"{path.name}: {name} has {array.dtype}, and weights are floats")
+    return arrays
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(2**20), b""):
+            digest.update(block)
+    return digest.hexdigest()
