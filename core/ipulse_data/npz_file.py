@@ -9,12 +9,14 @@ import math
 import struct
 import zipfile
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
-from typing import AbstractSet, Dict, Optional
+from typing import AbstractSet, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ipulse_data.errors import DataInvalid
+from ipulse_data.zip_entries import check_entries
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.
@@ -29,48 +31,108 @@ _UNREADABLE = (
 )
 
 
-def read(path: Path, known: Optional[AbstractSet[str]] = None) -> Dict[str, np.ndarray]:
-    """Read the arrays of a file; `known` are the names that it may have, None for any.
+class NpyHeader(NamedTuple):
+    """What the header of an array says; it was found to match the size of the member."""
+
+    shape: Tuple[int, ...]
+    dtype: np.dtype
+    is_fortran: bool
+
+
+class NpzFile:
+    """An open npz file."""
+
+    def __init__(
+        self, path: Path, archive: zipfile.ZipFile, members: Dict[str, zipfile.ZipInfo]
+    ) -> None:
+        self.path = path
+        self._archive = archive
+        self._members = members
+        self.headers = {name: _header(path, archive, member) for name, member in members.items()}
+
+    def array(self, name: str) -> np.ndarray:
+        """Read an array.
+
+        Raises:
+            DataInvalid: it is damaged.
+        """
+        with _translated(self.path, name), self._archive.open(self._members[name]) as file:
+            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
+    def rows(self, name: str, at_once: int) -> Iterator[np.ndarray]:
+        """Yield an array in pieces of so many rows, without ever holding all of it.
+
+        Raises:
+            DataInvalid: it is damaged.
+        """
+        header = self.headers[name]
+        if header.is_fortran:
+            whole = self.array(name)
+            for first in range(0, len(whole), at_once):
+                yield whole[first : first + at_once]
+            return
+        row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
+        with _translated(self.path, name), self._archive.open(self._members[name]) as file:
+            np.lib.format.read_magic(file)
+            np.lib.format.read_array_header_1_0(file)
+            for first in range(0, header.shape[0], at_once):
+                rows = min(at_once, header.shape[0] - first)
+                content = file.read(rows * row_bytes)
+                if len(content) != rows * row_bytes:
+                    raise ValueError(f"it ends in row {first + len(content) // row_bytes:,}")
+                yield np.frombuffer(content, header.dtype).reshape(rows, *header.shape[1:])
+            if file.read(1):  # reads to the end, where zipfile compares the checksum
+                raise ValueError("bytes follow the array")
+
+
+@contextmanager
+def opened_npz(path: Path, known: Optional[AbstractSet[str]]) -> Iterator[NpzFile]:
+    """Open a file; `known` are the names that it may have, None for any.
 
     Raises:
         DataInvalid: the file is damaged, too large, or has an array that is not in `known`.
     """
     try:
         with zipfile.ZipFile(str(path)) as archive:
-            members = {member.filename: member for member in archive.infolist()}
-            if known is not None:
-                _check_names(path, set(members), known)
-            packed = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            if any(member.compress_type not in packed for member in members.values()):
-                raise DataInvalid(
-                    f"{path} is packed in a way that NumPy does not pack: write it with "
-                    "numpy.savez or numpy.savez_compressed"
-                )
-            total = sum(member.file_size for member in members.values())
-            if total > MAX_BYTES:
-                raise DataInvalid(
-                    f"{path} unpacks to {total:,} bytes; at most {MAX_BYTES:,} are allowed"
-                )
-            return {name[:-4]: _array(path, archive, member) for name, member in members.items()}
+            listed = archive.infolist()
+            _check_members(path, listed, known)
+            yield NpzFile(path, archive, {member.filename[:-4]: member for member in listed})
     except _UNREADABLE as error:
         raise DataInvalid(f"{path} cannot be read as npz; is it whole? {error}") from error
 
 
-def _check_names(path: Path, members: AbstractSet[str], known: AbstractSet[str]) -> None:
-    unknown = sorted(members - {f"{name}.npy" for name in known})
-    if unknown:
-        raise DataInvalid(
-            f"{path} holds {unknown[0][:60]!a}; the arrays are {', '.join(sorted(known))}"
-        )
+def read(path: Path, known: Optional[AbstractSet[str]] = None) -> Dict[str, np.ndarray]:
+    """Read the arrays of a file; `known` are the names that it may have, None for any.
+
+    Raises:
+        DataInvalid: the file is damaged, too large, or has an array that is not in `known`.
+    """
+    with opened_npz(path, known) as file:
+        return {name: file.array(name) for name in file.headers}
 
 
-def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """Read one member; its header must match its size."""
-    try:
+def _check_members(
+    path: Path, listed: Sequence[zipfile.ZipInfo], known: Optional[AbstractSet[str]]
+) -> None:
+    for member in listed:
+        if known is not None and member.filename not in {f"{name}.npy" for name in known}:
+            raise DataInvalid(
+                f"{path} holds {member.filename[:60]!a}; the arrays are {', '.join(sorted(known))}"
+            )
+    check_entries(path, listed)
+    total = sum(member.file_size for member in listed)
+    if total > MAX_BYTES:
+        raise DataInvalid(f"{path} unpacks to {total:,} bytes; at most {MAX_BYTES:,} are allowed")
+
+
+def _header(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NpyHeader:
+    """Read the header of a member, which must match its size."""
+    with _translated(path, member.filename[:-4]):
         with archive.open(member) as file:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("only version 1.0 of the npy format is read")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
         if dtype.kind not in "biuf":
             raise ValueError(f"its type is {dtype}, not booleans, integers or floats")
         wanted = dtype.itemsize * math.prod(int(size) for size in shape)
@@ -78,8 +140,13 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.
             raise ValueError(
                 f"its header says {dtype} {shape}, but it has {member.file_size:,} bytes"
             )
-        with archive.open(member) as file:
-            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise DataInvalid(f"{path}: {member.filename} is no array of numbers: {error}") from error
-    return array
+    return NpyHeader(shape, dtype, is_fortran)
+
+
+@contextmanager
+def _translated(path: Path, name: str) -> Iterator[None]:
+    """Raise DataInvalid in place of NumPy's and zipfile's errors for a damaged array."""
+    try:
+        yield
+    except (*_UNREADABLE, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise DataInvalid(f"{path}: {name}.npy is no array of numbers: {error}") from error

@@ -8,12 +8,90 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple, Tuple
+
+import numpy as np
 
 from ipulse_data.errors import DataInvalid, DataUnavailable
+from ipulse_data.sample_file import MAX_SAMPLES
 
-MAX_SAMPLES = 10_000_000  # of a file; data.samples allows as many
 MAX_CHUNK_BYTES = 2**26  # that HDF5 unpacks at once
+PER_MS = 1e-3  # times are in seconds
+
+
+class SpikeLists(NamedTuple):
+    """The contents of an open file."""
+
+    times: Any  # a list of seconds per sample
+    units: Any  # a list of channels per sample
+    labels: np.ndarray  # integers [samples]
+
+
+def lists_in(file: Any, path: Path, classes: int) -> SpikeLists:
+    """Return the contents of an open file. Labels must be 0 to classes - 1.
+
+    Raises:
+        DataInvalid: the file does not have them.
+    """
+    times, units = (dataset_in(file, path, f"spikes/{name}") for name in ("times", "units"))
+    labels = dataset_in(file, path, "labels")
+    if not len(times) == len(units) == len(labels) > 0:
+        raise DataInvalid(
+            f"{path}: {len(times):,} times, {len(units):,} units and {len(labels):,} labels; "
+            "there must be equally many, and some"
+        )
+    if len(labels) > MAX_SAMPLES:
+        raise DataInvalid(
+            f"{path} says that it has {len(labels):,} samples; at most {MAX_SAMPLES:,} are read. "
+            "Is the file damaged?"
+        )
+    labels = labels[:]
+    wrong = np.flatnonzero((labels < 0) | (labels >= classes))
+    if len(wrong):
+        raise DataInvalid(
+            f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; labels must be 0 to "
+            f"{classes - 1}"
+        )
+    return SpikeLists(times, units, labels)
+
+
+def read_lists(
+    path: Path, lists: SpikeLists, rows: slice, chosen: np.ndarray, channels: int
+) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return how many spikes the chosen samples among these rows have, their seconds and channels.
+
+    Args:
+        path: the file, for error messages.
+        lists: its contents.
+        rows: the samples that are read at once.
+        chosen: numbers of samples among them, ascending.
+        channels: how many there are.
+
+    Raises:
+        DataInvalid: a sample cannot be read, or a value is impossible.
+    """
+    try:
+        times, units = (part[rows][chosen - rows.start] for part in (lists.times, lists.units))
+    except (MemoryError, ValueError, OSError, RuntimeError) as error:
+        raise DataInvalid(
+            f"{path}: a sample from {rows.start:,} to {rows.stop - 1:,} cannot be read; "
+            f"is it whole? {error}"
+        ) from error
+    lengths = np.array([len(seconds) for seconds in times])
+    of_units = np.array([len(each) for each in units])
+    for at in np.flatnonzero(lengths != of_units)[:1]:
+        raise DataInvalid(
+            f"{path}: sample {chosen[at]:,} has {lengths[at]:,} times and {of_units[at]:,} units"
+        )
+    seconds = np.concatenate(times)
+    channel = np.concatenate(units).astype(np.int64)
+    for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
+        sample = chosen[np.searchsorted(np.cumsum(lengths), at, side="right")]
+        raise DataInvalid(f"{path}: sample {sample:,} has a time that is no time")
+    for at in np.flatnonzero((channel < 0) | (channel >= channels))[:1]:
+        sample = chosen[np.searchsorted(np.cumsum(lengths), at, side="right")]
+        raise DataInvalid(f"{path}: sample {sample:,} has a unit outside of 0 to {channels - 1}")
+    return lengths, seconds, channel
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Optional
 
 import numpy as np
 
 from ipulse_core.derived_values import input_channels
 from ipulse_data.directory import DataDirectory
 from ipulse_data.npz_file import read
+from ipulse_data.npz_samples import FORMS, KNOWN
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode
@@ -18,14 +19,6 @@ from ipulse_worker.runner.data.spike_trains import index_type
 if TYPE_CHECKING:
     from ipulse.spec import NpzData
 
-# The formats of samples: names of the arrays and their numbers of axes.
-FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
-    ("values",): (2, 3),  # [samples, values] or [samples, rows, columns]
-    ("spikes",): (3,),  # [samples, steps, channels]
-    ("ids", "counts"): (3, 2),  # [samples, steps, slots] and [samples, steps]
-    ("event_samples", "event_times_ms", "event_channels"): (1, 1, 1),
-}
-KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
 SAMPLES_AT_ONCE = 256
 EVENTS_AT_ONCE = 2**21  # of whole samples; a longer sample is added alone
 

@@ -101,7 +101,7 @@ def test_both_files_are_looked_at_before_one_is_read(folder: Path) -> None:
         (([0.1, 0.2], [1]), 0, "sample 1 has 2 times and 1 units"),
         (([float("nan")], [1]), 0, "sample 1 has a time that is no time"),
         (([-0.1], [1]), 0, "sample 1 has a time that is no time"),
-        (([0.1], [1]), 20, "sample 1 has the label 20; shd has 0 to 19"),
+        (([0.1], [1]), 20, "sample 1 has the label 20; labels must be 0 to 19"),
     ],
 )
 def test_a_bad_sample_is_named(folder: Path, train: Any, label: int, words: str) -> None:

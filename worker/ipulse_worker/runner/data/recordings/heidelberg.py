@@ -13,10 +13,9 @@ import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_data.directory import DataDirectory
-from ipulse_data.spike_lists import MAX_SAMPLES, dataset_in, opened
+from ipulse_data.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
-    DataInvalid,
     Dataset,
     LoadProgress,
     divided,
@@ -56,8 +55,8 @@ def load(
     for path in paths:
         with opened(path) as file:
             part = _part(file, path, data)
-            labels.append(part.labels[part.chosen])
-            for first in range(0, len(part.labels), SAMPLES_AT_ONCE):
+            labels.append(part.lists.labels[part.chosen])
+            for first in range(0, len(part.lists.labels), SAMPLES_AT_ONCE):
                 _add(path, data, binning, part, first)
                 progress(binning.samples, samples)
     is_test = np.repeat([False, True], [len(part) for part in labels])
@@ -67,33 +66,13 @@ def load(
 class _Part(NamedTuple):
     """The contents of an open file."""
 
-    times: Any  # a list of seconds per sample
-    units: Any  # a list of channels per sample
-    labels: np.ndarray  # integers [samples]
+    lists: SpikeLists
     chosen: np.ndarray  # the numbers of the samples to use, ascending
 
 
 def _part(file: Any, path: Path, data: Union[SHDData, SSCData]) -> _Part:
-    times, units = (dataset_in(file, path, f"spikes/{name}") for name in ("times", "units"))
-    labels = dataset_in(file, path, "labels")
-    if not len(times) == len(units) == len(labels) > 0:
-        raise DataInvalid(
-            f"{path}: {len(times):,} times, {len(units):,} units and {len(labels):,} labels; "
-            "there must be equally many, and some"
-        )
-    if len(labels) > MAX_SAMPLES:
-        raise DataInvalid(
-            f"{path} says that it has {len(labels):,} samples; at most {MAX_SAMPLES:,} are read. "
-            "Is the file damaged?"
-        )
-    labels = labels[:]
-    wrong = np.flatnonzero(~np.isin(labels, np.arange(class_count(data))))
-    if len(wrong):
-        raise DataInvalid(
-            f"{path}: sample {wrong[0]:,} has the label {labels[wrong[0]]}; {data.kind} has 0 to "
-            f"{class_count(data) - 1}"
-        )
-    return _Part(times, units, labels, subset(len(labels), data.samples, data.subset_seed))
+    lists = lists_in(file, path, class_count(data))
+    return _Part(lists, subset(len(lists.labels), data.samples, data.subset_seed))
 
 
 def _add(
@@ -104,28 +83,6 @@ def _add(
     if not len(chosen):
         return
     rows = slice(first, first + SAMPLES_AT_ONCE)
-    try:
-        times, units = part.times[rows][chosen - first], part.units[rows][chosen - first]
-    except (MemoryError, ValueError) as error:
-        raise DataInvalid(
-            f"{path}: a sample from {first:,} to {first + SAMPLES_AT_ONCE - 1:,} cannot be read; "
-            f"is it whole? {error}"
-        ) from error
-    lengths = np.array([len(seconds) for seconds in times])
-    of_units = np.array([len(channels) for channels in units])
-    for at in np.flatnonzero(lengths != of_units)[:1]:
-        raise DataInvalid(
-            f"{path}: sample {chosen[at]:,} has {lengths[at]:,} times and {of_units[at]:,} units"
-        )
-    sample = np.repeat(np.arange(len(chosen)), lengths)
-    seconds = np.concatenate(times)
-    channels = np.concatenate(units).astype(np.int64)
-    for at in np.flatnonzero(~((seconds >= 0) & (seconds < np.inf)))[:1]:
-        raise DataInvalid(f"{path}: sample {chosen[sample[at]]:,} has a time that is no time")
-    for at in np.flatnonzero((channels < 0) | (channels >= input_channels(data)))[:1]:
-        raise DataInvalid(
-            f"{path}: sample {chosen[sample[at]]:,} has a unit outside of 0 to "
-            f"{input_channels(data) - 1}"
-        )
-    step = binning.step_of(seconds, path, per_ms=1e-3, is_measured=True)
-    binning.add(sample, step, channels, samples=len(chosen))
+    lengths, seconds, channels = read_lists(path, part.lists, rows, chosen, input_channels(data))
+    step = binning.step_of(seconds, path, per_ms=PER_MS, is_measured=True)
+    binning.add(np.repeat(np.arange(len(chosen)), lengths), step, channels, samples=len(chosen))

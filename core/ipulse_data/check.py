@@ -1,0 +1,121 @@
+"""Checks a file that somebody uploaded: `python -m ipulse_data.check FILE FOLDER BYTES`.
+
+It prints one line of JSON: the kind, the facts and a few samples of the data set, or why it is
+refused, or what is wrong with this machine. FOLDER is an empty one in which archives are unpacked,
+to at most BYTES. The process limits its own memory, processor time and files before it opens the
+file, because anybody may have written that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, Tuple
+
+MEMORY_BYTES = 3 * 2**30  # of addresses
+CPU_SECONDS = 300
+OPEN_FILES = 256
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_HEADER_BYTES = 4096
+
+
+def main() -> int:
+    """Check a file and print the result."""
+    path, folder, max_bytes = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    _limit()
+    print(json.dumps(check(path, folder, max_bytes), allow_nan=False))  # noqa: T201 - the result
+    return 0
+
+
+def check(path: Path, folder: Path, max_bytes: int) -> Dict[str, Any]:
+    """Return the kind, format, facts and previews of a file, or its refusal."""
+    from ipulse_data.errors import DataUnavailable
+    from ipulse_data.facts import examine
+
+    try:
+        with _opened(path, folder, max_bytes) as (packing, file):
+            facts, previews = examine(file)
+            return {
+                "kind": file.kind,
+                "facts": {"format": packing, **facts},
+                "previews": previews,
+            }
+    except DataUnavailable as error:
+        message = error.message
+    except OSError as error:
+        return {"trouble": f"{error.strerror or error}"}  # of this machine: it is tried again
+    except MemoryError:
+        message = f"reading it takes more than {MEMORY_BYTES >> 30} GiB of memory; divide it"
+    # The names of the places where the service keeps it are no business of its owner.
+    for place in (f"{folder}/data/", f"{folder}/unpacked/", f"{folder}/data", f"{folder}/"):
+        message = message.replace(place, "")
+    return {"refusal": message.replace(str(path), "the file")}
+
+
+@contextmanager
+def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any]]:
+    """Open a file by its content and yield its format and its samples."""
+    from ipulse_data import archives
+    from ipulse_data.csv_samples import is_header, opened_csv_samples
+    from ipulse_data.errors import DataInvalid
+    from ipulse_data.folder_samples import opened_folder_samples
+    from ipulse_data.hdf5_samples import opened_hdf5_samples
+    from ipulse_data.npz_samples import opened_npz_samples
+
+    with path.open("rb") as content:
+        begin = content.read(_HEADER_BYTES)
+    if begin.startswith(_HDF5):
+        with opened_hdf5_samples(path) as file:
+            yield "hdf5", file
+    elif zipfile.is_zipfile(str(path)) and _is_npz(path):
+        with opened_npz_samples(path) as file:
+            yield "npz", file
+    elif archives.is_archive(path):
+        kind = archives.unpack(path, folder, max_bytes)
+        with opened_folder_samples(folder / archives.DATA, kind) as file:
+            yield "zip" if zipfile.is_zipfile(str(path)) else "tar", file
+    elif is_header(begin.decode("utf-8-sig", "replace").partition("\n")[0]):
+        with opened_csv_samples(path) as file:
+            yield "csv", file
+    else:
+        raise DataInvalid(
+            "the file is none of these: npz; HDF5; CSV whose first line names the columns sample, "
+            "time_ms, channel and label; zip or tar archive of the folder of a published data set"
+        )
+
+
+def _is_npz(path: Path) -> bool:
+    from ipulse_data.errors import DataInvalid
+
+    try:
+        with zipfile.ZipFile(str(path)) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise DataInvalid(f"{path} is a damaged zip file: {error}") from error
+    return any("/" not in name and name.endswith(".npy") for name in names)
+
+
+def _limit() -> None:
+    """Limits this process for good. Children of it would be limited too; it starts none."""
+    limits = {
+        resource.RLIMIT_AS: MEMORY_BYTES,
+        resource.RLIMIT_CPU: CPU_SECONDS,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, limit in limits.items():
+        _, most = resource.getrlimit(kind)
+        if most != resource.RLIM_INFINITY:
+            limit = min(limit, most)
+        resource.setrlimit(kind, (limit, limit))
+    os.nice(10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Facts of a data set, found by reading all of it."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from ipulse_data.errors import DataInvalid
+from ipulse_data.previews import Previews
+from ipulse_data.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
+
+LABELS = 1000  # whose samples are counted one by one
+
+
+def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
+    """Read an open file to its end; return its facts and a few samples.
+
+    Raises:
+        DataInvalid: the samples cannot be learned from, or a value is impossible.
+    """
+    _check_labels(file)
+    previews = Previews(file)
+    counts = np.zeros(len(file.labels), np.int64)
+    channels = file.channels or 0
+    times: List[float] = []  # the first and the last so far
+    for block in file.blocks:
+        if not len(block.sample):
+            continue
+        channels = max(channels, _channels(block, file))
+        counts += np.bincount(block.sample, minlength=len(counts))
+        if file.per_ms is not None:
+            scale = 1.0 / file.per_ms
+            times += [float(block.time.min()) * scale, float(block.time.max()) * scale]
+            times = [min(times), max(times)]
+        previews.add_events(block)
+    first = 0
+    for rows in file.values:
+        previews.add_values(first, rows)
+        first += len(rows)
+    if file.form != "values" and not counts.any():
+        raise DataInvalid("none of the samples has an event, so there is nothing to learn from")
+    facts = {
+        "form": file.form,
+        "samples": len(file.labels),
+        "test_samples": None if file.test is None else int(file.test.sum()),
+        "channels": channels,
+        "classes": file.classes or int(file.labels.max()) + 1,
+        "steps": file.steps,
+        "first_ms": times[0] if times else None,
+        "last_ms": times[1] if times else None,
+        "events": int(counts.sum()),
+        "events_per_sample": {
+            "mean": float(counts.mean()),
+            "min": int(counts.min()),
+            "max": int(counts.max()),
+        },
+        "label_counts": _label_counts(file.labels, file.test),
+    }
+    return facts, previews.to_json(counts)
+
+
+def _check_labels(file: SampleFile) -> None:
+    labels = file.labels
+    if len(labels) < 2:
+        raise DataInvalid("there must be at least two samples")
+    for at in np.flatnonzero((labels < 0) | (labels >= MAX_CLASSES))[:1]:
+        raise DataInvalid(
+            f"sample {at:,} has the label {labels[at]}; labels must be 0 to {MAX_CLASSES - 1}"
+        )
+    if file.test is not None and (file.test.all() or not file.test.any()):
+        raise DataInvalid("some samples must be for training, and some for the test")
+
+
+def _channels(block: EventBlock, file: SampleFile) -> int:
+    lowest, highest = int(block.channel.min()), int(block.channel.max())
+    limit = file.channels or MAX_CHANNELS
+    if lowest < 0 or highest >= limit:
+        at = int(np.flatnonzero((block.channel < 0) | (block.channel >= limit))[0])
+        raise DataInvalid(
+            f"sample {block.sample[at]:,} has an event in channel {block.channel[at]}; channels "
+            f"must be 0 to {limit - 1}"
+        )
+    return highest + 1
+
+
+def _label_counts(labels: np.ndarray, test: Optional[np.ndarray]) -> List[Dict[str, Any]]:
+    values, samples = np.unique(labels, return_counts=True)
+    of_test = None if test is None else np.bincount(labels[test], minlength=int(values[-1]) + 1)
+    return [
+        {
+            "label": int(value),
+            "samples": int(count),
+            "test_samples": None if of_test is None else int(of_test[value]),
+        }
+        for value, count in list(zip(values, samples))[:LABELS]
+    ]

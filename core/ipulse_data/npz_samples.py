@@ -1,0 +1,161 @@
+"""Samples in one npz file; docs/reference/data.md describes its arrays."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Dict, Iterator, Optional, Tuple
+
+import numpy as np
+
+from ipulse_data.errors import DataInvalid
+from ipulse_data.npz_file import NpyHeader, NpzFile, opened_npz
+from ipulse_data.sample_file import EventBlock, SampleFile
+
+# The formats of samples: names of the arrays and their numbers of axes.
+FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
+    ("values",): (2, 3),  # [samples, values] or [samples, rows, columns]
+    ("spikes",): (3,),  # [samples, steps, channels]
+    ("ids", "counts"): (3, 2),  # [samples, steps, slots] and [samples, steps]
+    ("event_samples", "event_times_ms", "event_channels"): (1, 1, 1),
+}
+KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
+BYTES_AT_ONCE = 2**24
+EVENTS_AT_ONCE = 2**20
+
+
+@contextmanager
+def opened_npz_samples(path: Path) -> Iterator[SampleFile]:
+    """Open a file in any of the forms.
+
+    Raises:
+        DataInvalid: it does not have the arrays of one form.
+    """
+    with opened_npz(path, KNOWN) as file:
+        form = form_of(path, file.headers)
+        labels = _labels(path, file)
+        samples = len(labels)
+        for name, axes in zip(form, FORMS[form]):
+            shape = file.headers[name].shape
+            allowed = FORMS[form] if form == ("values",) else (axes,)
+            if len(shape) not in allowed:
+                raise DataInvalid(f"{path}: {name} must have {axes} axes; it has {len(shape)}")
+            if not name.startswith("event") and shape[0] != samples:
+                raise DataInvalid(f"{path}: {shape[0]:,} samples of {name}, {samples:,} labels")
+        test = _test(path, file, samples)
+        shape = file.headers[form[0]].shape
+        none: Iterator[np.ndarray] = iter(())
+        if form == ("values",):
+            channels = math.prod(shape[1:])
+            rows = _values(path, file, channels)
+            yield SampleFile(
+                "npz", "values", labels, test, iter(()), rows, per_ms=None, channels=channels
+            )
+        elif form == ("spikes",):
+            blocks = _spikes(path, file)
+            yield SampleFile("npz", "spikes", labels, test, blocks, none, None, shape[1], shape[2])
+        elif form == ("ids", "counts"):
+            blocks = _ids(path, file)
+            yield SampleFile("npz", "ids", labels, test, blocks, none, None, shape[1])
+        else:
+            yield SampleFile("npz", "events", labels, test, _events(path, file, samples), none)
+
+
+def form_of(path: Path, headers: Dict[str, NpyHeader]) -> Tuple[str, ...]:
+    """Return the names of the arrays of the file's form.
+
+    Raises:
+        DataInvalid: it has another set of arrays.
+    """
+    given = set(headers) - {"labels", "test"}
+    form = next((names for names in FORMS if given == set(names)), None)
+    if form is None:
+        forms = "; ".join(" and ".join(names) for names in FORMS)
+        raise DataInvalid(
+            f"{path} must have the arrays of one form ({forms}); it has "
+            f"{', '.join(sorted(given)) or 'none'}"
+        )
+    return form
+
+
+def _labels(path: Path, file: NpzFile) -> np.ndarray:
+    header = file.headers.get("labels")
+    is_list = header is not None and len(header.shape) == 1 and header.dtype.kind in "iu"
+    if header is None or not is_list or header.shape[0] < 2:
+        raise DataInvalid(f"{path} must have labels, a list of at least two integers")
+    return file.array("labels")
+
+
+def _test(path: Path, file: NpzFile, samples: int) -> Optional[np.ndarray]:
+    if "test" not in file.headers:
+        return None
+    test = file.array("test")
+    if test.dtype != np.bool_ or test.shape != (samples,) or test.all() or not test.any():
+        raise DataInvalid(
+            f"{path}: test must be booleans, one per label, some of them true and some not"
+        )
+    return test
+
+
+def _at_once(header: NpyHeader) -> int:
+    row_bytes = header.dtype.itemsize * math.prod(header.shape[1:])
+    return max(1, BYTES_AT_ONCE // max(1, row_bytes))
+
+
+def _values(path: Path, file: NpzFile, channels: int) -> Iterator[np.ndarray]:
+    first = 0
+    for rows in file.rows("values", _at_once(file.headers["values"])):
+        flat = rows.reshape(len(rows), channels)
+        is_right = ((flat >= 0.0) & (flat <= 1.0)).all(axis=1)
+        for at in np.flatnonzero(~is_right)[:1]:
+            raise DataInvalid(f"{path}: sample {first + at:,} has a value outside of [0, 1]")
+        yield rows
+        first += len(rows)
+
+
+def _spikes(path: Path, file: NpzFile) -> Iterator[EventBlock]:
+    first = 0
+    for rows in file.rows("spikes", _at_once(file.headers["spikes"])):
+        if not ((rows == 0) | (rows == 1)).all():
+            raise DataInvalid(f"{path}: spikes must be 0 or 1, true or false")
+        sample, step, channel = np.nonzero(rows)
+        yield EventBlock(first + sample, step, channel)
+        first += len(rows)
+
+
+def _ids(path: Path, file: NpzFile) -> Iterator[EventBlock]:
+    ids, counts = file.headers["ids"], file.headers["counts"]
+    if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
+        raise DataInvalid(f"{path}: ids and counts must be integers")
+    if ids.shape[:2] != counts.shape:
+        raise DataInvalid(f"{path}: ids are {ids.shape}, so counts must be {ids.shape[:2]}")
+    slots = ids.shape[2]
+    at_once = _at_once(ids)
+    first = 0
+    for chunk, filled in zip(file.rows("ids", at_once), file.rows("counts", at_once)):
+        if filled.size and not (filled.min() >= 0 and filled.max() <= slots):
+            raise DataInvalid(f"{path}: counts must be 0 to {slots}, the number of slots")
+        sample, step, slot = np.nonzero(np.arange(slots) < filled[:, :, None])
+        yield EventBlock(first + sample, step, chunk[sample, step, slot])
+        first += len(chunk)
+
+
+def _events(path: Path, file: NpzFile, samples: int) -> Iterator[EventBlock]:
+    names = ("event_samples", "event_times_ms", "event_channels")
+    headers = [file.headers[name] for name in names]
+    if len({header.shape for header in headers}) != 1:
+        raise DataInvalid(f"{path}: the three arrays of events must be equally long")
+    kinds = [header.dtype.kind for header in headers]
+    if kinds[0] not in "iu" or kinds[2] not in "iu" or kinds[1] == "b":
+        raise DataInvalid(
+            f"{path}: event_samples and event_channels must be integers, event_times_ms numbers"
+        )
+    first = 0
+    for sample, time_ms, channel in zip(*(file.rows(name, EVENTS_AT_ONCE) for name in names)):
+        if sample.min() < 0 or sample.max() >= samples:
+            raise DataInvalid(f"{path}: event_samples must be 0 to {samples - 1}")
+        for at in np.flatnonzero(~np.isfinite(time_ms))[:1]:
+            raise DataInvalid(f"{path}: event {first + at:,} has a time that is no time")
+        yield EventBlock(sample, time_ms, channel)
+        first += len(sample)
