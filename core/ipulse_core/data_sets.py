@@ -23,7 +23,8 @@ LAYOUTS: Dict[str, Sequence[Tuple[str, ...]]] = {
 NPZ = "npz"  # the kind of data set that is one file, NAME.npz
 KINDS_IN_FILES: FrozenSet[str] = frozenset({NPZ, *LAYOUTS})
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # as specs name data sets
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"  # of data sets, in specs and of uploads
+_NAME = re.compile(NAME_PATTERN[1:-1])
 
 
 def key_of(kind: str, name: str) -> str:

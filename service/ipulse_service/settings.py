@@ -135,6 +135,9 @@ class Settings(BaseModel):
     max_artifact_bytes: int = Field(
         default=4096 * MEBIBYTE, gt=0, description="Size limit of a stored file."
     )
+    max_dataset_bytes: int = Field(
+        default=8192 * MEBIBYTE, gt=0, description="Size limit of a user's data set."
+    )
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel
 from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction
+from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
 
 from .encoding import Encoding
 
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
-DataName = Annotated[str, Field(max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+DataName = Annotated[str, Field(max_length=128, pattern=NAME_PATTERN)]
 Capacity = Annotated[
     int | None,
     Field(

@@ -13,7 +13,7 @@ from sqlalchemy import Row, bindparam, delete, insert, select
 
 from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import artifacts, attempts
+from ipulse_service.db.tables import artifacts, attempts, dataset_versions, jobs, uploads
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.files.s3 import S3Blobs
@@ -104,7 +104,7 @@ def keeping(database: Database, blobs: Store, upload: PartialUpload) -> Iterator
     If the transaction fails, the file is deleted. It does not wait for the store, which may be
     slow. Raises Unavailable.
     """
-    with database.exclusively(_blob(upload.sha256)):
+    with database.exclusively(lock_name(upload.sha256)):
         blobs.keep(upload)
         try:
             with database.write() as transaction:
@@ -159,9 +159,9 @@ def add(
 
 
 def forget(database: Database, blobs: Store, sha256: str) -> None:
-    """Deletes a file unless an artifact refers to it."""
+    """Deletes a file unless a row refers to it."""
     # Under the lock, no row of this digest is added between check and deletion.
-    with database.exclusively(_blob(sha256)):
+    with database.exclusively(lock_name(sha256)):
         _discard_unless_used(database, blobs, sha256)
 
 
@@ -207,7 +207,8 @@ def latest_checkpoint(transaction: Transaction, job: JobRow) -> ArtifactRow | No
     return None if row is None else ArtifactRow.of(row)
 
 
-def _blob(sha256: str) -> str:
+def lock_name(sha256: str) -> str:
+    """Returns the name to lock while a row for a stored file is added, or the file deleted."""
     return f"blob/{sha256}"
 
 
@@ -219,8 +220,15 @@ def _discard_unless_used(database: Database, blobs: Store, sha256: str) -> None:
 
 
 def _is_used(transaction: Transaction, sha256: str) -> bool:
-    query = select(artifacts.c.pk).where(artifacts.c.sha256 == sha256).limit(1)
-    return transaction.connection.execute(query).one_or_none() is not None
+    queries = (
+        select(artifacts.c.pk).where(artifacts.c.sha256 == sha256),
+        select(dataset_versions.c.pk).where(
+            dataset_versions.c.sha256 == sha256, dataset_versions.c.state != "deleted"
+        ),
+        select(jobs.c.pk).where(jobs.c.dataset_sha256 == sha256),
+        select(uploads.c.id).where(uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None)),
+    )
+    return any(transaction.connection.execute(each.limit(1)).first() for each in queries)
 
 
 def _of_attempt(transaction: Transaction, attempt: AttemptRow) -> list[ArtifactRow]:

@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +23,7 @@ from ipulse_service.files.checksums import (
 from ipulse_service.files.partial_upload import (
     PartialUpload,
     delete_abandoned,
+    drop_upload,
     open_upload,
     resumable_bytes,
     translate_os_errors,
@@ -68,6 +69,10 @@ class Blobs:
     def arrived(self, name: str) -> int:
         """Counts the bytes of an interrupted upload that can be resumed."""
         return resumable_bytes(self._incoming / name)
+
+    def drop(self, name: str) -> None:
+        """Deletes an interrupted upload, unless a request writes it."""
+        drop_upload(self._incoming, name)
 
     def keep(self, incoming: PartialUpload) -> None:
         """Makes a synced file visible under its digest, durably. Raises StoreTrouble.
@@ -117,6 +122,14 @@ class Blobs:
             known = self._verify(sha256)
         first, skip = divmod(start, BLOCK_BYTES)
         return CheckedFile(self.open(sha256, start - skip), BlockCheck(known, first).check, skip)
+
+    @contextmanager
+    def as_file(self, sha256: str) -> Iterator[Path]:
+        """Yields the path of a file for another process to read. Raises StoreTrouble."""
+        path = self._path(sha256)
+        with translate_os_errors():
+            path.stat()
+        yield path
 
     def signed_url(self, _sha256: str, _media_type: str, _disposition: str) -> str | None:
         """Returns None: local files have no URL of their own."""

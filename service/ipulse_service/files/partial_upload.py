@@ -105,6 +105,13 @@ def open_upload(folder: Path, name: str) -> PartialUpload:
     return PartialUpload(folder / secrets.token_hex(16))
 
 
+def drop_upload(folder: Path, name: str) -> None:
+    """Deletes an interrupted upload; one that a request is writing ends by itself."""
+    if (folder / name).exists():
+        with suppress(StoreTrouble):
+            PartialUpload(folder / name).close()
+
+
 def _locked(path: Path) -> FileIO:
     """Opens a file that no other upload writes. Raises BlockingIOError while one does."""
     while True:

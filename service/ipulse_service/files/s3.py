@@ -20,8 +20,10 @@ from ipulse_service.files.partial_upload import (
     PartialUpload,
     StoreTrouble,
     delete_abandoned,
+    drop_upload,
     open_upload,
     resumable_bytes,
+    translate_os_errors,
 )
 
 SIGNED_SECONDS = 300  # in which a download must begin
@@ -82,6 +84,10 @@ class S3Blobs:
         """Counts the bytes of an interrupted upload that can be resumed."""
         return resumable_bytes(self._spool / name)
 
+    def drop(self, name: str) -> None:
+        """Deletes an interrupted upload, unless a request writes it."""
+        drop_upload(self._spool, name)
+
     def keep(self, incoming: PartialUpload) -> None:
         """Uploads a synced file to the bucket under its digest. Raises StoreTrouble.
 
@@ -115,6 +121,17 @@ class S3Blobs:
         is_whole = (start, stop) == (0, size)
         check = WholeFileCheck(sha256, size).check if is_whole else unchecked
         return CheckedFile(self.open(sha256, start), check)
+
+    @contextmanager
+    def as_file(self, sha256: str) -> Iterator[Path]:
+        """Yields the path of a copy of a file. Raises StoreTrouble."""
+        path = self._spool / f"copy-{secrets.token_hex(16)}"
+        try:
+            with _explained(), translate_os_errors():
+                self.client.download_file(self.bucket, self._key(sha256), str(path))
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
     def signed_url(self, sha256: str, media_type: str, disposition: str) -> str | None:
         """Returns a URL from which a client may read the file without a token for 5 minutes."""

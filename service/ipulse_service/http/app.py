@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from ipulse import __version__
 from ipulse_service.agents import hints
 from ipulse_service.background.change_poller import ChangePoller
+from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
@@ -44,6 +45,7 @@ from ipulse_service.http.routes import (
     uploads,
     worker,
 )
+from ipulse_service.http.routes.data import datasets, user_uploads
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.queue.waiting import QueueView
@@ -73,6 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
         publisher=Publisher(database, settings),
         reaper=Reaper(database, settings),
         housekeeper=Housekeeper(database, blobs, settings),
+        dataset_checker=DatasetChecker(database, blobs, settings),
         readiness=Readiness(
             {"database": database.is_writable, "artifact_store": blobs.is_writable}
         ),
@@ -88,6 +91,7 @@ def create_app(settings: Settings) -> FastAPI:
         state.publisher.start()
         state.reaper.start()
         state.housekeeper.start()
+        state.dataset_checker.start()
         state.change_poller.start()
         try:
             yield
@@ -96,6 +100,7 @@ def create_app(settings: Settings) -> FastAPI:
             await run_in_threadpool(state.publisher.stop)
             await run_in_threadpool(state.reaper.stop)
             await run_in_threadpool(state.change_poller.stop)
+            await run_in_threadpool(state.dataset_checker.stop)
             await run_in_threadpool(state.housekeeper.join)
             database.close()
 
@@ -132,6 +137,8 @@ def create_app(settings: Settings) -> FastAPI:
         events,
         logs,
         artifacts,
+        datasets,
+        user_uploads,
         tokens,
         join_tokens,
         agents,
@@ -144,6 +151,7 @@ def create_app(settings: Settings) -> FastAPI:
     ):
         app.include_router(module.router)
     app.include_router(attempts.events_router)
+    app.include_router(user_uploads.content_router)
     return app
 
 

@@ -18,13 +18,22 @@ from ipulse_service.http import sse
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.schemas import events
 from ipulse_service.http.schemas.base import SPEC
+from ipulse_service.http.schemas.datasets import DatasetDetail, DatasetList, VersionInfo
 from ipulse_service.http.schemas.events import EventList
 from ipulse_service.http.schemas.jobs import JobDetail, JobList, JobSummary
 from ipulse_service.http.schemas.problems import ProblemDocument
 
 _REF = "#/components/schemas/{model}"
 # FastAPI leaves nulls out of its document, also out of examples.
-_EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (EventList, JobDetail, JobList, JobSummary)
+_EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
+    DatasetDetail,
+    DatasetList,
+    EventList,
+    JobDetail,
+    JobList,
+    JobSummary,
+    VersionInfo,
+)
 
 Schemas = dict[str, dict[str, Any]]
 

@@ -8,6 +8,7 @@ from typing import cast
 from fastapi import Request
 
 from ipulse_service.background.change_poller import ChangePoller
+from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
@@ -39,6 +40,7 @@ class AppState:
     publisher: Publisher
     reaper: Reaper
     housekeeper: Housekeeper
+    dataset_checker: DatasetChecker
     readiness: Readiness
     metrics: Metrics
     queue_view: QueueView

@@ -33,6 +33,10 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
     pks = [job.pk for job in ended]
     query = select(artifacts.c.sha256).where(artifacts.c.job_pk.in_(pks))
     digests = set(transaction.connection.execute(query).scalars())
+    query = select(jobs.c.dataset_sha256).where(
+        jobs.c.pk.in_(pks), jobs.c.dataset_sha256.is_not(None)
+    )
+    digests |= set(transaction.connection.execute(query).scalars())
     for table in (outbox, idempotency_keys, events, artifacts, attempts):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))

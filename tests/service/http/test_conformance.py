@@ -16,7 +16,10 @@ from tests.service.running import InProcess
 
 OTHER_ROLES = ("/v1/worker/join",)  # neither a user's nor a worker's token is enough
 OPEN = ("/healthz", "/readyz")
-IDS = ("name", "job_id", "attempt_id", "artifact_id", "token_id")
+IDS = (
+    *("name", "job_id", "attempt_id", "artifact_id", "token_id"),
+    *("number", "sample", "upload_id"),
+)
 FILE = {"role": "log", "size": "0", "sha256": "0" * 64}
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -27,14 +27,13 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ipulse_core.errors import Conflict, Problem, Unavailable
+from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact, StoreResult
-from ipulse_service.files.file_thread_pool import FileThreadPool
-from ipulse_service.files.partial_upload import PartialUpload, WrongContent
+from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads, problems
+from ipulse_service.http import payloads, problems, receiving
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import KNOWN_UPLOAD, AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
@@ -44,26 +43,10 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import AttemptRow
 
-_BATCH_BYTES = 2**20  # one batch is written while the next arrives
-
-_BINARY = {"schema": {"type": "string", "format": "binary"}}
-_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/octet-stream": _BINARY}}
-}
 _STORED: dict[int | str, dict[str, Any]] = {
     200: {"model": StoredFile, "description": "The attempt has stored the same file before."},
     201: {"model": StoredFile, "description": "The file is stored."},
     **problems.documented(404, 409, 413, 422),
-}
-_OFFSET: dict[str, Any] = {
-    "description": "The offset is in a header.",
-    "headers": {
-        "Upload-Offset": {
-            "description": "Bytes that the service has.",
-            "required": True,
-            "schema": {"type": "integer"},
-        }
-    },
 }
 _HELD = problems.documented(404, 409)
 
@@ -75,17 +58,11 @@ router = APIRouter(
 _log = logging.getLogger(__name__)
 
 
-class WrongOffset(Conflict):
-    """The service has another number of bytes of the file; HEAD says how many."""
-
-    code = "wrong_offset"
-
-
 @router.head(
     "/{name}",
     response_class=Response,
     summary="Get the offset of an upload",
-    responses={200: _OFFSET, **_HELD},
+    responses={200: receiving.OFFSET, **_HELD},
 )
 @open_to("worker")
 def get_offset(
@@ -94,10 +71,10 @@ def get_offset(
     """Returns how many bytes of a file the service has, in `Upload-Offset`."""
     log.bind(attempt=attempt_id)
     attempt_pk = _check_held(state, attempt_id, fence)
-    return _offset_response(state.blobs.arrived(_upload_name(attempt_pk, query)), 200)
+    return receiving.offset_response(state.blobs.arrived(_upload_name(attempt_pk, query)), 200)
 
 
-@router.put("/{name}", summary="Upload a file", responses=_STORED, openapi_extra=_BODY)
+@router.put("/{name}", summary="Upload a file", responses=_STORED, openapi_extra=receiving.BODY)
 @open_to("worker")
 async def put_file(
     attempt_id: AttemptId,
@@ -114,8 +91,11 @@ async def put_file(
 @router.patch(
     "/{name}",
     summary="Resume an upload",
-    responses={**_STORED, 204: {**_OFFSET, "description": "Bytes of the file are missing."}},
-    openapi_extra=_BODY,
+    responses={
+        **_STORED,
+        204: {**receiving.OFFSET, "description": "Bytes of the file are missing."},
+    },
+    openapi_extra=receiving.BODY,
 )
 @open_to("worker")
 async def append_to_file(
@@ -148,17 +128,13 @@ async def _receive(
             raise TooLarge((), f"a file may have {state.settings.max_artifact_bytes:,} bytes")
         attempt_pk = await run_in_threadpool(_check_held, state, attempt_id, fence)
         upload = await threads.run(state.blobs.receive, _upload_name(attempt_pk, query))
-        if not offset:
-            await threads.run(upload.restart)
-        elif offset != upload.size:
-            upload.suspend()
-            raise WrongOffset(f"the service has {upload.size} bytes of the file")
+        await receiving.begin(upload, offset or 0, threads)
         try:
-            await _append(upload, chunks, query.size, threads)
+            await receiving.append(upload, chunks, query.size, threads)
             if offset is not None and upload.size < query.size:
                 upload.suspend()
-                return _offset_response(upload.size, 204)
-            _check_content(upload, query)
+                return receiving.offset_response(upload.size, 204)
+            receiving.check_content(upload, query.size, query.sha256, "/query")
             await threads.run(upload.sync)
             stored = await threads.run(_store, state, attempt_id, fence, artifact, upload)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
@@ -171,32 +147,6 @@ async def _receive(
     return _stored_response(state, stored)
 
 
-async def _append(
-    upload: PartialUpload, chunks: AsyncIterator[bytes], size: int, threads: FileThreadPool
-) -> None:
-    """Writes each batch in a thread while the next arrives. No thread is left when it ends."""
-    writing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    writing.set_result(None)
-    batch: list[bytes] = []
-    held = 0
-    left = size - upload.size
-    try:
-        async for chunk in chunks:
-            left -= len(chunk)
-            if left < 0:
-                raise _wrong("size", f"more than the {size} bytes announced")
-            batch.append(chunk)
-            held += len(chunk)
-            if held >= _BATCH_BYTES:
-                await asyncio.shield(writing)
-                writing = asyncio.ensure_future(threads.run(upload.write, *batch))
-                batch, held = [], 0
-        await asyncio.shield(writing)
-    finally:
-        await asyncio.gather(writing, return_exceptions=True)
-    await threads.run(upload.write, *batch)
-
-
 def _check_held(state: AppState, attempt_id: str, fence: str) -> int:
     with state.database.read() as transaction:
         return leases.hold(transaction, attempt_id, fence).pk
@@ -206,17 +156,6 @@ def _upload_name(attempt_pk: int, query: ArtifactQuery) -> str:
     return f"{attempt_pk}-{query.sha256}"
 
 
-def _check_content(upload: PartialUpload, query: ArtifactQuery) -> None:
-    if upload.size != query.size:
-        raise _wrong("size", f"{upload.size} bytes arrived; {query.size} were announced")
-    if upload.sha256 != query.sha256:
-        raise _wrong("sha256", f"the content that arrived has the digest {upload.sha256}")
-
-
-def _wrong(field: str, detail: str) -> WrongContent:
-    return WrongContent([Problem(f"/query/{field}", f"wrong_{field}", detail)], detail)
-
-
 def _store(
     state: AppState, attempt_id: str, fence: str, artifact: NewArtifact, upload: PartialUpload
 ) -> StoreResult:
@@ -224,11 +163,6 @@ def _store(
         return leases.hold(transaction, attempt_id, fence)
 
     return artifacts.keep(state.database, state.blobs, artifact, upload, holder)
-
-
-def _offset_response(offset: int, status: int) -> Response:
-    headers = {"upload-offset": str(offset), "cache-control": "no-store"}
-    return Response(status_code=status, headers=headers)
 
 
 def _stored_response(state: AppState, stored: StoreResult) -> Response:

@@ -1,0 +1,105 @@
+"""Checks new versions of data sets, one after another; each replica has one such thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from ipulse_core.errors import Unavailable
+from ipulse_service.datasets import checking, versions
+from ipulse_service.datasets.checking import CheckStopped
+from ipulse_service.datasets.facts import DatasetCheck
+from ipulse_service.datasets.versions import VersionRow
+from ipulse_service.db.engine import Database
+from ipulse_service.files.artifacts import Store
+from ipulse_service.settings import Settings
+
+RESCAN_SECONDS = 10.0  # for versions that another replica gave up
+RETRY_SECONDS = 5.0
+RENEW_SECONDS = 5.0  # must be well below `versions.CLAIM_MS`
+
+_log = logging.getLogger(__name__)
+
+
+class DatasetChecker:
+    """A thread that checks versions whose state is `checking`."""
+
+    def __init__(self, database: Database, blobs: Store, settings: Settings) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._scratch = settings.artifacts_dir / "checks"
+        self._stopping = threading.Event()
+        self._added = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dataset-checker")
+        database.listeners.append(self._on_commit)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns once the thread has ended; a check in progress is given up."""
+        self._stopping.set()
+        self._added.set()
+        self._thread.join()
+
+    def _on_commit(self, topics: frozenset[str]) -> None:
+        if versions.CHECK_TOPIC in topics:
+            self._added.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._added.clear()
+            try:
+                if not self._check_next():
+                    self._added.wait(RESCAN_SECONDS)
+            except Unavailable as error:
+                _log.warning("dataset_check_waits", extra={"error": error.message})
+                self._stopping.wait(RETRY_SECONDS)
+            except Exception:  # noqa: BLE001 - without this thread no data set would be ready
+                _log.exception("dataset_check_failed")
+                self._stopping.wait(RETRY_SECONDS)
+
+    def _check_next(self) -> bool:
+        """Checks a version; returns whether there was one."""
+        with self._database.read() as transaction:
+            if not versions.has_unchecked(transaction):
+                return False
+        with self._database.write() as transaction:
+            version = versions.claim(transaction)
+        if version is None:
+            return False
+        try:
+            with self._blobs.as_file(version.sha256) as path:
+                result = checking.check(path, self._scratch, self._must_stop(version))
+            self._store(version, result)
+        except (CheckStopped, Unavailable, OSError):
+            with self._database.write() as transaction:
+                versions.renew(transaction, version.pk, is_free=True)
+            if not self._stopping.is_set():
+                raise
+        return True
+
+    def _must_stop(self, version: VersionRow) -> Callable[[], bool]:
+        """Returns a function that says whether the check must stop, and renews the claim."""
+        renewed = time.monotonic()
+
+        def must_stop() -> bool:
+            nonlocal renewed
+            if time.monotonic() - renewed > RENEW_SECONDS:
+                renewed = time.monotonic()
+                with self._database.write() as transaction:
+                    versions.renew(transaction, version.pk)
+            return self._stopping.is_set()
+
+        return must_stop
+
+    def _store(self, version: VersionRow, result: DatasetCheck) -> None:
+        if result.trouble is not None:
+            raise Unavailable(f"{version.reference} cannot be checked now: {result.trouble}")
+        with self._database.write() as transaction:
+            versions.finish_check(transaction, version, result)
+        facts = {"dataset": version.reference, "refusal": result.refusal}
+        _log.info("dataset_checked", extra=facts)

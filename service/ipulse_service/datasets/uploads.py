@@ -1,0 +1,147 @@
+"""Uploads of users: their rows. The bytes are in the store, or in a partial upload."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from ipulse_core.errors import Conflict, NotFound
+from ipulse_service.datasets.versions import READY
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.db.tables import dataset_versions, uploads
+from ipulse_service.files import artifacts
+from ipulse_service.files.artifacts import Store
+from ipulse_service.files.partial_upload import ABANDONED_SECONDS, PartialUpload
+
+MAX_UNFINISHED = 8  # of one caller
+_ID = re.compile(r"upl_[0-9a-f]{24}")
+
+
+class TooManyUploads(Conflict):
+    """This token has too many unfinished uploads: finish or delete some of them."""
+
+    code = "too_many_uploads"
+
+
+@dataclass(frozen=True)
+class UploadRow:
+    """The row of an upload. Times are milliseconds since 1970."""
+
+    id: str
+    purpose: str
+    size: int
+    sha256: str
+    expires_at: int
+    completed_at: int | None  # None: bytes are missing
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> UploadRow:
+        """Makes an upload of a row."""
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the store has all bytes."""
+        return self.completed_at is not None
+
+    @property
+    def file_name(self) -> str:
+        """The name of the partial upload."""
+        return self.id
+
+
+def start(
+    database: Database, caller: str, purpose: str, size: int, sha256: str
+) -> tuple[UploadRow, bool]:
+    """Returns an upload and whether it is new: one digest is uploaded once.
+
+    Raises TooManyUploads.
+    """
+    # Under the lock, a known file is not deleted before its new row is there.
+    with database.exclusively(artifacts.lock_name(sha256)), database.write() as transaction:
+        transaction.lock(f"uploads/{caller}")
+        now = transaction.now
+        query = (
+            select(uploads)
+            .where(uploads.c.sha256 == sha256, uploads.c.size == size)
+            .where(uploads.c.caller == caller, uploads.c.expires_at > now)
+            .where(uploads.c.purpose == purpose)
+            .limit(1)
+        )
+        former = transaction.connection.execute(query).one_or_none()
+        if former is not None:
+            return UploadRow.of(former), False
+        is_known = _is_known(transaction, sha256, size)
+        if not is_known:
+            _check_unfinished(transaction, caller)
+        values = {
+            "id": f"upl_{secrets.token_hex(12)}",
+            "caller": caller,
+            "purpose": purpose,
+            "size": size,
+            "sha256": sha256,
+            "created_at": now,
+            "expires_at": now + ABANDONED_SECONDS * 1000,
+            "completed_at": now if is_known else None,
+        }
+        transaction.connection.execute(insert(uploads).values(values))
+        return get(transaction, str(values["id"])), not is_known
+
+
+def get(transaction: Transaction, upload_id: str) -> UploadRow:
+    """Returns an upload. Raises NotFound."""
+    row = None
+    if _ID.fullmatch(upload_id):
+        query = select(uploads).where(uploads.c.id == upload_id)
+        row = transaction.connection.execute(query).one_or_none()
+    if row is None or row.expires_at <= transaction.now:
+        raise NotFound("there is no such upload; unfinished ones are forgotten after a day")
+    return UploadRow.of(row)
+
+
+def finish(database: Database, blobs: Store, upload: UploadRow, file: PartialUpload) -> None:
+    """Takes a synced file with the right digest into the store. Raises NotFound, Unavailable."""
+    with artifacts.keeping(database, blobs, file) as transaction:
+        get(transaction, upload.id)
+        change = (
+            update(uploads).where(uploads.c.id == upload.id).values(completed_at=transaction.now)
+        )
+        transaction.connection.execute(change)
+
+
+def remove(transaction: Transaction, upload_id: str) -> UploadRow:
+    """Deletes the row of an upload and returns it. Raises NotFound."""
+    upload = get(transaction, upload_id)
+    transaction.connection.execute(delete(uploads).where(uploads.c.id == upload_id))
+    return upload
+
+
+def forget_expired(transaction: Transaction) -> int:
+    """Deletes the rows of uploads that nobody finished or used, and returns how many."""
+    old = uploads.c.expires_at <= transaction.now
+    return transaction.connection.execute(delete(uploads).where(old)).rowcount
+
+
+def _is_known(transaction: Transaction, sha256: str, size: int) -> bool:
+    """Return whether everybody who may upload can read a file with this content anyway."""
+    query = (
+        select(dataset_versions.c.pk)
+        .where(dataset_versions.c.sha256 == sha256, dataset_versions.c.size == size)
+        .where(dataset_versions.c.state == READY)
+        .limit(1)
+    )
+    return transaction.connection.execute(query).first() is not None
+
+
+def _check_unfinished(transaction: Transaction, caller: str) -> None:
+    query = select(func.count()).where(
+        uploads.c.caller == caller,
+        uploads.c.completed_at.is_(None),
+        uploads.c.expires_at > transaction.now,
+    )
+    if transaction.connection.execute(query).scalar_one() >= MAX_UNFINISHED:
+        raise TooManyUploads()

@@ -1,0 +1,298 @@
+"""Data sets and their versions: the rows, and how they change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.states import JobState
+from ipulse_service.datasets.facts import DatasetCheck, DatasetFacts, SamplePreview
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import dataset_samples, dataset_versions, datasets, jobs
+
+CHECKING, READY, REFUSED, DELETED = "checking", "ready", "refused", "deleted"
+LATEST = "latest"
+CHECK_TOPIC = "dataset-checks"  # a version waits for its check
+CLAIM_MS = 30_000  # a replica that checks says so more often
+NAMES = 20  # jobs that a message lists
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_SAMPLE = re.compile(r"[0-9]{1,9}")
+_OVER = tuple(state.value for state in JobState if state.is_terminal)
+
+
+class DatasetInUse(Conflict):
+    """Jobs that are not over need the version: wait for them, or cancel them."""
+
+    code = "in_use"
+
+
+@dataclass(frozen=True)
+class VersionRow:
+    """The row of a version with the name of its data set. Times are milliseconds since 1970."""
+
+    pk: int
+    name: str
+    number: int
+    sha256: str
+    size: int
+    state: str
+    kind: str | None
+    refusal: str | None
+    facts: str | None  # JSON
+    created_at: int
+    checked_at: int | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> VersionRow:
+        """Makes a version of a row."""
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+    @property
+    def reference(self) -> str:
+        """The version as specs may name it."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def parsed_facts(self) -> DatasetFacts | None:
+        """The facts, once the version is ready."""
+        return None if self.facts is None else DatasetFacts.model_validate(json.loads(self.facts))
+
+
+_SELECTION = select(dataset_versions, datasets.c.name).join(
+    datasets, datasets.c.pk == dataset_versions.c.dataset_pk
+)
+
+
+def topic(name: str) -> str:
+    """Returns the topic of changes of a data set's versions."""
+    return f"dataset/{name}"
+
+
+def add(transaction: Transaction, name: str, sha256: str, size: int) -> tuple[VersionRow, bool]:
+    """Adds a version that waits for its check; returns it and whether it is new.
+
+    If the latest version has the same content, it is returned.
+    """
+    transaction.lock(topic(name))
+    query = select(datasets.c.pk, datasets.c.last_version).where(datasets.c.name == name)
+    dataset = transaction.connection.execute(query).one_or_none()
+    now = transaction.now
+    if dataset is None:
+        new = insert(datasets).values(name=name, last_version=1, created_at=now)
+        dataset_pk = transaction.connection.execute(new.returning(datasets.c.pk)).scalar_one()
+        number = 1
+    else:
+        dataset_pk, number = dataset.pk, dataset.last_version + 1
+        latest = _latest(transaction, name)
+        if latest is not None and latest.sha256 == sha256 and latest.state != REFUSED:
+            return latest, False
+        change = update(datasets).where(datasets.c.pk == dataset_pk).values(last_version=number)
+        transaction.connection.execute(change)
+    values = {
+        "dataset_pk": dataset_pk,
+        "number": number,
+        "sha256": sha256,
+        "size": size,
+        "state": CHECKING,
+        "created_at": now,
+    }
+    transaction.connection.execute(insert(dataset_versions).values(values))
+    transaction.topics.update((topic(name), CHECK_TOPIC))
+    return get(transaction, name, str(number)), True
+
+
+def get(transaction: Transaction, name: str, number: str) -> VersionRow:
+    """Returns a version by its number or as the latest one. Raises NotFound."""
+    found = None
+    if number == LATEST:
+        found = _latest(transaction, name)
+    elif _NUMBER.fullmatch(number):
+        query = _SELECTION.where(datasets.c.name == name, dataset_versions.c.number == int(number))
+        row = transaction.connection.execute(query).one_or_none()
+        found = None if row is None else VersionRow.of(row)
+    if found is None:
+        raise NotFound(f"there is no version {number[:20]} of a data set {name[:128]}")
+    return found
+
+
+def of_dataset(transaction: Transaction, name: str) -> list[VersionRow]:
+    """Returns all versions of a data set, the newest first. Raises NotFound."""
+    query = _SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
+    found = [VersionRow.of(row) for row in transaction.connection.execute(query)]
+    if not found:
+        raise NotFound(f"there is no data set {name[:128]}")
+    return found
+
+
+def by_digest(transaction: Transaction, sha256: str) -> VersionRow | None:
+    """Returns a version with this content that is ready."""
+    query = _SELECTION.where(
+        dataset_versions.c.sha256 == sha256, dataset_versions.c.state == READY
+    ).limit(1)
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else VersionRow.of(row)
+
+
+def latest_ready(transaction: Transaction, name: str) -> VersionRow | None:
+    """Returns the latest version of a data set that jobs may use."""
+    query = (
+        _SELECTION.where(datasets.c.name == name, dataset_versions.c.state == READY)
+        .order_by(dataset_versions.c.number.desc())
+        .limit(1)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else VersionRow.of(row)
+
+
+def previews(transaction: Transaction, version: VersionRow) -> list[int]:
+    """Returns the numbers of the samples that can be looked at."""
+    query = (
+        select(dataset_samples.c.sample)
+        .where(dataset_samples.c.version_pk == version.pk)
+        .order_by(dataset_samples.c.sample)
+    )
+    return list(transaction.connection.execute(query).scalars())
+
+
+def preview(transaction: Transaction, version: VersionRow, sample: str) -> SamplePreview:
+    """Returns a sample to look at. Raises NotFound."""
+    body = None
+    if _SAMPLE.fullmatch(sample):
+        query = select(dataset_samples.c.body).where(
+            dataset_samples.c.version_pk == version.pk, dataset_samples.c.sample == int(sample)
+        )
+        body = transaction.connection.execute(query).scalar_one_or_none()
+    if body is None:
+        raise NotFound("this sample cannot be looked at; `previews` of the version lists some")
+    return SamplePreview.model_validate(json.loads(body))
+
+
+def job_count(transaction: Transaction, sha256: str) -> int:
+    """Returns how many jobs use a content, those that are over too."""
+    query = select(func.count()).where(jobs.c.dataset_sha256 == sha256)
+    return transaction.connection.execute(query).scalar_one()
+
+
+def has_unchecked(transaction: Transaction) -> bool:
+    """Returns whether a version waits for its check, or is being checked."""
+    query = select(dataset_versions.c.pk).where(dataset_versions.c.state == CHECKING).limit(1)
+    return transaction.connection.execute(query).first() is not None
+
+
+def claim(transaction: Transaction) -> VersionRow | None:
+    """Returns the oldest version that waits for its check, and marks it as being checked."""
+    transaction.lock(CHECK_TOPIC)
+    free = (dataset_versions.c.claimed_at.is_(None)) | (
+        dataset_versions.c.claimed_at < transaction.now - CLAIM_MS
+    )
+    query = (
+        _SELECTION.where(dataset_versions.c.state == CHECKING, free)
+        .order_by(dataset_versions.c.pk)
+        .limit(1)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    renew(transaction, row.pk)
+    return VersionRow.of(row)
+
+
+def renew(transaction: Transaction, pk: int, is_free: bool = False) -> None:
+    """Marks a version as still being checked, or frees it for others."""
+    change = update(dataset_versions).where(dataset_versions.c.pk == pk)
+    claimed_at = None if is_free else transaction.now
+    transaction.connection.execute(change.values(claimed_at=claimed_at))
+
+
+def finish_check(transaction: Transaction, version: VersionRow, result: DatasetCheck) -> None:
+    """Stores the result of a check, unless the version was deleted or checked meanwhile."""
+    is_ready = result.facts is not None
+    values = {
+        "state": READY if is_ready else REFUSED,
+        "kind": result.kind,
+        "facts": result.facts.model_dump_json() if result.facts is not None else None,
+        "refusal": result.refusal,
+        "checked_at": transaction.now,
+        "claimed_at": None,
+    }
+    change = update(dataset_versions).where(
+        dataset_versions.c.pk == version.pk, dataset_versions.c.state == CHECKING
+    )
+    if not transaction.connection.execute(change.values(values)).rowcount:
+        return
+    rows = [
+        {"version_pk": version.pk, "sample": each.sample, "body": each.model_dump_json()}
+        for each in result.previews
+    ]
+    if rows:
+        transaction.connection.execute(insert(dataset_samples), rows)
+    transaction.topics.add(topic(version.name))
+
+
+def remove(transaction: Transaction, found: Sequence[VersionRow]) -> set[str]:
+    """Marks versions as deleted and returns their digests: all of them, or raises DatasetInUse."""
+    for version in sorted(found, key=lambda version: version.sha256):
+        # Against a submission that refers to the content; see `references.pin`.
+        transaction.lock(content_lock(version.sha256))
+        _check_unused(transaction, version)
+    digests = set()
+    for version in found:
+        if version.state == DELETED:
+            continue
+        rows = dataset_samples.c.version_pk == version.pk
+        transaction.connection.execute(delete(dataset_samples).where(rows))
+        change = update(dataset_versions).where(dataset_versions.c.pk == version.pk)
+        transaction.connection.execute(change.values(state=DELETED))
+        transaction.topics.add(topic(version.name))
+        digests.add(version.sha256)
+    return digests
+
+
+def content_lock(sha256: str) -> str:
+    """Returns the name to lock while a job begins to need a content, or its version goes."""
+    return f"dataset-content/{sha256}"
+
+
+def _latest(transaction: Transaction, name: str) -> VersionRow | None:
+    query = (
+        _SELECTION.where(datasets.c.name == name, dataset_versions.c.state != DELETED)
+        .order_by(dataset_versions.c.number.desc())
+        .limit(1)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else VersionRow.of(row)
+
+
+def _check_unused(transaction: Transaction, version: VersionRow) -> None:
+    if version.state != READY or _others(transaction, version):
+        return  # no job can need it, or another version keeps the content
+    query = (
+        select(jobs.c.id)
+        .where(jobs.c.dataset_sha256 == version.sha256, jobs.c.state.not_in(_OVER))
+        .order_by(jobs.c.pk)
+    )
+    needing = list(transaction.connection.execute(query).scalars())
+    if needing:
+        more = f" and {len(needing) - NAMES} others" if len(needing) > NAMES else ""
+        raise DatasetInUse(
+            f"{version.reference} is needed by jobs that are not over: "
+            f"{', '.join(needing[:NAMES])}{more}; wait for them, or cancel them"
+        )
+
+
+def _others(transaction: Transaction, version: VersionRow) -> bool:
+    """Return whether another version that is ready has the same content."""
+    query = (
+        select(dataset_versions.c.pk)
+        .where(dataset_versions.c.sha256 == version.sha256, dataset_versions.c.state == READY)
+        .where(dataset_versions.c.pk != version.pk)
+        .limit(1)
+    )
+    return transaction.connection.execute(query).first() is not None

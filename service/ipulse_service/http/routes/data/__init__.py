@@ -1,0 +1,1 @@
+"""Routes of users' data sets and of their uploads."""

@@ -1,0 +1,160 @@
+"""Routes on which a user uploads a file, with resumption after a cut.
+
+`POST /v1/uploads` announces the file and returns the upload that has begun, if there is one.
+`HEAD` says how many bytes the service has, and `PATCH` sends the others, in one request or several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from ipulse_service.datasets import uploads
+from ipulse_service.datasets.uploads import UploadRow
+from ipulse_service.files import artifacts
+from ipulse_service.http import log_context as log
+from ipulse_service.http import payloads, problems, receiving
+from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.payloads import JSONRoute
+from ipulse_service.http.problems import TooLarge
+from ipulse_service.http.schemas.datasets import UploadInfo, UploadRequest
+from ipulse_service.http.schemas.uploads import UploadOffset
+from ipulse_service.http.state import AppState
+
+UploadId = Annotated[str, Path(description="The upload's id.")]
+
+_KNOWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "model": UploadInfo,
+        "description": "The same file is being uploaded, or the service has it.",
+    },
+    **problems.documented(409, 413, 415, 422),
+}
+
+router = APIRouter(prefix="/v1/uploads", tags=["data"], route_class=JSONRoute)
+content_router = APIRouter(prefix="/v1/uploads", tags=["data"])
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Announce a file",
+    response_description="The upload may begin.",
+    responses=_KNOWN,
+)
+def start_upload(
+    announced: UploadRequest, state: State, caller: CurrentCaller, response: Response
+) -> UploadInfo:
+    """Begins an upload, or returns the one of the same file that has begun.
+
+    `complete` is true if the service has the content of a data set that every user may read: then
+    nothing need be sent.
+    """
+    limit = state.settings.max_dataset_bytes
+    if announced.size > limit:
+        raise TooLarge((), f"a data set may have {limit:,} bytes; this file has {announced.size:,}")
+    upload, is_new = uploads.start(
+        state.database, caller.name, announced.purpose, announced.size, announced.sha256
+    )
+    info = _info(state, upload)
+    response.status_code = 201 if is_new else 200
+    response.headers["location"] = f"/v1/uploads/{upload.id}"
+    response.headers["upload-offset"] = str(info.offset)
+    return info
+
+
+@content_router.get(
+    "/{upload_id}",
+    summary="Get an upload",
+    response_description="The upload.",
+    responses=problems.documented(404),
+)
+def get_upload(upload_id: UploadId, state: State) -> UploadInfo:
+    """Returns an upload with the number of bytes that the service has."""
+    return _info(state, _get(state, upload_id))
+
+
+@content_router.head(
+    "/{upload_id}",
+    response_class=Response,
+    summary="Get the offset of an upload",
+    responses={200: receiving.OFFSET, **problems.documented(404)},
+)
+def get_upload_offset(upload_id: UploadId, state: State) -> Response:
+    """Returns how many bytes of the file the service has, in `Upload-Offset`."""
+    return receiving.offset_response(_info(state, _get(state, upload_id)).offset, 200)
+
+
+@content_router.patch(
+    "/{upload_id}",
+    status_code=204,
+    response_class=Response,
+    summary="Send bytes of a file",
+    responses={
+        204: {**receiving.OFFSET, "description": "The bytes have arrived."},
+        **problems.documented(404, 409, 422),
+    },
+    openapi_extra=receiving.BODY,
+)
+async def append_to_upload(
+    upload_id: UploadId, state: State, request: Request, upload_offset: UploadOffset
+) -> Response:
+    """Appends bytes from `Upload-Offset` on; with the last one, the whole file is verified."""
+    threads = state.file_threads
+    async with payloads.stream(request) as chunks:
+        upload = await run_in_threadpool(_get, state, upload_id)
+        if upload.is_complete:
+            raise receiving.WrongOffset("the service has all bytes of the file")
+        file = await threads.run(state.blobs.receive, upload.file_name)
+        await receiving.begin(file, upload_offset, threads)
+        try:
+            await receiving.append(file, chunks, upload.size, threads, "/body")
+            if file.size < upload.size:
+                file.suspend()
+                return receiving.offset_response(file.size, 204)
+            receiving.check_content(file, upload.size, upload.sha256, "/body")
+            await threads.run(file.sync)
+            await threads.run(uploads.finish, state.database, state.blobs, upload, file)
+        except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
+            file.suspend()
+            raise
+        except BaseException:
+            await threads.run(file.close)
+            raise
+        await threads.run(file.close)
+    return receiving.offset_response(upload.size, 204)
+
+
+@content_router.delete(
+    "/{upload_id}",
+    status_code=204,
+    summary="Give up an upload",
+    response_description="The upload is forgotten.",
+    responses=problems.documented(404),
+)
+async def delete_upload(upload_id: UploadId, state: State) -> None:
+    """Forgets an upload and deletes its bytes, unless a data set has them."""
+    upload = await run_in_threadpool(_remove, state, upload_id)
+    await state.file_threads.run(state.blobs.drop, upload.file_name)
+    await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
+
+
+def _get(state: AppState, upload_id: str) -> UploadRow:
+    log.bind(upload=upload_id)
+    with state.database.read() as transaction:
+        return uploads.get(transaction, upload_id)
+
+
+def _remove(state: AppState, upload_id: str) -> UploadRow:
+    log.bind(upload=upload_id)
+    with state.database.write() as transaction:
+        return uploads.remove(transaction, upload_id)
+
+
+def _info(state: AppState, upload: UploadRow) -> UploadInfo:
+    offset = upload.size if upload.is_complete else state.blobs.arrived(upload.file_name)
+    return UploadInfo.from_row(upload, offset)
