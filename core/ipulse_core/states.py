@@ -68,6 +68,7 @@ class Reason(str, Enum):
     PARTITION_RESET = "partition_reset"  # ... that a reset of the partition and its links clears
     FULL_RESET = "full_reset"  # ... that a power cycle clears
     UNRECOVERABLE = "unrecoverable"  # a system error that no known reset clears
+    GATE_FAILED = "gate_failed"  # the profile does not meet a condition of the spec
     DIVERGED = "diverged"  # the loss is no longer a finite number
     RUNNER_ERROR = "runner_error"  # an unexpected error; the log shows it
     ARTIFACT_STORE = "artifact_store"  # results could not be stored
@@ -96,7 +97,9 @@ STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING
 
 
 # The attempt left all its results.
-COMPLETE: FrozenSet[Reason] = frozenset({Reason.COMPLETED, Reason.FINISHED_EARLY, Reason.PRUNED})
+COMPLETE: FrozenSet[Reason] = frozenset(
+    {Reason.COMPLETED, Reason.FINISHED_EARLY, Reason.PRUNED, Reason.GATE_FAILED}
+)
 
 
 class Policy(str, Enum):
@@ -133,7 +136,8 @@ INFRASTRUCTURE: FrozenSet[Reason] = frozenset(
 STOPPED: FrozenSet[Reason] = frozenset({Reason.CANCELLED_BY_USER, Reason.PAUSED_BY_USER})
 
 OUTCOMES: Mapping[Reason, JobState] = {
-    **dict.fromkeys(COMPLETE, JobState.SUCCEEDED),
+    **dict.fromkeys(COMPLETE - {Reason.GATE_FAILED}, JobState.SUCCEEDED),
+    Reason.GATE_FAILED: JobState.FAILED,
     **dict.fromkeys(STOPPED, JobState.CANCELLED),
     **{reason: JobState.FAILED for reason in Reason if reason not in COMPLETE | STOPPED},
 }

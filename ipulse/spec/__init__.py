@@ -24,6 +24,7 @@ from .export import ExportSpec, NirExportSpec
 from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
 from .network import NetworkSpec
 from .optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
+from .profile import ProfileSpec
 from .regularisers import LowerBound, Regulariser, UpperBound
 from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 from .surrogate import ArcTanSpec, BoxcarSpec, ExponentialSpec, SuperSpikeSpec, Surrogate, TableSpec
@@ -65,6 +66,7 @@ __all__ = [
     "Optimizer",
     "PoissonData",
     "PopulationCode",
+    "ProfileSpec",
     "RandmanData",
     "RateCode",
     "RateSchedule",

@@ -25,6 +25,7 @@ from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
 from .export import ExportSpec
 from .fields import Seed
 from .network import NetworkSpec
+from .profile import ProfileSpec
 from .training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
@@ -73,6 +74,9 @@ class ExperimentSpec(StrictModel):
     export: ExportSpec = Field(
         default=ExportSpec(), description="Additional files of the trained network."
     )
+    profile: ProfileSpec = Field(
+        default=ProfileSpec(), description="Conditions that the profile must meet."
+    )
     metadata: TextByKey = Field(
         default={},
         max_length=16,
@@ -86,6 +90,8 @@ class ExperimentSpec(StrictModel):
         yield from self._problems_of_readout()
         yield from self._problems_of_training()
         yield from self._problems_of_export()
+        for problem in self.profile.problems_on(self.device):
+            yield replace(problem, pointer=f"/profile{problem.pointer}")
         if not isinstance(self.device, CPUDevice):
             yield from self._problems_on_ipus(self.device)
 

@@ -10,6 +10,7 @@ import pytest
 from ipulse_core.errors import IllegalTransition
 from ipulse_core.states import (
     ACTIVE,
+    COMPLETE,
     INFRASTRUCTURE,
     OUTCOMES,
     POLICIES,
@@ -93,16 +94,15 @@ class TestReasons:
         assert set(OUTCOMES) == set(Reason)
         assert set(OUTCOMES.values()) == set(TERMINAL)
 
-    def test_only_a_completed_job_succeeds(self) -> None:
-        assert [r for r, state in OUTCOMES.items() if state is JobState.SUCCEEDED] == [
-            Reason.COMPLETED
-        ]
+    def test_only_a_job_with_complete_results_succeeds(self) -> None:
+        succeeded = {r for r, state in OUTCOMES.items() if state is JobState.SUCCEEDED}
+        assert succeeded == COMPLETE - {Reason.GATE_FAILED}
 
     def test_lost_infrastructure_past_the_cap_is_a_failure(self) -> None:
         assert {OUTCOMES[reason] for reason in INFRASTRUCTURE} == {JobState.FAILED}
 
     def test_every_reason_but_success_has_a_policy_and_every_policy_a_reason(self) -> None:
-        assert set(POLICIES) == set(Reason) - {Reason.COMPLETED}
+        assert set(POLICIES) == set(Reason) - COMPLETE
         assert set(POLICIES.values()) == set(Policy)
         assert POLICIES[Reason.CANCELLED_BY_USER] is Policy.FAIL
 

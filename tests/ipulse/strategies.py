@@ -34,6 +34,7 @@ from ipulse.spec import (
     NetworkSpec,
     NpzData,
     PoissonData,
+    ProfileSpec,
     RandmanData,
     SGDSpec,
     SpikeTargets,
@@ -251,7 +252,7 @@ def specs(draw: Any) -> ExperimentSpec:
     spec = replace(spec, network=replace(spec.network, readout=readout))
     spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
     spec = _fit_device(spec)
-    spec = replace(spec, export=_fit_export(spec))
+    spec = replace(spec, export=_fit_export(spec), profile=_fit_profile(spec))
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // neurons)
     batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
@@ -318,6 +319,13 @@ def _fit_export(spec: ExperimentSpec) -> ExportSpec:
             for file in files
         )
     )
+
+
+def _fit_profile(spec: ExperimentSpec) -> ProfileSpec:
+    """Gates where they can be checked; the texts that were drawn only choose their number."""
+    gates = tuple(f"cycles<={len(text)}" for text in spec.profile.gates)
+    profile = ProfileSpec(gates=gates)
+    return ProfileSpec() if list(profile.problems_on(spec.device)) else profile
 
 
 def _fit_training(spec: ExperimentSpec) -> TrainingSpec:

@@ -28,6 +28,14 @@ def test_a_complete_result_is_complete_whenever_it_came(
     assert outcome.summary == {"test_accuracy": 0.9}
 
 
+def test_results_that_miss_a_gate_are_complete_and_kept() -> None:
+    done = DoneEvent(reason="gate_failed", message="cycles<1", summary={"test_accuracy": 0.9})
+    outcome = outcome_of(RunnerExit(done, 0, has_manifest=True))
+    assert (outcome.reason, outcome.message) == (Reason.GATE_FAILED, "cycles<1")
+    assert outcome.summary == {"test_accuracy": 0.9}
+    assert outcome_of(RunnerExit(done, 0)).reason is Reason.RUNNER_ERROR
+
+
 @pytest.mark.parametrize("stop", STOPS)
 def test_without_a_manifest_nothing_is_complete(stop: StopCause | None) -> None:
     assert outcome_of(RunnerExit(COMPLETED, 0, stop=stop)).reason is not Reason.COMPLETED

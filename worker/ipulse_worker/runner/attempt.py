@@ -24,6 +24,7 @@ from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.start_weights import StartWeights, start_weights
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
+from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
@@ -255,6 +256,10 @@ class AttemptProcess:
             self.reason = Reason.FINISHED_EARLY
             done, epochs = training.epochs_done, training.schedule.epochs
             self.message += f" Finished early, after {done:g} of {epochs:,} epochs."
+        broken = broken_gates(self.spec, results.poplar_profile)
+        if broken:
+            self.reason = Reason.GATE_FAILED
+            self.message = f"{FAILED_GATES}: {'; '.join(broken)}. {self.message}"
 
     def _run_metadata(self) -> RunMetadata:
         device = self.device.description()

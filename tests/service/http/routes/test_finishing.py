@@ -69,6 +69,16 @@ def test_a_complete_result_is_required(service: InProcess) -> None:
     assert check_problem(attempt.finish("finished_early"), 409)["code"] == "incomplete"
 
 
+def test_a_job_that_misses_a_gate_fails_with_its_results(service: InProcess) -> None:
+    job_id, attempt = running(service)
+    assert check_problem(attempt.finish("gate_failed"), 409)["code"] == "incomplete"
+    attempt.report(phase("report"))
+    assert attempt.put("manifest.json", "manifest").status_code == 201
+    ended = attempt.finish("gate_failed", "cycles<=1 (it is 2 cycles)", test_accuracy=0.9).json()
+    assert (ended["state"], ended["reason"]) == ("failed", "gate_failed")
+    assert (ended["id"], ended["summary"]) == (job_id, {"test_accuracy": 0.9})
+
+
 @pytest.mark.parametrize("state", ["queued", "paused", "cancelling"])
 def test_a_job_that_does_not_run_cannot_finish(service: InProcess, state: str) -> None:
     job_id = service.submit()["id"]

@@ -96,6 +96,20 @@ def test_ipus_may_share_every_layers_neurons(
     assert "/merge" in (result.directory / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_gate_fails_the_job_after_its_results_are_written(tmp_path: Path) -> None:
+    gates = ["max_tile_memory<624KiB", "cycles<=1000", "tile_balance>=0"]
+    options = {"kind": "emulator", "tiles": TILES, "steps_per_execution": 3}
+    result = attempt(tmp_path / "work", {**ipu_spec(options), "profile": {"gates": gates}})
+    assert result.done["reason"] == "gate_failed", result.done
+    message = result.done["message"]
+    assert [gate for gate in gates if gate in message] == ["cycles<=1000"]
+    assert result.done["summary"]["test_accuracy"] > 0
+    roles = {event.get("role") for event in result.events}
+    assert {"manifest", "report", "weights", "poplar_profile"} <= roles
+    profile = json.loads((result.directory / "poplar_profile.json").read_text())
+    assert f"{profile['execution']['totalCycles']['total']:,} cycles" in message
+
+
 @pytest.mark.parametrize(
     ("options", "neurons", "reason", "words"),
     [

@@ -23,7 +23,9 @@ _NOT_FROM_A_RUNNER = frozenset(
 )
 
 # The reasons with which a runner says that all its results are written.
-_COMPLETE = frozenset({Reason.COMPLETED.value, Reason.FINISHED_EARLY.value})
+_COMPLETE = frozenset(
+    {Reason.COMPLETED.value, Reason.FINISHED_EARLY.value, Reason.GATE_FAILED.value}
+)
 
 # It does not say that the job was too large: another process may have used the memory.
 OUT_OF_MEMORY_HINT = (
