@@ -20,7 +20,7 @@ from ipulse_service.http.schemas import events
 from ipulse_service.http.schemas.base import SPEC
 from ipulse_service.http.schemas.datasets import DatasetDetail, DatasetList, VersionInfo
 from ipulse_service.http.schemas.events import EventList
-from ipulse_service.http.schemas.jobs import JobDetail, JobList, JobSummary
+from ipulse_service.http.schemas.jobs import JobDetail, JobList, ListedJob
 from ipulse_service.http.schemas.problems import ProblemDocument
 
 _REF = "#/components/schemas/{model}"
@@ -31,7 +31,7 @@ _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
     EventList,
     JobDetail,
     JobList,
-    JobSummary,
+    ListedJob,
     VersionInfo,
 )
 

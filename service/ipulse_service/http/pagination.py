@@ -22,17 +22,26 @@ class _Cursor(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     before: int = Field(ge=0, le=_MAX_KEY)
+    skip: int = Field(default=0, ge=0, le=_MAX_KEY)  # jobs of a sorted list
     filters: str = Field(max_length=16)
 
 
-def encode(last: int, filters: str) -> str:
-    """Returns the token of the page that follows the item with the key `last`."""
-    text = _Cursor(before=last, filters=_digest(filters)).model_dump_json()
+def encode(last: int, filters: str, skip: int = 0) -> str:
+    """Returns the token of the page that follows the item with the key `last`.
+
+    In a sorted list it follows `skip` items, of those with keys up to `last`.
+    """
+    text = _Cursor(before=last, filters=_digest(filters), skip=skip).model_dump_json()
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode(token: str, filters: str) -> int:
-    """Returns the key of the last item of the previous page.
+    """Returns the key of the last item of the previous page, see `decode_sorted`."""
+    return decode_sorted(token, filters)[0]
+
+
+def decode_sorted(token: str, filters: str) -> tuple[int, int]:
+    """Returns the two numbers that `encode` was given.
 
     Raises:
         InvalidParameter: The token was not made by `encode`, or for other filters.
@@ -44,7 +53,7 @@ def decode(token: str, filters: str) -> int:
         raise _refused("bad_token", "this is not a page token of this service") from error
     if cursor.filters != _digest(filters):
         raise _refused("filters_changed", "the filters must be those of the first page")
-    return cursor.before
+    return cursor.before, cursor.skip
 
 
 def _digest(filters: str) -> str:

@@ -15,6 +15,7 @@ from ipulse_service.jobs import events, finishing, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
+from ipulse_service.jobs.search import metrics_index
 from ipulse_service.settings import Settings
 
 DOUBLINGS = 3  # the wait before another attempt doubles at most this often
@@ -74,6 +75,8 @@ def conclude(
         # The attempt was asked to stop; how it stopped does not matter.
         reason = job.reason or Reason.CANCELLED_BY_USER
         message = job.message or outcome.message
+        if outcome.summary:
+            metrics_index.add_summary(transaction, job.pk, outcome.summary)
         return transitions.move(
             transaction, job, OUTCOMES[reason], reason, message, summary=summary
         )
@@ -92,6 +95,8 @@ def conclude(
             due_at=transaction.now + wait_ms,
             losses=job.losses + 1,
         )
+    if outcome.summary:
+        metrics_index.add_summary(transaction, job.pk, outcome.summary)
     message = outcome.message
     if is_lost:
         times = f"{job.losses + 1} times" if job.losses else "once"

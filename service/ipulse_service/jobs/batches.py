@@ -43,7 +43,7 @@ def count(transaction: Transaction, wanted: JobFilter) -> Counts:
     """Counts the jobs that pass a filter."""
     query = (
         select(jobs.c.state, func.count(), func.max(jobs.c.pk))
-        .where(*wanted.indexed_clauses(), *wanted.clauses_inside(_dialect(transaction)))
+        .where(*wanted.clauses(transaction))
         .group_by(jobs.c.state)
         .order_by(jobs.c.state)
     )
@@ -72,8 +72,7 @@ def _next(transaction: Transaction, wanted: JobFilter, after: int, last: int) ->
     query = (
         select(*COLUMNS)
         .where(
-            *wanted.indexed_clauses(),
-            *wanted.clauses_inside(_dialect(transaction)),
+            *wanted.clauses(transaction),
             jobs.c.pk > after,
             jobs.c.pk <= last,
         )
@@ -86,7 +85,3 @@ def _next(transaction: Transaction, wanted: JobFilter, after: int, last: int) ->
 
 def _last(found: list[JobRow]) -> int | None:
     return found[-1].pk if len(found) == SIZE else None
-
-
-def _dialect(transaction: Transaction) -> str:
-    return transaction.connection.dialect.name

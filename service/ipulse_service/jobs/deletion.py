@@ -8,7 +8,16 @@ from sqlalchemy import delete, select
 
 from ipulse_core.errors import Conflict
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import artifacts, attempts, events, idempotency_keys, jobs, outbox
+from ipulse_service.db.tables import (
+    artifacts,
+    attempts,
+    events,
+    idempotency_keys,
+    job_metrics,
+    job_settings,
+    jobs,
+    outbox,
+)
 from ipulse_service.jobs.job import JobRow
 
 
@@ -37,7 +46,15 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         jobs.c.pk.in_(pks), jobs.c.dataset_sha256.is_not(None)
     )
     digests |= set(transaction.connection.execute(query).scalars())
-    for table in (outbox, idempotency_keys, events, artifacts, attempts):
+    for table in (
+        outbox,
+        idempotency_keys,
+        events,
+        artifacts,
+        attempts,
+        job_settings,
+        job_metrics,
+    ):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))
     transaction.topics.update(job.id for job in ended)

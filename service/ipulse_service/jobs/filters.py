@@ -11,7 +11,11 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from ipulse_core import strict_json
 from ipulse_core.states import JobState
+from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
+from ipulse_service.jobs.search.clauses import clause_of
+from ipulse_service.jobs.search.syntax import Term
+from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 _AFTER_DIGITS = "g"  # sorts after every hexadecimal digit
 
@@ -37,15 +41,20 @@ class JobFilter:
     created_after: int | None = None
     created_before: int | None = None
     id_prefix: str = ""  # job_ and hexadecimal digits
+    query: Term | None = None  # in the search language
 
     @property
     def looks_inside(self) -> bool:
         """Return whether it has conditions inside specs, for which there is no index."""
         return bool(self.labels or self.fields)
 
-    def without_fields(self) -> JobFilter:
+    def only_indexed(self) -> JobFilter:
         """Returns the conditions for which there is an index."""
-        return replace(self, labels=(), fields=())
+        return replace(self, labels=(), fields=(), query=None)
+
+    def clauses(self, transaction: Transaction) -> list[ColumnElement[bool]]:
+        """Returns SQL clauses for all conditions. Raises InvalidQuery."""
+        return [*self.indexed_clauses(), *self.other_clauses(transaction)]
 
     def indexed_clauses(self) -> Iterator[ColumnElement[bool]]:
         """Yields SQL clauses for which there is an index."""
@@ -60,8 +69,11 @@ class JobFilter:
         if self.created_before is not None:
             yield jobs.c.created_at < self.created_before
 
-    def clauses_inside(self, dialect: str) -> Iterator[ColumnElement[bool]]:
-        """Yields SQL clauses on values inside specs."""
+    def other_clauses(self, transaction: Transaction) -> Iterator[ColumnElement[bool]]:
+        """Yields SQL clauses of the query, and on values inside specs. Raises InvalidQuery."""
+        if self.query is not None:
+            yield clause_of(self.query, transaction, Vocabulary(transaction))
+        dialect = transaction.connection.dialect.name
         holds = _holds_in_postgresql if dialect == "postgresql" else _holds_in_sqlite
         for label in self.labels:
             yield holds(jobs.c.metadata, label)

@@ -23,11 +23,11 @@ def page(
     The second value is `before` of the next page, None after the last. A page examines the specs
     of at most EXAMINED jobs, so that it may be short.
     """
-    query = _newest(wanted.without_fields(), before is not None)
+    query = _newest(wanted.only_indexed(), before is not None)
+    query = query.where(*wanted.other_clauses(transaction))
     end = None
     if wanted.looks_inside:
         end = _end_of_examined(transaction, before, wanted)
-        query = query.where(*wanted.clauses_inside(transaction.connection.dialect.name))
         if end is not None:
             query = query.where(jobs.c.pk > end)
     bounds = {"at_most": limit + 1, "before": before}
@@ -49,6 +49,6 @@ def _newest(indexed: JobFilter, goes_on: bool) -> Select[Any]:
 
 def _end_of_examined(transaction: Transaction, before: int | None, wanted: JobFilter) -> int | None:
     """Returns the newest job that a page may not examine, None if it may examine all."""
-    query = _newest(wanted.without_fields(), before is not None).offset(EXAMINED)
+    query = _newest(wanted.only_indexed(), before is not None).offset(EXAMINED)
     found = transaction.connection.execute(query, {"at_most": 1, "before": before}).first()
     return None if found is None else int(found.pk)

@@ -20,6 +20,7 @@ from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.jobs.search import settings_index
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its job for a day
@@ -139,6 +140,7 @@ def store_job(
     job = transitions.add(
         transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes
     )
+    settings_index.add(transaction, job.pk, resolved.value)
     outbox.add(transaction, job)
     return job
 

@@ -16,6 +16,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import events, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.search import metrics_index
 
 Reportable = (
     protocol.PhaseEvent
@@ -43,6 +44,7 @@ def record(
         return expected
     before = job = store.get_by_pk(transaction, attempt.job_pk)
     new_events: list[events.NewEvent] = []
+    epochs: list[metrics_index.EpochValues] = []
     for event in fresh:
         if isinstance(event, LogLines):
             new_events += events.log_events(event.messages, event.level, event.stream)
@@ -52,11 +54,14 @@ def record(
             new_events.append(events.NewEvent(event.kind, _body(event)))
             if isinstance(event, protocol.MetricEvent):
                 job = job._replace(progress=_progress(job.progress, event))
+                if event.scope == "epoch":
+                    epochs.append((event.epoch, event.values))
             elif isinstance(event, protocol.PhaseEvent):
                 job, state_events = _enter(transaction, job, event)
                 new_events += state_events
     last_seq = events.append(transaction, job.pk, job.last_seq, attempt.number, new_events)
     store.update(transaction, before, job._replace(last_seq=last_seq))
+    metrics_index.add_epochs(transaction, job.pk, epochs)
     following = expected + length(fresh)
     leases.write(transaction, attempt, next_event=following)
     return following

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from ipulse_core.errors import Problem
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.files import artifacts
+from ipulse_service.http import problems
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.routes.job_list import SelectionQuery
@@ -29,12 +30,12 @@ def _check_once(request: Request) -> None:
     repeatable = {"state", "device", "label", "field"}
     query = request.query_params
     repeated = {name for name, _ in query.multi_items() if len(query.getlist(name)) > 1}
-    problems = [
+    listed = [
         Problem(f"/query/{name}", "repeated", "must be given once")
         for name in sorted(repeated - repeatable)
     ]
-    if problems:
-        raise InvalidParameter(problems)
+    if listed:
+        raise InvalidParameter(listed)
 
 
 class BatchQuery(SelectionQuery):
@@ -59,6 +60,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"], dependencies=[Depends(_check_onc
     "/jobs:cancel",
     summary="Cancel jobs",
     response_description="How many jobs were cancelled.",
+    responses=problems.documented(422),
 )
 async def cancel_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
     """Cancels all jobs that pass the filters; those that have ended do not change.
@@ -73,6 +75,7 @@ async def cancel_jobs(query: Annotated[BatchQuery, Query()], state: State) -> Ba
     "/jobs:delete",
     summary="Delete jobs",
     response_description="How many jobs were deleted.",
+    responses=problems.documented(422),
 )
 async def delete_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
     """Deletes all jobs that pass the filters and have ended, with their events and files.

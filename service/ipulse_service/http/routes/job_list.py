@@ -16,14 +16,21 @@ from ipulse_core.errors import InvalidJSON, Problem
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
 from ipulse_service.db import calendar
-from ipulse_service.http import pagination
+from ipulse_service.db.engine import Transaction
+from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.schemas.jobs import JobList, JobSummary
+from ipulse_service.http.schemas.jobs import JobList, ListColumn, ListedJob
 from ipulse_service.jobs import filters, leases, listing
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.search import search
+from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys, values_of
+from ipulse_service.jobs.search.syntax import parse
+from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
+MAX_SKIP = 1_000_000
 
 _LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"
 _ID_PREFIX = r"^job_[0-9a-f]{0,24}$"
@@ -69,10 +76,17 @@ class SelectionQuery(BaseModel):
     created_before: Annotated[AwareDatetime, RFC3339] | None = Field(
         default=None, description="Jobs created before this time."
     )
+    q: str = Field(
+        default="",
+        description="A query in the search language (docs/reference/search.md); jobs must pass it "
+        "and all filters.",
+        examples=["state:succeeded test_accuracy>0.95 -tag:old"],
+    )
 
     def filter(self) -> filters.JobFilter:
-        """Returns the filter that the parameters describe."""
+        """Returns the filter that the parameters describe. Raises InvalidQuery."""
         return filters.JobFilter(
+            query=parse(self.q),
             states=tuple(self.state),
             devices=tuple(self.device),
             labels=tuple(_label(text) for text in self.label),
@@ -98,30 +112,87 @@ class JobQuery(SelectionQuery):
     page_token: str = Field(
         default="", max_length=256, description="The `next_page_token` of the previous page."
     )
+    skip: Annotated[int, Field(ge=0, le=MAX_SKIP), DIGITS] = Field(
+        default=0, description="Jobs to pass over, instead of a `page_token`."
+    )
+    sort: str = Field(
+        default="",
+        max_length=1_000,
+        description="Columns with commas, each with `-` for descending order; jobs without a value "
+        "come last. Otherwise, and among equal ones, newest first.",
+        examples=["-test_accuracy,name"],
+    )
+    columns: str = Field(
+        default="",
+        max_length=10_000,
+        description="Fields, metrics and settings with commas, to return in `values`.",
+        examples=["learning_rate,test_accuracy.best"],
+    )
+    count: bool = Field(default=False, description="Return the number of jobs on all pages.")
 
     def filter(self) -> filters.JobFilter:
-        """Returns the filter that the parameters describe."""
+        """Returns the filter that the parameters describe. Raises InvalidQuery."""
         return replace(super().filter(), id_prefix=self.id_prefix or "")
 
 
-@router.get("/jobs", summary="List jobs", response_description="One page of jobs.")
+@router.get(
+    "/jobs",
+    summary="List jobs",
+    response_description="One page of jobs.",
+    responses=problems.documented(422),
+)
 def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobList:
-    """Returns jobs, newest first.
+    """Returns jobs, newest first or in the order of `sort`.
 
     A page that is filtered by `label` or `field` examines at most 10,000 jobs. It may contain
     fewer jobs than `page_size`, or none, and still have a `next_page_token`.
     """
-    job_filter = query.filter()
-    filters_text = repr(job_filter)
-    before = pagination.decode(query.page_token, filters_text) if query.page_token else None
-    size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
+    if query.skip and query.page_token:
+        detail = "give either skip or page_token"
+        raise InvalidParameter([Problem("/query/skip", "contradiction", detail)])
+    wanted = query.filter()
     with state.database.read() as transaction:
-        page, last = listing.page(transaction, before, size, job_filter)
+        vocabulary = Vocabulary(transaction) if query.sort or query.columns else None
+        page, token = _page(transaction, query, wanted, vocabulary)
         attempts = leases.of_jobs(transaction, [job.pk for job in page])
+        columns = None
+        values: dict[int, dict[str, Scalar]] = {}
+        if vocabulary is not None and query.columns:
+            columns = asked_columns(vocabulary, query.columns)
+            agents = {pk: tried[-1].agent for pk, tried in attempts.items() if tried}
+            values = values_of(transaction, page, columns, agents)
+        total = search.count(transaction, wanted) if query.count else None
     return JobList(
-        jobs=[JobSummary.from_row(job, attempts[job.pk]) for job in page],
-        next_page_token="" if last is None else pagination.encode(last, filters_text),
+        jobs=[ListedJob.of(job, attempts[job.pk], values.get(job.pk)) for job in page],
+        next_page_token=token,
+        total=total,
+        columns=None
+        if columns is None
+        else [ListColumn(key=key, name=name, kind=kind) for key, name, kind, _ in columns],
     )
+
+
+def _page(
+    transaction: Transaction,
+    query: JobQuery,
+    wanted: filters.JobFilter,
+    vocabulary: Vocabulary | None,
+) -> tuple[list[JobRow], str]:
+    """Returns the jobs of a page, and the token of the next one."""
+    size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
+    keys = sort_keys(vocabulary, query.sort) if vocabulary is not None else []
+    text = repr(wanted)
+    if not keys and not query.skip:
+        before = pagination.decode(query.page_token, text) if query.page_token else None
+        page, last = listing.page(transaction, before, size, wanted)
+        return page, "" if last is None else pagination.encode(last, text)
+    text += f" {keys!r}"
+    ceiling, skip = None, query.skip
+    if query.page_token:
+        ceiling, skip = pagination.decode_sorted(query.page_token, text)
+    found = search.page(transaction, wanted, keys, skip, size, ceiling)
+    token = pagination.encode(found.ceiling, text, skip + size) if found.has_more else ""
+    return found.jobs, token
 
 
 def _label(text: str) -> filters.Field:

@@ -14,6 +14,7 @@ from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Times
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting, Why
+from ipulse_service.jobs.search.columns import ColumnKind, Scalar
 
 _SUMMARY: dict[str, Any] = {
     "object": "job",
@@ -182,13 +183,55 @@ class JobDetail(JobSummary):
         )
 
 
+class ListColumn(BaseModel):
+    """A column of a list that was asked for."""
+
+    key: str = Field(description="As it was asked for; the key in `values` of each job.")
+    name: str = Field(description="The full name.")
+    kind: ColumnKind = Field(description="unknown: no job has it.")
+
+
+class ListedJob(JobSummary):
+    """A job in a list, with the columns that were asked for."""
+
+    model_config = example(**_SUMMARY, values={"learning_rate": 0.01, "test_accuracy": None})
+
+    values: dict[str, Scalar] | None = Field(
+        default=None, description="Values by column; null: no columns were asked for."
+    )
+
+    @classmethod
+    def of(
+        cls, job: JobRow, attempts: Sequence[AttemptRow], values: dict[str, Scalar] | None
+    ) -> Self:
+        """Returns the model of a stored job, its attempts in order, and its columns."""
+        return cls(**_fields(job, attempts), values=values)
+
+
 class JobList(BaseModel):
-    """One page of a list of jobs, newest first."""
+    """One page of a list of jobs."""
 
-    model_config = example(jobs=[_SUMMARY], next_page_token="")
+    model_config = example(
+        jobs=[{**_SUMMARY, "values": {"learning_rate": 0.01}}],
+        next_page_token="",
+        total=1,
+        columns=[
+            {
+                "key": "learning_rate",
+                "name": "training.optimizer.learning_rate",
+                "kind": "setting",
+            }
+        ],
+    )
 
-    jobs: list[JobSummary]
+    jobs: list[ListedJob]
     next_page_token: str = Field(description="Empty on the last page.")
+    total: int | None = Field(
+        default=None, description="Number of jobs on all pages; null unless `count` was asked for."
+    )
+    columns: list[ListColumn] | None = Field(
+        default=None, description="The columns that were asked for."
+    )
 
 
 class BatchSummary(BaseModel):

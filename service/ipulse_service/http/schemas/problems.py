@@ -15,6 +15,10 @@ class ProblemDetail(BaseModel):
     )
     code: str = Field(description="Stable; programs may rely on it.")
     detail: str
+    position: int | None = Field(
+        default=None, description="In a search query: the place in its text, in characters from 0."
+    )
+    length: int | None = Field(default=None, description="Number of characters at that place.")
 
 
 class ProblemDocument(BaseModel):

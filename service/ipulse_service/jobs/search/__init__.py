@@ -1,0 +1,1 @@
+"""The search language: syntax, names, clauses, columns and suggestions."""

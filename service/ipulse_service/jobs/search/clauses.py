@@ -1,0 +1,205 @@
+"""SQL clauses of a parsed query."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_
+
+from ipulse_core import strict_json
+from ipulse_service.db import calendar
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
+from ipulse_service.jobs.search.columns import label_text
+from ipulse_service.jobs.search.fields import JobField
+from ipulse_service.jobs.search.syntax import (
+    ORDERED,
+    AllTerms,
+    AnyTerm,
+    ComparisonTerm,
+    NotTerm,
+    QueryText,
+    Term,
+    WordTerm,
+    invalid,
+)
+from ipulse_service.jobs.search.values import number_in, required_number, seconds_in, time_span
+from ipulse_service.jobs.search.vocabulary import (
+    Column,
+    LabelColumn,
+    MetricColumn,
+    SettingColumn,
+    Vocabulary,
+)
+
+Clause = ColumnElement[bool]
+_NONE = "null"  # as a value: the job has none
+_COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_SPECIAL = re.compile(r"[\\%_]")
+
+
+def clause_of(term: Term, transaction: Transaction, vocabulary: Vocabulary) -> Clause:
+    """Returns the condition on a row of `jobs` that a query states. Raises InvalidQuery."""
+    return _Clauses(transaction, vocabulary).of(term)
+
+
+class _Clauses:
+    def __init__(self, transaction: Transaction, vocabulary: Vocabulary) -> None:
+        self._now = transaction.now
+        self._transaction = transaction
+        self._vocabulary = vocabulary
+
+    def of(self, term: Term) -> Clause:
+        match term:
+            case AllTerms(terms):
+                return and_(*map(self.of, terms))
+            case AnyTerm(terms):
+                return or_(*map(self.of, terms))
+            case NotTerm(inner):
+                # A condition on a value that is missing is neither true nor false.
+                return not_(func.coalesce(self.of(inner), false()))
+            case WordTerm(text):
+                return self._word(text)
+            case ComparisonTerm(name, "!=", values):
+                return self.of(NotTerm(ComparisonTerm(name, "=", values)))
+            case ComparisonTerm(name, sign, values):
+                column = self._vocabulary.column(name)
+                if column is None:
+                    return false()
+                return or_(*(self._compare(column, sign, value) for value in values))
+
+    def _word(self, text: QueryText) -> Clause:
+        pattern = f"%{_pattern(text)}%"
+        columns = (jobs.c.name, jobs.c.id, jobs.c.tags, jobs.c.group_name)
+        return or_(*(_like(func.coalesce(column, ""), pattern) for column in columns))
+
+    def _compare(self, column: Column, sign: str, value: QueryText) -> Clause:
+        match column:
+            case JobField():
+                return self._field(column, sign, value)
+            case SettingColumn(_, number):
+                return self._setting(column, number, sign, value)
+            case MetricColumn():
+                return self._metric(column, sign, value)
+            case LabelColumn(_, key):
+                text = label_text(self._transaction, key)
+                return self._text(text, column.name, sign, value)
+
+    def _setting(self, column: SettingColumn, number: int, sign: str, value: QueryText) -> Clause:
+        stored, amount = job_settings.c.value, number_in(value.text)
+        here = (job_settings.c.job_pk == jobs.c.pk) & (job_settings.c.name_id == number)
+        if sign in ORDERED:
+            amount = required_number(value, column.name)
+            return exists().where(here, _COMPARE[sign](job_settings.c.number, amount))
+        if value.text == _NONE and not value.is_quoted:
+            return ~exists().where(here, stored != _NONE)
+        written = strict_json.dumps(value.text)[1:-1]
+        alike = _like(stored, f'"{_pattern(QueryText(written, 0, 0, value.is_quoted))}"')
+        if value.is_quoted:
+            return exists().where(here, alike)
+        if value.text == "*":
+            return exists().where(here, stored != _NONE)
+        if value.text.lower() in ("true", "false"):
+            alike = or_(stored == value.text.lower(), alike)
+        if amount is not None:
+            alike = or_(job_settings.c.number == amount, alike)
+        return exists().where(here, alike)
+
+    def _metric(self, column: MetricColumn, sign: str, value: QueryText) -> Clause:
+        if column.id is None:
+            required_number(value, column.name)
+            return false()
+        here = (job_metrics.c.job_pk == jobs.c.pk) & (job_metrics.c.name_id == column.id)
+        if value.text == _NONE and sign == "=":
+            return ~exists().where(here)
+        if value.text == "*" and sign == "=":
+            return exists().where(here)
+        amount = required_number(value, column.name)
+        return exists().where(here, _COMPARE[sign](job_metrics.c[column.statistic], amount))
+
+    def _field(self, field: JobField, sign: str, value: QueryText) -> Clause:
+        expression = field.expression(self._now)
+        if value.text == _NONE and sign == "=" and not value.is_quoted:
+            return self._is_missing(field)
+        compare = _COMPARE[sign]
+        if field.kind == "number":
+            return compare(expression, required_number(value, field.name))
+        if field.kind == "seconds":
+            return compare(expression, seconds_in(value, field.name))
+        if field.kind == "age":
+            milliseconds = seconds_in(value, field.name) * 1000
+            return compare(jobs.c.created_at * -1, milliseconds - self._now)
+        if field.kind == "time":
+            return self._time(expression, sign, value, field.name)
+        if field.kind == "choice" and "*" not in value.text and value.text not in field.choices:
+            near = difflib.get_close_matches(value.text, field.choices, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"one of {_few(field)}"
+            detail = f"{field.name} is never `{value.text[:40]}`; {hint}"
+            raise invalid("wrong_value", detail, value.position, value.length)
+        if field.kind == "tags":
+            return self._text(expression, field.name, sign, value, '%"{}"%')
+        if field.kind == "id":
+            begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
+            return self._text(
+                expression, field.name, sign, QueryText(begin, 0, 0, value.is_quoted), "{}%"
+            )
+        if field.kind == "agent":
+            alike = self._text(attempts.c.agent, field.name, sign, value)
+            return exists().where(attempts.c.job_pk == jobs.c.pk, alike)
+        return self._text(expression, field.name, sign, value)
+
+    def _is_missing(self, field: JobField) -> Clause:
+        if field.kind == "tags":
+            return jobs.c.tags == "[]"
+        if field.kind == "agent":
+            return jobs.c.attempt == 0
+        expression = field.expression(self._now)
+        is_text = field.kind in ("text", "choice")
+        return or_(expression.is_(None), expression == "") if is_text else expression.is_(None)
+
+    def _time(self, column: Any, sign: str, value: QueryText, name: str) -> Clause:
+        begin, end = map(calendar.stored, time_span(value, name))
+        if sign == "=":
+            return and_(column >= begin, column <= max(begin, end - 1))
+        if sign == ">":
+            return and_(column >= end, column > begin)
+        if sign == "<=":
+            return and_(column <= max(begin, end - 1))
+        return _COMPARE[sign](column, begin)
+
+    def _text(
+        self, expression: Any, name: str, sign: str, value: QueryText, form: str = "{}"
+    ) -> Clause:
+        if sign in ORDERED:
+            detail = f"{name} is a text: `{sign}` compares numbers; use `:`"
+            raise invalid("wrong_value", detail, value.position, value.length)
+        if value.text == _NONE and not value.is_quoted:
+            return and_(expression.is_(None))
+        if value.text == "*" and not value.is_quoted:
+            return and_(expression.is_not(None), expression.not_in(("", "[]")))
+        return _like(expression, form.format(_pattern(value)))
+
+
+def _like(expression: Any, pattern: str) -> Clause:
+    result: Clause = expression.ilike(pattern, escape="\\")
+    return result
+
+
+def _pattern(value: QueryText) -> str:
+    """Returns the pattern of LIKE for a text in which `*` stands for any characters."""
+    escaped = _SPECIAL.sub(lambda match: "\\" + match.group(), value.text)
+    return escaped if value.is_quoted else escaped.replace("*", "%")
+
+
+def _few(field: JobField) -> str:
+    return ", ".join(field.choices[:12])

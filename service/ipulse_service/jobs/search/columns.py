@@ -1,0 +1,239 @@
+"""Columns of job lists and comparisons: their names, their values and orders by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import ColumnElement, cast, func, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from ipulse_service.db.engine import Transaction, rfc3339
+from ipulse_service.db.tables import job_metrics, job_settings, jobs
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.search.fields import JobField
+from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.vocabulary import (
+    Column,
+    LabelColumn,
+    MetricColumn,
+    SettingColumn,
+    Vocabulary,
+)
+
+Scalar = str | int | float | bool | None
+ColumnKind = Literal["field", "setting", "metric", "unknown"]
+
+MAX_COLUMNS = 100
+MAX_KEYS = 5  # of a sort
+_ITEM = re.compile(r"[^,]+")
+
+
+class AskedColumn(NamedTuple):
+    """A column as it was asked for, and what it means; no `column`: no job has it."""
+
+    key: str
+    name: str
+    kind: ColumnKind
+    column: Column | None
+
+
+class SortKey(NamedTuple):
+    """A column to sort by."""
+
+    column: Column
+    is_descending: bool
+
+
+def asked_columns(vocabulary: Vocabulary, text: str) -> list[AskedColumn]:
+    """Returns the columns that a list of names with commas asks for.
+
+    A name that no job has is of the kind `unknown`, so that a stored view still opens. Raises
+    InvalidQuery for a name that several settings share.
+    """
+    items = _items(text, "/query/columns", MAX_COLUMNS)
+    return [asked_column(vocabulary, item, "/query/columns") for item in items]
+
+
+def asked_column(vocabulary: Vocabulary, item: QueryText, pointer: str) -> AskedColumn:
+    """Returns the column that a name asks for, see `asked_columns`."""
+    try:
+        column = vocabulary.column(item, pointer)
+    except InvalidQuery as error:
+        if error.problems[0].code != "unknown_name":
+            raise
+        column = None
+    if column is None:
+        return AskedColumn(item.text, item.text, "unknown", None)
+    return AskedColumn(item.text, column.name, kind_of(column), column)
+
+
+def sort_keys(vocabulary: Vocabulary, text: str) -> list[SortKey]:
+    """Returns the keys of a sort such as `-test_accuracy,name`. Raises InvalidQuery."""
+    keys = []
+    for item in _items(text, "/query/sort", MAX_KEYS):
+        is_descending = item.text.startswith("-")
+        if is_descending:
+            item = QueryText(item.text[1:], item.position + 1, item.length - 1)
+        column = vocabulary.column(item, "/query/sort")
+        if column is not None:
+            keys.append(SortKey(column, is_descending))
+    return keys
+
+
+def kind_of(column: Column) -> ColumnKind:
+    """Returns whether a column is a field of the job, a setting or a metric."""
+    if isinstance(column, MetricColumn):
+        return "metric"
+    return "setting" if isinstance(column, SettingColumn) else "field"
+
+
+def order_by(transaction: Transaction, keys: Sequence[SortKey]) -> list[ColumnElement[Any]]:
+    """Returns the ORDER BY of a sort: jobs without a value last, equal ones newest first."""
+    orders: list[ColumnElement[Any]] = []
+    for column, is_descending in keys:
+        for expression in _expressions(transaction, column):
+            order = expression.desc() if is_descending else expression.asc()
+            orders.append(order.nulls_last())
+    return [*orders, jobs.c.pk.desc()]
+
+
+def values_of(
+    transaction: Transaction,
+    rows: Sequence[JobRow],
+    columns: Sequence[AskedColumn],
+    agents: Mapping[int, str],
+) -> dict[int, dict[str, Scalar]]:
+    """Returns the values of columns by the keys of jobs; `agents` are those of latest attempts."""
+    pks = [row.pk for row in rows]
+    settings = _settings(transaction, pks, columns)
+    metrics = _metrics(transaction, pks, columns)
+    return {
+        row.pk: {
+            asked.key: _value(transaction, row, asked.column, settings, metrics, agents)
+            for asked in columns
+        }
+        for row in rows
+    }
+
+
+def _items(text: str, pointer: str, most: int) -> list[QueryText]:
+    items = []
+    for match in _ITEM.finditer(text):
+        name = match.group().strip()
+        begin = match.start() + len(match.group()) - len(match.group().lstrip())
+        if name:
+            items.append(QueryText(name, begin, len(name)))
+    if len(items) > most:
+        raise invalid("too_complex", f"at most {most} names", items[most].position, 0, pointer)
+    return items
+
+
+def _expressions(transaction: Transaction, column: Column) -> list[ColumnElement[Any]]:
+    match column:
+        case JobField(kind="age"):
+            return [jobs.c.created_at * -1]
+        case JobField():
+            return [column.expression(transaction.now)]
+        case LabelColumn(_, key):
+            return [label_text(transaction, key)]
+        case SettingColumn(_, number):
+            here = (job_settings.c.job_pk == jobs.c.pk) & (job_settings.c.name_id == number)
+            return [
+                select(stored).where(here).correlate(jobs).scalar_subquery()
+                for stored in (job_settings.c.number, job_settings.c.value)
+            ]
+        case MetricColumn(_, _, statistic, number):
+            here = (job_metrics.c.job_pk == jobs.c.pk) & (job_metrics.c.name_id == number)
+            value = select(job_metrics.c[statistic]).where(here)
+            return [value.correlate(jobs).scalar_subquery()]
+
+
+def label_text(transaction: Transaction, key: str) -> ColumnElement[Any]:
+    """Returns the expression of a value of a job's metadata."""
+    if transaction.connection.dialect.name == "postgresql":
+        return func.jsonb_extract_path_text(cast(jobs.c.metadata, JSONB), key)
+    return func.json_extract(jobs.c.metadata, f'$."{key}"')
+
+
+def _settings(
+    transaction: Transaction, pks: Sequence[int], columns: Sequence[AskedColumn]
+) -> dict[tuple[int, int], Scalar]:
+    ids = {asked.column.id for asked in columns if isinstance(asked.column, SettingColumn)}
+    if not ids or not pks:
+        return {}
+    query = select(job_settings.c.job_pk, job_settings.c.name_id, job_settings.c.value).where(
+        job_settings.c.job_pk.in_(pks), job_settings.c.name_id.in_(sorted(ids))
+    )
+    return {
+        (pk, number): json.loads(value)
+        for pk, number, value in transaction.connection.execute(query)
+    }
+
+
+def _metrics(
+    transaction: Transaction, pks: Sequence[int], columns: Sequence[AskedColumn]
+) -> dict[tuple[int, int], Mapping[str, Any]]:
+    found = (asked.column for asked in columns if isinstance(asked.column, MetricColumn))
+    ids = {column.id for column in found if column.id is not None}
+    if not ids or not pks:
+        return {}
+    query = select(job_metrics).where(
+        job_metrics.c.job_pk.in_(pks), job_metrics.c.name_id.in_(sorted(ids))
+    )
+    rows = transaction.connection.execute(query)
+    by_key: dict[tuple[int, int], Mapping[str, Any]] = defaultdict(dict)
+    for row in rows:
+        by_key[row.job_pk, row.name_id] = row._asdict()
+    return by_key
+
+
+def _value(
+    transaction: Transaction,
+    row: JobRow,
+    column: Column | None,
+    settings: Mapping[tuple[int, int], Scalar],
+    metrics: Mapping[tuple[int, int], Mapping[str, Any]],
+    agents: Mapping[int, str],
+) -> Scalar:
+    match column:
+        case None:
+            return None
+        case SettingColumn(_, number):
+            return settings.get((row.pk, number))
+        case MetricColumn(_, _, statistic, number):
+            found = None if number is None else metrics.get((row.pk, number))
+            return None if not found else found[statistic]
+        case LabelColumn(_, key):
+            label: str | None = json.loads(row.metadata).get(key)
+            return label
+        case JobField():
+            return _field_value(transaction.now, row, column.name, agents.get(row.pk))
+
+
+def _field_value(now: int, row: JobRow, name: str, agent: str | None) -> Scalar:
+    end = row.finished_at if row.finished_at is not None else now
+    begin = row.started_at if row.started_at is not None else end
+    values: dict[str, Scalar] = {
+        "state": row.state.value,
+        "reason": row.reason.value if row.reason else None,
+        "device": row.device,
+        "name": row.name,
+        "id": row.id,
+        "tag": ", ".join(json.loads(row.tags)) or None,
+        "group": row.group_name,
+        "notes": row.notes or None,
+        "agent": agent,
+        "priority": row.priority,
+        "attempt": row.attempt,
+        "age": (now - row.created_at) / 1000,
+        "created": rfc3339(row.created_at),
+        "started": rfc3339(row.started_at),
+        "finished": rfc3339(row.finished_at),
+        "queue_seconds": (begin - row.created_at) / 1000,
+        "run_seconds": None if row.started_at is None else (end - row.started_at) / 1000,
+    }
+    return values[name]

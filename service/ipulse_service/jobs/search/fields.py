@@ -1,0 +1,70 @@
+"""The fields of a job that a search, a sort and a column can name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, case, func, select
+
+from ipulse_core.states import JobState, Reason
+from ipulse_service.db.tables import attempts, jobs
+
+FieldKind = Literal["choice", "text", "id", "tags", "agent", "number", "seconds", "age", "time"]
+Expression = ColumnElement[Any]
+
+
+@dataclass(frozen=True)
+class JobField:
+    """A field: how it is compared, and its expression in SQL at a time in milliseconds."""
+
+    name: str
+    kind: FieldKind
+    about: str
+    expression: Callable[[int], Expression]
+    choices: tuple[str, ...] = ()
+
+
+def agent_of_latest_attempt(_now: int) -> Expression:
+    """Returns the name of the agent that has or had the job last."""
+    latest = (attempts.c.job_pk == jobs.c.pk) & (attempts.c.number == jobs.c.attempt)
+    return select(attempts.c.agent).where(latest).correlate(jobs).scalar_subquery()
+
+
+def _waited(now: int) -> Expression:
+    end = func.coalesce(jobs.c.started_at, jobs.c.finished_at, now)
+    return (end - jobs.c.created_at) / 1000.0
+
+
+def _ran(now: int) -> Expression:
+    seconds = (func.coalesce(jobs.c.finished_at, now) - jobs.c.started_at) / 1000.0
+    return case((jobs.c.started_at.is_not(None), seconds))
+
+
+def _column(name: str) -> Callable[[int], Expression]:
+    return lambda _now: jobs.c[name]
+
+
+_ALL = (
+    JobField(
+        "state", "choice", "state of the job", _column("state"), tuple(s.value for s in JobState)
+    ),
+    JobField("reason", "choice", "why it is so", _column("reason"), tuple(r.value for r in Reason)),
+    JobField("device", "text", "kind of device", _column("device")),
+    JobField("name", "text", "name of the job", _column("name")),
+    JobField("id", "id", "id, or its beginning", _column("id")),
+    JobField("tag", "tags", "a tag", _column("tags")),
+    JobField("group", "text", "group of jobs", _column("group_name")),
+    JobField("notes", "text", "notes", _column("notes")),
+    JobField("agent", "agent", "agent of an attempt", agent_of_latest_attempt),
+    JobField("priority", "number", "priority", _column("priority")),
+    JobField("attempt", "number", "number of the latest attempt", _column("attempt")),
+    JobField("age", "age", "time since the submission", lambda now: now - jobs.c.created_at),
+    JobField("created", "time", "time of the submission", _column("created_at")),
+    JobField("started", "time", "time of the first attempt", _column("started_at")),
+    JobField("finished", "time", "time of the end", _column("finished_at")),
+    JobField("queue_seconds", "seconds", "time until the first attempt", _waited),
+    JobField("run_seconds", "seconds", "time since the first attempt", _ran),
+)
+FIELDS: dict[str, JobField] = {field.name: field for field in _ALL}

@@ -1,0 +1,39 @@
+"""The ids of names of settings and metrics in the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import index_names
+
+SETTING, METRIC = "setting", "metric"
+
+_ALL = select(index_names.c.name, index_names.c.id).where(
+    index_names.c.kind == bindparam("of_kind")
+)
+_INSERT = {
+    "sqlite": sqlite.insert(index_names).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(index_names).on_conflict_do_nothing(),
+}
+
+
+def read(transaction: Transaction, kind: str) -> dict[str, int]:
+    """Returns the ids of all names of a kind."""
+    rows = transaction.connection.execute(_ALL, {"of_kind": kind})
+    return {row.name: row.id for row in rows}
+
+
+def ensure(transaction: Transaction, kind: str, names: Iterable[str]) -> dict[str, int]:
+    """Returns the ids of all names of a kind, after those of `names` were added."""
+    known = read(transaction, kind)
+    new = [name for name in names if name not in known]
+    if not new:
+        return known
+    statement = _INSERT[transaction.connection.dialect.name]
+    rows = [{"kind": kind, "name": name} for name in sorted(new)]
+    transaction.connection.execute(statement, rows)
+    return read(transaction, kind)

@@ -1,0 +1,253 @@
+"""The syntax of the search language: text to a tree of terms."""
+
+# query: all ("OR" all)*
+# all:   term+
+# term:  "-"? (name op value | word | quoted | "(" query ")")
+# op:    ":" "=" "!=" "<" "<=" ">" ">="
+# value: part ("," part)*, each part a text without spaces, or quoted; it may contain "*"
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.limits import CONTROL_CHARACTERS
+
+MAX_QUERY = 2_000  # characters
+MAX_TERMS = 100
+MAX_DEPTH = 20  # of parentheses
+MAX_STARS = 4  # in one text: a database tries every way to divide the text between them
+ORDERED = ("<", "<=", ">", ">=")
+
+_NAME = re.compile(r"[A-Za-z_/][^\s()\":=!<>,*]*")
+_OPERATOR = re.compile(r"\s*(!=|<=|>=|=|<|>)\s*|:\s*")
+_WORD = re.compile(r"[^\s()\"]+")
+_PART = re.compile(r"[^\s()\",]+")
+_SPACE = re.compile(r"\s*")
+_OR = re.compile(r"OR(?![^\s()\"])")
+_AND = re.compile(r"AND(?![^\s()\"])")
+
+
+class InvalidQuery(InvalidInput):
+    """The search query is not valid."""
+
+    code = "invalid_query"
+
+
+@dataclass(frozen=True)
+class QueryProblem(Problem):
+    """A problem of a query at a place in its text, in characters from 0."""
+
+    position: int = 0
+    length: int = 0
+
+    def to_json(self) -> dict[str, str]:
+        """Returns the problem as JSON."""
+        place: dict[str, str] = {"position": self.position, "length": self.length}  # type: ignore[dict-item]
+        return {**super().to_json(), **place}
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A text of a query and its place."""
+
+    text: str
+    position: int
+    length: int
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True)
+class WordTerm:
+    """Jobs that contain a text in their name, id, tags or group."""
+
+    text: QueryText
+
+
+@dataclass(frozen=True)
+class ComparisonTerm:
+    """Jobs with a field, setting or metric that compares so with one of the values."""
+
+    name: QueryText
+    operator: str  # one of ORDERED, "=" or "!="
+    values: tuple[QueryText, ...]
+
+
+@dataclass(frozen=True)
+class NotTerm:
+    """Jobs that the term does not match."""
+
+    term: Term
+
+
+@dataclass(frozen=True)
+class AllTerms:
+    """Jobs that all terms match."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class AnyTerm:
+    """Jobs that at least one of the terms matches."""
+
+    terms: tuple[Term, ...]
+
+
+Term = WordTerm | ComparisonTerm | NotTerm | AllTerms | AnyTerm
+
+
+def parse(text: str) -> Term | None:
+    """Returns the tree of a query, None for an empty one. Raises InvalidQuery with the place."""
+    if len(text) > MAX_QUERY:
+        detail = f"a query has at most {MAX_QUERY:,} characters; this one has {len(text):,}"
+        raise invalid("too_long", detail, MAX_QUERY, len(text) - MAX_QUERY)
+    control = CONTROL_CHARACTERS.search(text)
+    if control:
+        raise invalid("syntax", "a query has no control characters", control.start(), 1)
+    return _Parser(text).query()
+
+
+def invalid(
+    code: str, detail: str, position: int, length: int, pointer: str = "/query/q"
+) -> InvalidQuery:
+    """Returns the error about a place of a query."""
+    described = f"at character {position + 1}: {detail}"
+    return InvalidQuery([QueryProblem(pointer, code, described, position, length)])
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._terms = 0
+        self._depth = 0
+
+    def query(self) -> Term | None:
+        self._skip_space()
+        if self._is_at_end():
+            return None
+        term = self._any()
+        if not self._is_at_end():
+            raise self._error("this `)` closes nothing", 1)
+        return term
+
+    def _any(self) -> Term:
+        terms = [self._all()]
+        while self._takes(_OR):
+            terms.append(self._all())
+        return terms[0] if len(terms) == 1 else AnyTerm(tuple(terms))
+
+    def _all(self) -> Term:
+        terms: list[Term] = []
+        while not self._is_at_end() and self._text[self._at] != ")" and not self._sees(_OR):
+            if terms and self._takes(_AND):
+                continue
+            terms.append(self._term())
+            self._skip_space()
+        if not terms:
+            raise self._error("expected a term, such as state:running", 0)
+        return terms[0] if len(terms) == 1 else AllTerms(tuple(terms))
+
+    def _term(self) -> Term:
+        self._terms += 1
+        if self._terms > MAX_TERMS:
+            raise self._error(f"a query has at most {MAX_TERMS} terms", 0, "too_complex")
+        character = self._text[self._at]
+        if character == "-":
+            self._at += 1
+            if self._is_at_end() or self._text[self._at] in " -)":
+                raise self._error("expected a term right after `-`", 0)
+            return NotTerm(self._term())
+        if character == "(":
+            return self._group()
+        if character == '"':
+            return WordTerm(self._quoted())
+        name = _NAME.match(self._text, self._at)
+        operator = _OPERATOR.match(self._text, name.end()) if name else None
+        if name and operator:
+            return self._comparison(name, operator)
+        if self._text[self._at] in ":=!<>,":
+            raise self._error("expected a name before the operator", 1)
+        return WordTerm(self._match(_WORD))
+
+    def _group(self) -> Term:
+        opened = self._at
+        self._at += 1
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            detail = f"parentheses are nested more than {MAX_DEPTH} deep"
+            raise self._error(detail, 0, "too_complex")
+        self._skip_space()
+        term = self._any()
+        if self._is_at_end():
+            raise invalid("syntax", "this `(` is not closed", opened, 1)
+        self._at += 1
+        self._depth -= 1
+        return term
+
+    def _comparison(self, name: re.Match[str], operator: re.Match[str]) -> Term:
+        written = operator.group().strip()
+        self._at = operator.end()
+        values = [self._value(written)]
+        while not self._is_at_end() and self._text[self._at] == ",":
+            self._at += 1
+            values.append(self._value(","))
+        if len(values) > 1 and written in ORDERED:
+            detail = f"`{written}` takes a single value, not a list"
+            raise invalid("syntax", detail, values[1].position - 1, 1)
+        named = QueryText(name.group(), name.start(), name.end() - name.start())
+        return ComparisonTerm(named, "=" if written == ":" else written, tuple(values))
+
+    def _value(self, after: str) -> QueryText:
+        if not self._is_at_end() and self._text[self._at] == '"':
+            return self._quoted()
+        if self._is_at_end() or not _PART.match(self._text, self._at):
+            raise self._error(f"expected a value after `{after}`", 0)
+        return self._match(_PART)
+
+    def _quoted(self) -> QueryText:
+        opened = self._at
+        closed = self._text.find('"', opened + 1)
+        if closed < 0:
+            raise invalid("syntax", "this quotation mark is not closed", opened, 1)
+        self._at = closed + 1
+        return self._checked(
+            QueryText(self._text[opened + 1 : closed], opened, closed + 1 - opened, True)
+        )
+
+    def _match(self, form: re.Pattern[str]) -> QueryText:
+        match = form.match(self._text, self._at)
+        assert match is not None  # noqa: S101 - the caller has looked
+        self._at = match.end()
+        return self._checked(QueryText(match.group(), match.start(), len(match.group())))
+
+    def _checked(self, value: QueryText) -> QueryText:
+        if value.text.count("*") > MAX_STARS:
+            detail = f"a text has at most {MAX_STARS} stars"
+            raise invalid("too_complex", detail, value.position, value.length)
+        return value
+
+    def _takes(self, form: re.Pattern[str]) -> bool:
+        self._skip_space()
+        match = form.match(self._text, self._at)
+        if match is None:
+            return False
+        self._at = match.end()
+        self._skip_space()
+        return True
+
+    def _sees(self, form: re.Pattern[str]) -> bool:
+        return form.match(self._text, self._at) is not None
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None  # noqa: S101 - it matches nothing, too
+        self._at = match.end()
+
+    def _is_at_end(self) -> bool:
+        return self._at >= len(self._text)
+
+    def _error(self, detail: str, length: int, code: str = "syntax") -> InvalidQuery:
+        return invalid(code, detail, self._at, length)

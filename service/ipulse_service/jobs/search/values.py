@@ -1,0 +1,67 @@
+"""Values of the search language: numbers, durations and times."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from ipulse_service.jobs.search.syntax import QueryText, invalid
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d|w)?")
+_SECONDS = {"ms": 0.001, None: 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class TimeSpan(NamedTuple):
+    """The milliseconds since 1970 that a text means: from `begin` up to, not including, `end`."""
+
+    begin: int
+    end: int
+
+
+def number_in(text: str) -> float | None:
+    """Returns the number that a text is, None for another text."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def required_number(value: QueryText, name: str) -> float:
+    """Returns the number of a value. Raises InvalidQuery for another text."""
+    number = number_in(value.text)
+    if number is None or "*" in value.text:
+        raise _wrong(value, f"{name} is compared with a number, such as 0.95")
+    return number
+
+
+def seconds_in(value: QueryText, name: str) -> float:
+    """Returns a duration such as 90, 90s, 15m, 12h, 7d or 2w. Raises InvalidQuery."""
+    match = _DURATION.fullmatch(value.text)
+    if match is None:
+        raise _wrong(value, f"{name} is compared with a duration, such as 30s, 15m, 12h, 7d or 2w")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def time_span(value: QueryText, name: str) -> TimeSpan:
+    """Returns the span of a date, or the millisecond of a time; UTC by default.
+
+    Raises InvalidQuery for another text.
+    """
+    try:
+        moment = datetime.fromisoformat(value.text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        begin = round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        form = "2026-01-31 or 2026-01-31T12:00:00Z"
+        raise _wrong(value, f"{name} is compared with a time, such as {form}") from None
+    is_day = _DATE.fullmatch(value.text) is not None
+    return TimeSpan(begin, begin + (timedelta(days=1) // timedelta(milliseconds=1)) * is_day)
+
+
+def _wrong(value: QueryText, detail: str) -> Exception:
+    shown = value.text[:40]
+    return invalid("wrong_value", f"{detail}; got `{shown}`", value.position, value.length)

@@ -1,0 +1,143 @@
+"""The meaning of a name in a query: a field of the job, a metric or a setting."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ipulse_core import strict_json
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs.search import name_ids
+from ipulse_service.jobs.search.fields import FIELDS, JobField
+from ipulse_service.jobs.search.metrics_index import is_best_when_small
+from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText, invalid
+
+Statistic = Literal["kept", "smallest", "largest", "last"]
+
+# They are known before the first epoch of the first job has ended.
+USUAL_METRICS = ("test_accuracy", "test_loss", "accuracy", "loss")
+_STATISTICS: dict[str, Statistic] = {"min": "smallest", "max": "largest", "last": "last"}
+_LABEL = re.compile(r"label\.[^\"\\\x00-\x1f]{1,64}")  # the key of a member in a JSON path
+_SETTING = "spec."
+_INDEX = re.compile(r"\[(\d+)\]")
+_LISTED = 8  # names in a message
+
+
+@dataclass(frozen=True)
+class MetricColumn:
+    """A metric's value of the kept epoch, or a statistic over all epochs."""
+
+    name: str  # test_accuracy, or test_accuracy.max
+    metric: str
+    statistic: Statistic
+    id: int | None  # None: no job has it yet
+
+
+@dataclass(frozen=True)
+class SettingColumn:
+    """A setting of the spec, with its full name."""
+
+    name: str
+    id: int
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """A value of the spec's metadata."""
+
+    name: str  # label.team
+    key: str
+
+
+Column = JobField | MetricColumn | SettingColumn | LabelColumn
+
+
+class Vocabulary:
+    """The names that occur in the jobs of the service, read in one transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.settings = name_ids.read(transaction, name_ids.SETTING)
+        self.metrics = name_ids.read(transaction, name_ids.METRIC)
+
+    @cached_property
+    def by_suffix(self) -> dict[str, list[str]]:
+        """The full names of settings by each of their ends: learning_rate, adam.learning_rate."""
+        names: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.settings):
+            parts = name.split(".")
+            for begin in range(len(parts)):
+                names[".".join(parts[begin:])].append(name)
+        return names
+
+    def column(self, named: QueryText, pointer: str = "/query/q") -> Column | None:
+        """Returns what a name means, None while no job has a setting of any name.
+
+        Raises InvalidQuery for a name that no job has, or that several settings share.
+        """
+        name = _dotted(named.text)
+        found = self._field_or_metric(name)
+        if found is not None:
+            return found
+        suffix = name.removeprefix(_SETTING)
+        settings = self.by_suffix.get(suffix, [])
+        if suffix in self.settings:
+            settings = [suffix]
+        if len(settings) == 1:
+            return SettingColumn(settings[0], self.settings[settings[0]])
+        if settings:
+            some = ", ".join(settings[:_LISTED]) + (", ..." if len(settings) > _LISTED else "")
+            detail = f"`{named.text[:60]}` is the end of several settings: {some}"
+            raise _refused("ambiguous_name", detail, named, pointer)
+        if not self.settings:
+            return None
+        raise self._unknown(named, name, pointer)
+
+    def label(self, name: str) -> str:
+        """Returns the shortest end of a setting's name that no other name has."""
+        parts = name.split(".")
+        for begin in range(len(parts) - 1, 0, -1):
+            suffix = ".".join(parts[begin:])
+            if len(self.by_suffix[suffix]) == 1 and self._field_or_metric(suffix) is None:
+                return suffix
+        return name
+
+    def _field_or_metric(self, name: str) -> Column | None:
+        if name in FIELDS:
+            return FIELDS[name]
+        if _LABEL.fullmatch(name):
+            return LabelColumn(name, name.removeprefix("label."))
+        metric, dot, statistic = name.rpartition(".")
+        if dot and self._is_metric(metric):
+            if statistic == "best":
+                best: Statistic = "smallest" if is_best_when_small(metric) else "largest"
+                return MetricColumn(name, metric, best, self.metrics.get(metric))
+            if statistic in _STATISTICS:
+                return MetricColumn(name, metric, _STATISTICS[statistic], self.metrics.get(metric))
+        if self._is_metric(name):
+            return MetricColumn(name, name, "kept", self.metrics.get(name))
+        return None
+
+    def _is_metric(self, name: str) -> bool:
+        return name in self.metrics or name in USUAL_METRICS
+
+    def _unknown(self, named: QueryText, name: str, pointer: str) -> InvalidQuery:
+        known = [*FIELDS, *USUAL_METRICS, *self.metrics, *self.by_suffix]
+        near = difflib.get_close_matches(name[:60], known, n=3, cutoff=0.7)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        detail = f"no job has a field, setting or metric `{named.text[:60]}`{hint}"
+        return _refused("unknown_name", detail, named, pointer)
+
+
+def _dotted(name: str) -> str:
+    """Returns a name with dots for a JSON pointer, or a name with indices in brackets."""
+    if name.startswith("/"):
+        return ".".join(strict_json.pointer_keys(name))
+    return _INDEX.sub(r".\1", name)
+
+
+def _refused(code: str, detail: str, named: QueryText, pointer: str) -> InvalidQuery:
+    return invalid(code, detail, named.position, named.length, pointer)
