@@ -29,7 +29,8 @@ from ipulse.cli.commands.edit import edit
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
 from ipulse.cli.commands.init import init
-from ipulse.cli.commands.jobs import list_jobs, pause, priority, resume, status, stop
+from ipulse.cli.commands.jobs import pause, priority, resume, status, stop
+from ipulse.cli.commands.listing import list_jobs
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.profile import profile, profile_diff

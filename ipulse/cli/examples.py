@@ -24,7 +24,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "validate examples/digits.yaml",
         "validate examples/digits.yaml --set /seed=7 --json",
     ),
-    "list": ("list --state running", "list --limit 100 --json"),
+    "list": (
+        "list --state running",
+        "list 'state:succeeded test_accuracy>0.95' --sort -test_accuracy",
+        "list 'tag:wide age<7d' --columns name,learning_rate,test_accuracy --csv",
+        "list --limit 100 --json",
+    ),
     "status": ("status job_5f3a9c0d7be14f2aa86c1e90", "status 5f3a", "status latest"),
     "watch": ("watch latest", "watch 5f3a9c0d"),
     "open": ("open", "open latest", "open 5f3a9c0d --print"),

@@ -13,6 +13,24 @@ from .resources import time_of
 
 
 @dataclass(frozen=True)
+class JobSearch:
+    """A query in the search language, an order, and columns to return in `job.json["values"]`."""
+
+    query: str = ""
+    sort: str = ""  # columns with commas, each with `-` for descending order
+    columns: Sequence[str] = ()
+    count: bool = False  # return the number of all matches
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the query parameters."""
+        given = {"q": self.query, "sort": self.sort, "columns": ",".join(self.columns)}
+        return {
+            **{name: text for name, text in given.items() if text},
+            **({"count": "true"} if self.count else {}),
+        }
+
+
+@dataclass(frozen=True)
 class JobSelection:
     """Filters of jobs: a job is selected if it passes all of them.
 
@@ -26,6 +44,7 @@ class JobSelection:
     created_after: datetime | None = None
     created_before: datetime | None = None
     every: bool = False
+    query: str = ""  # in the search language
 
     def parameters(self) -> dict[str, Any]:
         """Return the query parameters. Raises InvalidInput for a time without a time zone."""
@@ -40,6 +59,7 @@ class JobSelection:
             **{name: list(values) for name, values in lists.items() if values},
             **{name: _text(name, time) for name, time in times.items() if time is not None},
             **({"all": "true"} if self.every else {}),
+            **({"q": self.query} if self.query else {}),
         }
 
 

@@ -17,8 +17,10 @@ from ipulse_core.messages import ID
 from ipulse_core.states import JobState
 
 from .api_call import JSON_CONTENT, APICall, object_in
-from .batches import BatchResult, JobSelection
+from .batches import BatchResult, JobSearch, JobSelection
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, ValidSpec
+
+_EVERY_JOB = JobSearch()
 
 Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
@@ -59,16 +61,21 @@ def get_ended(job_id: str, seconds: int) -> APICall[Job]:
 
 
 def list_jobs(
-    state: str | None, page_size: int, page_token: str, id_prefix: str | None = None
+    state: str | None,
+    page_size: int,
+    page_token: str,
+    id_prefix: str | None = None,
+    search: JobSearch = _EVERY_JOB,
 ) -> APICall[JobPage]:
     """Return the call that reads one page of jobs."""
 
     def read(response: httpx.Response) -> JobPage:
         value = object_in(response)
         jobs = [Job.from_json(item) for item in value["jobs"]]
-        return JobPage(jobs=jobs, next_page_token=value["next_page_token"])
+        token, total = value["next_page_token"], value.get("total")
+        return JobPage(jobs=jobs, next_page_token=token, total=total)
 
-    params: dict[str, Any] = {"page_size": page_size}
+    params: dict[str, Any] = {"page_size": page_size, **search.parameters()}
     if state is not None:
         params["state"] = _state(state)
     if id_prefix is not None:

@@ -17,7 +17,7 @@ from ipulse_core.errors import NotFound
 
 from . import calls
 from .administration import Administration
-from .batches import BatchResult, JobSelection
+from .batches import BatchResult, JobSearch, JobSelection
 from .calls import Spec
 from .connection import WaitDeadline, remember
 from .downloading import Download, check_names, is_downloaded
@@ -89,17 +89,35 @@ class ClientBase(Administration):
         return await find_job(self, reference)
 
     async def list(
-        self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
+        self,
+        state: str | None = None,
+        page_size: int = 100,
+        id_prefix: str | None = None,
+        *,
+        query: str = "",
+        sort: str = "",
+        columns: Sequence[str] = (),
     ) -> AsyncGenerator[Job, None]:
-        """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
-        token = ""
+        """Yield jobs, newest first and without their specs; pages are fetched as needed.
+
+        `query` is in the search language, such as `state:succeeded test_accuracy>0.95`; `sort`
+        names columns, such as `-test_accuracy,name`; `job.json["values"]` has the values of
+        `columns`, such as `learning_rate`. Raises InvalidInput with the place in the query.
+        """
+        token, search = "", JobSearch(query, sort, columns)
         while True:
-            page = await self._send(calls.list_jobs(state, page_size, token, id_prefix))
+            page = await self._send(calls.list_jobs(state, page_size, token, id_prefix, search))
             for job in page.jobs:
                 yield job
             token = page.next_page_token
             if not token:
                 return
+
+    async def count(self, query: str = "") -> int:
+        """Return the number of jobs that a query finds. Raises InvalidInput."""
+        search = JobSearch(query, count=True)
+        page = await self._send(calls.list_jobs(None, 1, "", search=search))
+        return page.total or 0
 
     async def cancel(self, job_id: str) -> Job:
         """Cancel the job; a job that has ended does not change. Raises NotFound."""

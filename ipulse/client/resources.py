@@ -143,10 +143,11 @@ class ValidSpec:
 
 @dataclass(frozen=True)
 class JobPage:
-    """A page of jobs, newest first; an empty token means that it is the last page."""
+    """A page of jobs; an empty token means that it is the last page."""
 
     jobs: list[Job]
     next_page_token: str
+    total: int | None = None  # on all pages, if it was asked for
 
 
 @dataclass(frozen=True)

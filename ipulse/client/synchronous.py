@@ -126,10 +126,28 @@ class Client:
         return finished(self._calls.find_id(reference))
 
     def list(
-        self, state: str | None = None, page_size: int = 100, id_prefix: str | None = None
+        self,
+        state: str | None = None,
+        page_size: int = 100,
+        id_prefix: str | None = None,
+        *,
+        query: str = "",
+        sort: str = "",
+        columns: Sequence[str] = (),
     ) -> Iterator[Job]:
-        """Yield all jobs, newest first and without their specs; pages are fetched as needed."""
-        return stepped(self._calls.list(state, page_size, id_prefix))
+        """Yield jobs, newest first and without their specs; pages are fetched as needed.
+
+        `query` is in the search language, such as `state:succeeded test_accuracy>0.95`; `sort`
+        names columns, such as `-test_accuracy,name`; `job.json["values"]` has the values of
+        `columns`, such as `learning_rate`. Raises InvalidInput with the place in the query.
+        """
+        return stepped(
+            self._calls.list(state, page_size, id_prefix, query=query, sort=sort, columns=columns)
+        )
+
+    def count(self, query: str = "") -> int:
+        """Return the number of jobs that a query finds. Raises InvalidInput."""
+        return finished(self._calls.count(query))
 
     def cancel(self, job_id: str) -> Job:
         """Cancel the job; a job that has ended does not change. Raises NotFound."""

@@ -1,9 +1,8 @@
-"""list, status, stop, pause, resume and priority."""
+"""status, stop, pause, resume and priority."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -13,42 +12,12 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, OneOrMoreJobs, addressed
-from ipulse.cli.progress import accuracy_of, duration, outcome, phase_seconds, style_of
-from ipulse.cli.terminal import emit, show, show_facts, show_list
+from ipulse.cli.progress import duration, outcome, phase_seconds, style_of
+from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.cli.waiting import time_text, waiting_text
 from ipulse.client import Job
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number
-from ipulse_core.states import JobState
-
-_STATES = ", ".join(state.value for state in JobState)
-
-
-@addressed
-def list_jobs(
-    at: Address,
-    state: Annotated[
-        str | None, typer.Option(metavar="STATE", help=f"Only jobs in this state: {_STATES}.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of jobs, at most.")] = 20,
-    as_json: AsJSON = False,
-) -> Exit:
-    """List the latest jobs, newest first."""
-    with at.connect() as client:
-        jobs = list(islice(client.list(state, page_size=min(limit, 100)), limit))
-    rows = [
-        (
-            job.id,
-            job.name,
-            job.state.value,
-            job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-            accuracy_of(job, ""),
-        )
-        for job in jobs
-    ]
-    headers = ["ID", "NAME", "STATE", "CREATED", "ACCURACY"]
-    show_list("jobs", [job.json for job in jobs], headers, rows, as_json)
-    return Exit.OK
 
 
 @addressed

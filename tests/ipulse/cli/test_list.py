@@ -1,0 +1,56 @@
+"""list: a query, columns, an order, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+
+import pytest
+
+from ipulse.client import Client
+from ipulse_core.errors import InvalidInput
+
+from .conftest import SPEC, Run
+
+
+@pytest.fixture
+def group(client: Client) -> str:
+    """A group of three jobs with seeds 1 to 3, which have ended."""
+    name = f"g{secrets.token_hex(6)}"
+    for seed in (1, 2, 3):
+        job = client.submit({**SPEC, "seed": seed, "name": f'"{seed}", x'}, group=name)
+        client.cancel(job.id)
+    return name
+
+
+def test_a_query_and_columns_make_a_table(run: Run, group: str) -> None:
+    options = ["--columns", "name,seed,test_accuracy", "--sort", "-seed"]
+    lines = run("list", f"group:{group}", "seed>1", *options).out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["NAME", "SEED", "TEST_ACCURACY"],
+        ['"3",', "x", "3"],
+        ['"2",', "x", "2"],
+    ]
+
+
+def test_csv_and_json_have_plain_values(run: Run, group: str) -> None:
+    done = run("list", f"group:{group}", "--columns", "name,seed,group", "--sort", "seed", "--csv")
+    rows = list(csv.reader(io.StringIO(done.out)))
+    assert rows[:2] == [["name", "seed", "group"], ['"1", x', "1", group]]
+    listed = run("list", f"group:{group}", "--columns", "seed", "--limit", "2", "--json").json
+    assert [job["values"] for job in listed["jobs"]] == [{"seed": 3}, {"seed": 2}]
+    header = run("list", f"group:{group}", "--csv").out.splitlines()[0]
+    assert header.startswith("id,name,state,")
+
+
+def test_a_wrong_query_says_where(run: Run, client: Client, group: str) -> None:
+    wrong = run("list", f"group:{group} sed:1")
+    assert wrong.code == 2
+    assert "sed" in wrong.err
+    assert "did you mean" in wrong.err
+    assert run("list", "--csv", "--json").code == 2
+    with pytest.raises(InvalidInput) as caught:
+        client.count("state:")
+    assert caught.value.problems[0].code == "syntax"
+    assert client.count(f"group:{group}") == 3
