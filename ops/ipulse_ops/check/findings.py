@@ -21,6 +21,7 @@ INPUTS = 3  # inputs passed to a metadata function by default
 PROCESSOR_SECONDS = 5  # CPU time limit of a call
 _SECONDS = 60.0
 _PROBE = Path(__file__).with_name("probe.py")
+ALIASING = "input_to_output_tensor_aliasing"  # the name of the map in the probe's report
 _FLAGS = ("is_elementwise", "is_stateless", "is_hashable")
 
 
@@ -42,6 +43,11 @@ class _Called(NamedTuple):
     @property
     def is_clean(self) -> bool:
         return not self.died and not self.said["damage"]
+
+    @property
+    def only_shifts_flags(self) -> bool:
+        """Whether the only damage is a flag in the byte of a map that libstdc++ does not use."""
+        return not self.died and self.said["damage"] == [f"corrupted {ALIASING}"]
 
     @property
     def sets_all(self) -> bool:
@@ -158,16 +164,24 @@ class _Check:
         if not seen:
             shown = {flag: called.said[flag] for flag in ("is_elementwise", "is_stateless")}
             seen = f"caller sees {shown} and is_hashable unset"
+        what = (
+            f"{symbol} has the {PARAMETERS[other]} parameters of level {other} in a library of "
+            f"level {own}, which is called with {PARAMETERS[own]}"
+        )
         fix = (
             "add std::vector<std::int64_t>& replica_identical_output_indices as the second one"
             if own > other
             else "remove replica_identical_output_indices"
         )
-        words = (
-            f"{symbol} has the {PARAMETERS[other]} parameters of level {other} in a library of "
-            f"level {own}, which is called with {PARAMETERS[own]}: what it sets arrives elsewhere "
-            f"({seen}). To fix it, {fix}"
-        )
+        if own > other and (called.is_clean or called.only_shifts_flags):
+            words = (
+                f"{what}. TensorFlow runs the op without noticing and reads each flag from the "
+                "place of the next: is_stateless arrives as is_elementwise, is_hashable as "
+                "is_stateless, and is_hashable stays unset. The emulator runs it as if it had no "
+                f"metadata. To fix it, {fix}"
+            )
+            return Finding("warning", "metadata_parameters", op, words)
+        words = f"{what}: what it sets arrives elsewhere ({seen}). To fix it, {fix}"
         return Finding("error", "metadata_parameters", op, words)
 
     def _of_promises(self, op: str, function: str, said: Dict[str, Any]) -> Iterator[Finding]:

@@ -58,7 +58,9 @@ void Build_metadata(METADATA) {
   identical.clear();
 #endif
 #ifndef QUIET
+#ifndef UNTOUCHED
   aliasing.clear();
+#endif
 #ifdef ALIASES
   aliasing[0] = 1;
 #endif
@@ -82,7 +84,9 @@ void Build_grad_metadata(METADATA) {
 #if PARAMETERS == 7
   identical.clear();
 #endif
+#ifndef UNTOUCHED
   aliasing.clear();
+#endif
   elementwise = false;
   stateless = hashable = true;
 }

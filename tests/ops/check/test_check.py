@@ -30,6 +30,10 @@ CASES: Dict[str, Tuple[List[Tuple[str, str]], str]] = {
     "-DNO_LEVEL": ([("error", "api_level")], "its API level is 0, expected 5"),
     # An op that moved to SDK 2.3 with its old functions.
     "-DPARAMETERS=6": ([("error", PARAMETERS)] * 2, "6 parameters of level 4"),
+    "-DPARAMETERS=6 -DUNTOUCHED": (
+        [("warning", PARAMETERS)] * 2,
+        "is_stateless arrives as is_elementwise",
+    ),
     "-DPARAMETERS=6 -DALIASES": ([("error", PARAMETERS)] * 2, "6 parameters"),
     # Only a function that sets every field proves its level; here the gradient's does.
     "-DPARAMETERS=6 -DQUIET": (
@@ -119,11 +123,13 @@ class TestTheProgram:
         root = Path(__file__).parents[3]
         return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
-    def test_findings_are_printed_as_json(self, library: Library) -> None:
-        done = self.run("--json", str(library("-DPARAMETERS=6")))
-        assert done.returncode == 1
+    @pytest.mark.parametrize(("more", "fine"), [(" -DUNTOUCHED", True), ("", False)])
+    def test_findings_are_printed_as_json(self, library: Library, more: str, fine: bool) -> None:
+        """A function that touches the map overwrites memory; another one only misleads."""
+        done = self.run("--json", str(library(f"-DPARAMETERS=6{more}")))
+        assert done.returncode == (0 if fine else 1)
         output = json.loads(done.stdout)
-        assert output["fine"] is False
+        assert output["fine"] is fine
         assert {finding["code"] for finding in output["findings"]} == {PARAMETERS}
 
     def test_refuses_what_is_no_library(self, tmp_path: Path) -> None:
