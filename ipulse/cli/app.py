@@ -23,6 +23,7 @@ from ipulse.cli.commands.agents import (
 from ipulse.cli.commands.cache import list_executables, prune_executables
 from ipulse.cli.commands.completion import completion
 from ipulse.cli.commands.crosscheck import compare, crosscheck
+from ipulse.cli.commands.data import delete_dataset, list_datasets, push, show_dataset
 from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
 from ipulse.cli.commands.edit import edit
@@ -102,6 +103,12 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "remove": remove_agent,
     },
     "cache": {"list": list_executables, "prune": prune_executables},
+    "data": {
+        "push": push,
+        "list": list_datasets,
+        "show": show_dataset,
+        "delete": delete_dataset,
+    },
     "op": {"check": check_library},
     "profile": {DEFAULT: profile, "diff": profile_diff},
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
@@ -109,6 +116,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
 GROUP_HELP = {
     "agent": "Run jobs on other machines: join, list and drain agents.",
     "cache": "List and remove cached programs, which were compiled on this machine.",
+    "data": "Upload your own data sets, look at them and delete them.",
     "op": "Check libraries of custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
     "token": "Create, list and revoke access tokens.",

@@ -77,6 +77,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "agent remove": ("agent remove pod-1",),
     "cache list": ("cache list",),
     "cache prune": ("cache prune --days 30", "cache prune --bytes 0"),
+    "data push": ("data push mine.npz", "data push ~/recordings/n_mnist --name n-mnist"),
+    "data list": ("data list", "data list --json"),
+    "data show": ("data show mine", "data show mine@2 --sample 3"),
+    "data delete": ("data delete mine@1 --yes",),
     "op check": ("op check libcustom_op.so --level 5",),
     "profile show": (
         "profile latest",

@@ -26,6 +26,7 @@ except ImportError as error:
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .asynchronous import AsyncClient
 from .batches import BatchResult, JobSelection
+from .data_resources import DatasetVersion
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .synchronous import Client
 
@@ -35,6 +36,7 @@ __all__ = [
     "AsyncClient",
     "BatchResult",
     "Client",
+    "DatasetVersion",
     "DeviceStatus",
     "Job",
     "JobEvent",

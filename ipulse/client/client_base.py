@@ -16,10 +16,10 @@ import httpx
 from ipulse_core.errors import NotFound
 
 from . import calls
-from .administration import Administration
 from .batches import BatchResult, JobSearch, JobSelection
 from .calls import Spec
 from .connection import WaitDeadline, remember
+from .data_sets import DataSets
 from .downloading import Download, check_names, is_downloaded
 from .job_reference import find_job
 from .location import PathLike
@@ -29,7 +29,7 @@ from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
 
 
-class ClientBase(Administration):
+class ClientBase(DataSets):
     """All calls of both clients; errors are those of ipulse_core.errors."""
 
     def __init__(self, url: str, transport: Transport, timeout: float, retries: int) -> None:

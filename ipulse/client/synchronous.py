@@ -10,6 +10,7 @@ from typing import Any
 
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .batches import BatchResult, JobSelection
+from .blocking_data_sets import BlockingDataSets
 from .calls import Spec
 from .client_base import ClientBase
 from .connection import options_for
@@ -18,7 +19,7 @@ from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .transports import BlockingTransport, finished, stepped
 
 
-class Client:
+class Client(BlockingDataSets):
     """Submits jobs, follows them and downloads their results.
 
     The client finds the service by its arguments, the environment (IPULSE_URL, IPULSE_TOKEN,

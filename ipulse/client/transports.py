@@ -39,6 +39,10 @@ class Transport(Protocol):
         """
         ...
 
+    async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
+        """Send a PATCH request whose body comes in chunks, and return the response."""
+        ...
+
     async def sleep(self, seconds: float) -> None:
         """Sleep for so many seconds."""
         ...
@@ -68,6 +72,11 @@ class AsyncTransport:
             if not response.is_success:
                 await response.aread()
             yield response, response.aiter_raw() if raw else response.aiter_bytes()
+
+    async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
+        """Send a PATCH request whose body comes in chunks, and return the response."""
+        self._check()
+        return await self.http.patch(path, content=_async_iterator(chunks), **options)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for so many seconds."""
@@ -112,6 +121,11 @@ class BlockingTransport:
             if not response.is_success:
                 response.read()
             yield response, _async_iterator(response.iter_raw() if raw else response.iter_bytes())
+
+    async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
+        """Send a PATCH request whose body comes in chunks, and return the response."""
+        _check_open(self.http)
+        return self.http.patch(path, content=chunks, **options)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for so many seconds."""

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from ipulse_worker.agent.uploads import outgoing_file
-from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
+from ipulse import outgoing_file
+from ipulse.outgoing_file import OutgoingFile
 
 CHUNK = 2**20
 CONTENT = bytes(range(256)) * (2 * CHUNK // 256) + b"and a part of a chunk"

@@ -11,6 +11,7 @@ import httpx
 import psutil
 import pytest
 
+from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import NotAuthenticated, NotFound, RemoteError, StaleToken
 from ipulse_core.events import LogEvent, PhaseEvent
@@ -21,7 +22,6 @@ from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_responses import ClaimRefused, ServiceUnavailable, raise_refusal
 from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 from .fake_handler import HANG_UP
 from .fake_rules import DEADLINE

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import httpx
 
 from ipulse.log_lines import packed
+from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_core.messages import FENCE_HEADER
@@ -29,7 +30,6 @@ from ipulse_worker.agent.service_types import (
     PiggybackedManifest,
 )
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 _NOTHING_KNOWN = Inventory()
 _DOWNLOAD_BYTES = 2**20  # of one chunk

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from ipulse import outgoing_file
+from ipulse.outgoing_file import OutgoingFile
 from ipulse.stack.redis_server import RedisServer
 from ipulse_core import messages
 from ipulse_service.files.checksums import BLOCK_BYTES
@@ -26,8 +28,6 @@ from ipulse_service.jobs import leases
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads import outgoing_file
-from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import DEADLINE_SECONDS, eventually
 from tests.service.http.routes.test_submission import check_problem

@@ -16,6 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from ipulse.manifest import check_stored
+from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.errors import InvalidInput, IPUlseError, NotFound, Problem, StaleToken
 from ipulse_core.events import ArtifactEvent, CheckpointEvent
 from ipulse_core.messages import MANIFEST_BYTES
@@ -24,7 +25,6 @@ from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import PiggybackedManifest
 from ipulse_worker.agent.supervision.lease import AttemptLease
-from ipulse_worker.agent.uploads.outgoing_file import OutgoingFile
 
 MANIFEST = "manifest"
 MAX_MANIFEST_BYTES = 2**24  # a spec, and some lines for each file

@@ -1,0 +1,242 @@
+"""data push, list, show and delete: data sets of users."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.packing import name_of, packed
+from ipulse.cli.raster import raster
+from ipulse.cli.terminal import (
+    emit,
+    minute_text,
+    remarks,
+    say,
+    show,
+    show_done,
+    show_facts,
+    show_list,
+    size_text,
+)
+from ipulse.client import Client, DatasetVersion
+from ipulse.client.data_sets import UploadProgress
+from ipulse_core.errors import InvalidInput, Problem
+
+LABELS = 20  # that `data show` lists
+_SECONDS = 0.1  # between two changes of the progress line
+
+Reference = Annotated[
+    str, typer.Argument(metavar="NAME[@VERSION]", help="Data set, and one of its versions.")
+]
+
+
+@addressed
+def push(
+    at: Address,
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="npz, HDF5 or CSV file, archive, or folder.")
+    ],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Data set. [default: the file's name]")
+    ] = None,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Upload a data set, or the next version of one.
+
+    The service checks the content before jobs may use it. Run the command again after a cut: it
+    continues where it was, and bytes that the service has are not sent again. The folder of a
+    published data set is packed first.
+    """
+    name = name_of(path) if name is None else name
+    with packed(path) as file, at.connect() as client, _progress() as on_progress:
+        version = client.push_dataset(file, name, on_progress)
+    if as_json:
+        emit(version.json)
+    elif version.state == "ready":
+        show(f"{version.reference}  {_short(version)}")
+        say(f"Use it in a spec: data: {{kind: {version.kind}, dataset: {version.reference}}}")
+    else:
+        say(f"{version.reference} is {version.state}: {version.refusal or ''}", style="red")
+    return Exit.OK if version.state == "ready" else Exit.INVALID
+
+
+@addressed
+def list_datasets(at: Address, as_json: AsJSON = False) -> Exit:
+    """List the data sets with their latest versions."""
+    with at.connect() as client:
+        found = client.datasets()
+    rows = [
+        (
+            version.reference,
+            version.state,
+            version.kind or "",
+            _count(version, "samples"),
+            _count(version, "channels"),
+            _count(version, "classes"),
+            size_text(version.size),
+            minute_text(version.created_at),
+        )
+        for version in found
+    ]
+    headers = ["NAME", "STATE", "KIND", "SAMPLES", "CHANNELS", "CLASSES", "SIZE", "CREATED"]
+    show_list("datasets", [version.json for version in found], headers, rows, as_json)
+    return Exit.OK
+
+
+@addressed
+def show_dataset(
+    at: Address,
+    reference: Reference,
+    sample: Annotated[
+        int | None, typer.Option(metavar="K", min=0, help="Sample to draw. [default: the first]")
+    ] = None,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Show the facts of a version, and one of its samples as a small raster."""
+    with at.connect() as client:
+        version = client.dataset(reference)
+        drawn = _sample(client, version, sample)
+    if as_json:
+        emit({**version.json, "sample": drawn})
+        return Exit.OK
+    _show_version(version)
+    if drawn is not None:
+        _draw(drawn, version)
+    return Exit.OK
+
+
+@addressed
+def delete_dataset(
+    at: Address,
+    reference: Reference,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Delete a version, or a data set with all its versions.
+
+    A version that a job needs which has not ended is kept, and the job is named.
+    """
+    _confirm(reference, yes)
+    with at.connect() as client:
+        client.delete_dataset(reference)
+    show_done("deleted", reference, as_json)
+    return Exit.OK
+
+
+def _confirm(reference: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        detail = f"deleting {reference} needs --yes where nobody can be asked"
+        raise InvalidInput([Problem("/yes", "missing", detail)], detail)
+    typer.confirm(f"Delete {reference}?", abort=True, err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[UploadProgress | None]:
+    """Yield a function that keeps a line with the progress on a terminal."""
+    output = remarks()
+    if not output.is_terminal:
+        yield None
+        return
+    began, shown = time.monotonic(), 0.0
+    with output.status("hashing ...") as status:
+
+        def on_progress(sent: int, size: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown < _SECONDS and sent < size:
+                return
+            shown = now
+            rate = size_text(sent / max(now - began, 1e-3))
+            percent = 100 * sent // max(size, 1)
+            text = f"{size_text(sent)} of {size_text(size)} ({percent} %, {rate}/s)"
+            status.update(f"{text}; checking ..." if sent >= size else text)
+
+        yield on_progress
+
+
+def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict[str, Any] | None:
+    if not version.previews:
+        return None
+    if sample is None:
+        sample = version.previews[0]
+    if sample not in version.previews:
+        some = ", ".join(map(str, version.previews[:LABELS]))
+        detail = f"must be one of the samples that the service keeps to look at: {some}"
+        raise InvalidInput([Problem("/sample", "not_a_choice", detail)], detail)
+    return client.dataset_sample(version.reference, sample)
+
+
+def _show_version(version: DatasetVersion) -> None:
+    facts = version.facts or {}
+    per_sample = facts.get("events_per_sample") or {}
+    test = facts.get("test_samples")
+    times = ""
+    if facts.get("last_ms") is not None:
+        times = f"{facts['first_ms']:g} to {facts['last_ms']:g} ms"
+    counts = facts.get("label_counts") or []
+    labels = ", ".join(f"{each['label']}: {each['samples']:,}" for each in counts[:LABELS])
+    more = ", ..." if len(counts) > LABELS else ""
+    events = ""
+    if facts.get("events"):
+        events = (
+            f"{facts['events']:,} ({per_sample['mean']:.1f} per sample, {per_sample['min']:,} to "
+            f"{per_sample['max']:,})"
+        )
+    show_facts(
+        [
+            ("version", version.reference),
+            ("state", version.state),
+            ("refused", version.refusal or ""),
+            ("kind", version.kind or ""),
+            ("format", facts.get("format", "")),
+            ("samples", _count(version, "samples") + ("" if test is None else f", test {test:,}")),
+            ("channels", _count(version, "channels")),
+            ("classes", _count(version, "classes")),
+            ("steps", _count(version, "steps")),
+            ("times", times),
+            ("events", events),
+            ("labels", labels + more),
+            ("size", size_text(version.size)),
+            ("sha256", version.sha256),
+            ("jobs", f"{version.jobs:,}"),
+            ("created", minute_text(version.created_at)),
+        ]
+    )
+
+
+def _draw(sample: dict[str, Any], version: DatasetVersion) -> None:
+    facts = version.facts or {}
+    show()
+    if sample["values"] is not None:
+        shape = " x ".join(map(str, sample["shape"]))
+        show(f"sample {sample['sample']}, label {sample['label']}: {shape} values")
+        return
+    is_steps = sample["time_unit"] == "step"
+    end = float(sample["steps"] or 1) if is_steps else float(sample["end_ms"] or 1.0)
+    unit = "steps" if is_steps else "ms"
+    show(
+        f"sample {sample['sample']}, label {sample['label']}: {sample['events']:,} events in "
+        f"{end:g} {unit}, channels 0 (bottom) to {facts['channels'] - 1:,}"
+    )
+    for line in raster(sample["times"], sample["event_channels"], end, facts["channels"]):
+        show(line)
+
+
+def _count(version: DatasetVersion, name: str) -> str:
+    value = (version.facts or {}).get(name)
+    return "" if value is None else f"{value:,}"
+
+
+def _short(version: DatasetVersion) -> str:
+    samples, channels = _count(version, "samples"), _count(version, "channels")
+    return f"{samples} samples, {channels} channels, {_count(version, 'classes')} classes"

@@ -1,0 +1,52 @@
+"""The methods of the synchronous client about data sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .client_base import ClientBase
+from .data_resources import DatasetVersion
+from .data_sets import UploadProgress
+from .location import PathLike
+from .transports import finished
+
+
+class BlockingDataSets:
+    """Uploads data sets, lists and deletes them."""
+
+    _calls: ClientBase
+
+    def push_dataset(
+        self, path: PathLike, name: str, on_progress: UploadProgress | None = None
+    ) -> DatasetVersion:
+        """Upload a file as the next version of a data set and wait until it is checked.
+
+        After a cut it continues where it was, also in another run of the program. Bytes that the
+        service has are not sent again, and the same content twice is one version. `on_progress` is
+        called with the bytes that were sent and the size. The version that is returned is `ready`
+        or `refused`.
+        """
+        return finished(self._calls.push_dataset(path, name, on_progress))
+
+    def datasets(self) -> list[DatasetVersion]:
+        """Return the latest version of every data set, newest data sets first."""
+        return finished(self._calls.datasets())
+
+    def dataset_versions(self, name: str) -> list[DatasetVersion]:
+        """Return all versions of a data set, newest first. Raises NotFound."""
+        return finished(self._calls.dataset_versions(name))
+
+    def dataset(self, reference: str) -> DatasetVersion:
+        """Return a version by `NAME@VERSION`, or the latest by `NAME`. Raises NotFound."""
+        return finished(self._calls.dataset(reference))
+
+    def dataset_sample(self, reference: str, sample: int) -> dict[str, Any]:
+        """Return the events of one of a version's `previews`. Raises NotFound."""
+        return finished(self._calls.dataset_sample(reference, sample))
+
+    def delete_dataset(self, reference: str) -> None:
+        """Delete a version by `NAME@VERSION`, or all of them by `NAME`.
+
+        Raises Conflict while a job that has not ended needs it, and NotFound.
+        """
+        finished(self._calls.delete_dataset(reference))

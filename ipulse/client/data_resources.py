@@ -1,0 +1,67 @@
+"""Data sets of the service as the client returns them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .resources import time_of
+
+
+@dataclass(frozen=True)
+class DatasetUpload:
+    """A file on its way to the service."""
+
+    id: str
+    size: int  # bytes
+    offset: int  # bytes that the service has
+    complete: bool
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> DatasetUpload:
+        """Make an upload of the service's JSON."""
+        return cls(
+            id=value["id"],
+            size=int(value["size"]),
+            offset=int(value["offset"]),
+            complete=bool(value["complete"]),
+        )
+
+
+@dataclass(frozen=True)
+class DatasetVersion:
+    """A version of a data set; `reference` is what `data.dataset` of a spec may say."""
+
+    dataset: str
+    version: int
+    reference: str
+    sha256: str
+    size: int  # bytes
+    state: str  # checking, ready, refused or deleted
+    kind: str | None  # `data.kind` of the specs that may use it
+    refusal: str | None
+    facts: dict[str, Any] | None  # samples, channels, classes, steps, label counts
+    previews: list[int]  # samples that can be looked at
+    jobs: int  # that use it
+    created_at: datetime
+    json: dict[str, Any] = field(repr=False, compare=False)  # as the service sent it
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> DatasetVersion:
+        """Make a version of the service's JSON."""
+        return cls(
+            dataset=value["dataset"],
+            version=int(value["version"]),
+            reference=value["reference"],
+            sha256=value["sha256"],
+            size=int(value["size"]),
+            state=value["state"],
+            kind=value["kind"],
+            refusal=value["refusal"],
+            facts=value["facts"],
+            previews=list(value["previews"]),
+            jobs=int(value["jobs"]),
+            created_at=time_of(value["created_at"]),
+            json=value,
+        )

@@ -1,0 +1,86 @@
+"""data push, list, show and delete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ipulse.client import Client
+from tests.service.datasets.files import n_mnist, npz, spikes
+
+from .conftest import Run
+
+
+class Cut(Exception):
+    """The connection broke."""
+
+
+def test_a_file_becomes_a_version(client: Client, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    path.write_bytes(spikes(samples=20, steps=10, channels=6))
+    done = run("data", "push", str(path))
+    assert done.code == 0, done.err
+    assert done.out.startswith("mine@1 ")
+    again = run("data", "push", str(path), "--json")
+    assert again.json["version"] == 1
+    assert "mine@1" in run("data", "list").out
+    shown = run("data", "show", "mine", "--sample", "1")
+    assert "6" in shown.out
+    picture = [line[1:-1] for line in shown.out.splitlines() if line.startswith("|")]
+    assert len(picture) == 6
+    # Sample 1 is of the class that spikes in the upper half of the channels.
+    assert all(line.strip() for line in picture[:3])
+    assert not any(line.strip() for line in picture[3:])
+    assert run("data", "show", "mine", "--sample", "19").code == 2
+    assert run("data", "delete", "mine@1").code == 2  # nobody can be asked
+    assert run("data", "delete", "mine", "--yes").code == 0
+    assert run("data", "show", "mine").code == 3
+
+
+def test_a_refused_file_is_explained(client: Client, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "twos.npz"
+    path.write_bytes(npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))
+    done = run("data", "push", str(path))
+    assert done.code == 2
+    assert "0 or 1" in done.err
+    assert str(path) not in done.err
+    for wrong in (tmp_path / "none.npz", tmp_path / "empty"):
+        assert run("data", "push", str(wrong)).code == 2
+    assert run("data", "push", str(path), "--name", "../x").code == 2
+
+
+def test_a_folder_is_packed_the_same_each_time(client: Client, run: Run, tmp_path: Path) -> None:
+    import io
+    import zipfile
+
+    with zipfile.ZipFile(io.BytesIO(n_mnist())) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "N-MNIST"
+    first = run("data", "push", str(folder), "--json")
+    assert (first.json["kind"], first.json["reference"]) == ("n_mnist", "N-MNIST@1")
+    (folder / "Train" / "0" / "00000.bin").touch()
+    assert run("data", "push", str(folder), "--json").json["version"] == 1
+
+
+def test_a_cut_upload_is_resumed_and_known_bytes_stay(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "large.npz"
+    random = np.random.RandomState(5)
+    values = random.rand(40, 16, 1024).astype(np.float32)  # does not become smaller
+    path.write_bytes(npz(values=values, labels=np.arange(40) % 2))
+    size = path.stat().st_size
+    assert size > 2_000_000
+
+    def cut(sent: int, _size: int) -> None:
+        if sent > size // 2:
+            raise Cut
+
+    with pytest.raises(Cut):
+        client.push_dataset(path, "large", cut)
+    sent: list[int] = []
+    version = client.push_dataset(path, "large", lambda done, _: sent.append(done))
+    assert (version.state, sent[-1]) == ("ready", size)
+    moved: list[int] = []
+    assert client.push_dataset(path, "copy", lambda done, _: moved.append(done)).state == "ready"
+    assert moved == [size]  # nothing was sent
