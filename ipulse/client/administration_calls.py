@@ -43,6 +43,15 @@ def revoke_token(token_id: str) -> APICall[None]:
     return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
 
 
+def create_sign_in_code() -> APICall[str]:
+    """Return the call that creates a code which signs a browser in."""
+
+    def read(response: httpx.Response) -> str:
+        return str(object_in(response)["code"])
+
+    return APICall("POST", "/v1/sign-in-codes", read)
+
+
 def create_join_token(labels: Mapping[str, str], uses: int, seconds: int) -> APICall[JoinToken]:
     """Return the call that creates a join token."""
 

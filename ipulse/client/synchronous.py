@@ -266,6 +266,13 @@ class Client(BlockingDataSets):
         """Revoke a token: the service refuses it at once. Raises NotFound."""
         finished(self._calls.revoke_token(token_id))
 
+    def create_sign_in_code(self) -> str:
+        """Create a code that signs one browser in, once, within ten minutes.
+
+        Open `/login#code=CODE` of the service with it. The browser may do what this client may.
+        """
+        return finished(self._calls.create_sign_in_code())
+
     def create_join_token(
         self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600
     ) -> JoinToken:

@@ -89,9 +89,14 @@ class Browser:
         self.driver.execute_script(change, field, text)
 
     def keep_token(self, token: str) -> None:
-        """Store the token as the page does after signing in."""
-        script = "sessionStorage.setItem('ipulse-token', arguments[0])"
-        self.driver.execute_script(script, token)
+        """Trade the token for a session, as the page does when somebody signs in."""
+        script = """
+            const [token, done] = arguments;
+            const headers = { authorization: `Bearer ${token}` };
+            fetch("/v1/sessions", { method: "POST", headers })
+              .then((answer) => done(answer.status));
+        """
+        assert self.driver.execute_async_script(script, token) == 201
 
     def connect(self, is_there: bool) -> None:
         """Let the page reach the service, or not."""

@@ -105,12 +105,12 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
     phases(attempt, "prepare", "compile", "acquire", "run")
     shown: dict[str, set[str]] = {}
     cell = f"tr:has(a[href='#/jobs/{job.id}']) td[data-column='Accuracy']"
-    for path, place in (("/#/", cell), (f"/#/jobs/{job.id}", ".figures div:first-child dd")):
+    for path, place in (("/jobs", cell), (f"/jobs/{job.id}", ".figures div:first-child dd")):
         browser.open(path)
         browser.find(".chip.active")
         browser.driver.execute_script("window.texts = new Set()")
         browser.driver.execute_script(RECORD, place)
-        start = 1 if path == "/#/" else 3
+        start = 1 if path == "/jobs" else 3
         for epoch in (start, start + 1):
             for number in range(1, STEPS):
                 attempt.report(step(epoch, number))
@@ -118,8 +118,8 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
             await_text(browser, place, in_percent(0.9 + epoch / 1000))
         shown[path] = set(browser.driver.execute_script("return [...texts]"))
     accuracies = {epoch: in_percent(0.9 + epoch / 1000) for epoch in range(EPOCHS + 1)}
-    assert shown["/#/"] <= {"", *(f"{accuracies[n]} test, epoch {n}" for n in (1, 2))}
-    assert shown[f"/#/jobs/{job.id}"] <= set(accuracies.values())
+    assert shown["/jobs"] <= {"", *(f"{accuracies[n]} test, epoch {n}" for n in (1, 2))}
+    assert shown[f"/jobs/{job.id}"] <= set(accuracies.values())
     heads = [element.text for element in browser.all(".figures dt")]
     assert heads[:4] == [
         *("test accuracy, epoch 4", "test loss, epoch 4"),
@@ -137,7 +137,7 @@ def test_curves_have_a_series_for_each_scope(
     for number in range(1, STEPS):
         attempt.report(step(1, number))
     attempt.report(epoch_end(1, held_out="validation"), step(2, 1))
-    browser.open(f"/#/jobs/{job.id}")
+    browser.open(f"/jobs/{job.id}")
     browser.until(lambda: len(browser.all("figure")) == 2)
 
     def legend() -> dict[str, str]:
@@ -159,7 +159,7 @@ def test_progress_names_the_steps_before_the_training(
     browser: Browser, client: Client, agent: Agent
 ) -> None:
     job = client.submit(SPEC)
-    browser.open(f"/#/jobs/{job.id}")
+    browser.open(f"/jobs/{job.id}")
     browser.until(lambda: "queued for" in browser.text(".activity"))
     attempt = agent.claim(job.id)
 
@@ -194,7 +194,7 @@ def test_no_view_of_a_phone_scrolls_sideways(
     narrow = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
     try:
-        for path, place in (("/#/", "table"), (f"/#/jobs/{job.id}", "figure canvas")):
+        for path, place in (("/jobs", "table"), (f"/jobs/{job.id}", "figure canvas")):
             browser.open(path)
             browser.driver.refresh()
             browser.find(place)

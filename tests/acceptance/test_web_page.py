@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 # How many pixels of the first chart have a colour of the page's.
 PIXELS = """
     const colour = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]);
-    const [red, green, blue] = colour.match(/[0-9a-f]{2}/g).map((two) => parseInt(two, 16));
+    const [red, green, blue] = colour.match(/[0-9]+/g).map(Number);
     const { width, height } = document.querySelector("figure canvas");
     const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
     copy.drawImage(document.querySelector("figure canvas"), 0, 0);
@@ -46,34 +46,47 @@ def browser(stack: Stack) -> Iterator[Browser]:
 
 @pytest.fixture
 def signed_in(browser: Browser, stack: Stack) -> Browser:
-    browser.open("/")
+    browser.open("/login")
     browser.keep_token(stack.token_path.read_text().strip())
     return browser
 
 
-def test_a_token_is_asked_for_and_kept_by_the_tab(browser: Browser, stack: Stack) -> None:
+def test_a_token_is_traded_for_a_session_that_all_tabs_have(browser: Browser, stack: Stack) -> None:
     browser.open("/")
-    browser.find("#token").send_keys("not the token\n")
-    browser.until(lambda: "ASCII" in browser.text(".complaint"))
+    browser.find("#token").send_keys("höchst geheim\n")
+    browser.until(lambda: "ASCII" in browser.text("[role=alert]"))
     field = browser.find("#token")
     field.clear()
     field.send_keys("x" * 40 + "\n")
-    browser.until(lambda: "token" in browser.text(".complaint"))
+    browser.until(lambda: "token" in browser.text("[role=alert]"))
     field.clear()
     field.send_keys(stack.token_path.read_text().strip() + "\n")
     browser.until(lambda: browser.text("h1") == "Jobs")
-    browser.driver.refresh()
-    browser.until(lambda: browser.text("h1") == "Jobs")
-    browser.open("/#/submit")
-    browser.until(lambda: browser.driver.switch_to.active_element.tag_name == "main")
-    assert browser.find("main").value_of_css_property("outline-style") == "none"
+    browser.driver.switch_to.new_window("tab")
+    browser.open("/#/submit")  # as older versions wrote it
+    browser.until(lambda: browser.text("h1") == "New job")
+    assert browser.driver.current_url.endswith("/new")
+    browser.driver.execute_script("document.querySelector('[aria-label=Account]').click()")
     browser.press("Sign out")
     browser.find("#token")
     assert browser.complaints() == []
 
 
+def test_a_link_with_a_code_signs_in(browser: Browser, client: Client) -> None:
+    browser.driver.delete_all_cookies()
+    code = client.create_sign_in_code()
+    browser.open(f"/login?to=/new#code={code}")
+    browser.until(lambda: browser.text("h1") == "New job")
+    assert code not in browser.driver.current_url
+    browser.driver.delete_all_cookies()
+    browser.open("/")
+    browser.find("#token")
+    browser.open(f"/login?to=/new#code={code}")  # again
+    browser.until(lambda: "ipulse open" in browser.text(".note"))
+
+
 def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
-    signed_in.open("/#/submit")
+    signed_in.open("/new")
     signed_in.write_spec('{"version": 1,')
     signed_in.press("Check only")
     signed_in.until(lambda: "JSON" in signed_in.text(".complaint"))
@@ -83,7 +96,7 @@ def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
     assert "/colour" in signed_in.text(".complaint")
     signed_in.press("Submit")
     signed_in.until(lambda: "/colour" in signed_in.text(".complaint"))
-    assert signed_in.driver.current_url.endswith("#/submit")
+    assert signed_in.driver.current_url.endswith("/new")
     narrow = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
     signed_in.until(lambda: signed_in.find("html").size["width"] == 380)
@@ -94,10 +107,10 @@ def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
 
 def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     name = "<b>seen</b> & submitted"
-    signed_in.open("/#/submit")
+    signed_in.open("/new")
     signed_in.write_spec({**small_spec(epochs=1), "name": name})
     signed_in.press("Submit")
-    signed_in.until(lambda: "#/jobs/job_" in signed_in.driver.current_url)
+    signed_in.until(lambda: "/jobs/job_" in signed_in.driver.current_url)
     job_id = signed_in.driver.current_url.rpartition("/")[2]
     signed_in.until(lambda: signed_in.text("h1") == name)  # the address is the first to change
     signed_in.find(".chip.succeeded")
@@ -126,21 +139,17 @@ def test_a_token_that_is_revoked_costs_nothing_that_was_written(
     browser: Browser, client: Client, stack: Stack
 ) -> None:
     token = client.create_token("tab", "user", 3600)
-    browser.open("/")
+    browser.driver.delete_all_cookies()
+    browser.open("/login")
     browser.keep_token(token.secret)
-    browser.driver.refresh()
-    browser.press("New job")
+    browser.open("/new")
     browser.write_spec('{"mine": 1}')
     client.revoke_token(token.id)
     browser.press("Check only")
-    browser.until(lambda: "was revoked" in browser.text(".complaint"))
-    browser.find("#token").send_keys(stack.token_path.read_text().strip() + "\n")
-    browser.until(lambda: browser.find("#spec").get_property("value") == '{"mine": 1}')
-    browser.press("Jobs")
-    browser.find("[name=label]").send_keys("who=me\n")
-    browser.until(lambda: browser.driver.current_url.endswith("?label=who%3Dme"))
-    focused = browser.driver.switch_to.active_element
-    assert focused.get_attribute("name") == "label"
+    browser.find("dialog #token").send_keys(stack.token_path.read_text().strip() + "\n")
+    browser.until(lambda: not browser.all("dialog"))
+    assert browser.find("#spec").get_property("value") == '{"mine": 1}'
+    browser.until(lambda: "/mine" in browser.text(".complaint"))  # the check was repeated
     assert browser.complaints() == []
 
 
@@ -153,10 +162,12 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     row = f"tr:has(a[href='#/jobs/{job.id}'])"
     signed_in.until(lambda: signed_in.text(f"{row} .chip") != "queued")
     assert link.is_displayed()  # it was not replaced when the list was drawn again
+    signed_in.open(f"/jobs/{job.id}")
+    signed_in.find(".chip")
     signed_in.connect(False)
-    signed_in.open(f"/#/jobs/{job.id}")
-    signed_in.until(lambda: "does not answer" in signed_in.text(".complaint"))
+    signed_in.until(lambda: "does not answer" in signed_in.text("main"))
     signed_in.connect(True)
+    signed_in.until(lambda: "does not answer" not in signed_in.text("main"))
     signed_in.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/artifacts"]})
     signed_in.hold("Cancel")
     client.pause(job.id)  # a press counts although the state changes meanwhile

@@ -11,7 +11,7 @@ from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
-from ipulse.cli.pages import job_address
+from ipulse.cli.pages import sign_in_address
 from ipulse.cli.terminal import emit, say, show
 
 
@@ -28,26 +28,29 @@ def open_page(
         ),
     ] = None,
     only_print: Annotated[
-        bool, typer.Option("--print", help="Only print the address; open nothing.")
+        bool, typer.Option("--print", help="Only print the address that signs in; open nothing.")
     ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Open the page of a job, or the list of jobs, in a browser, and print its address.
 
-    The page asks for the token, which is not a part of the address. Where there is no browser, and
-    with --json, the address is only printed.
+    The browser is signed in with a code that works once, within ten minutes. With --print, and with
+    --json, nothing is opened: the address with the code is printed, for a browser elsewhere.
     """
     with at.connect() as client:
-        if job_id is None:
-            address = f"{client.url.rstrip('/')}/"
-        else:
-            address = job_address(client, client.get(find_job(client, job_id)).id)
+        job = f"/{client.get(find_job(client, job_id)).id}" if job_id else ""
+        path = f"/jobs{job}"
+        address = f"{client.url.rstrip('/')}{path}"
+        signing_in = sign_in_address(client, path)
     if as_json:
-        emit({"url": address})
+        emit({"url": address, "sign_in_url": signing_in})
+        return Exit.OK
+    if only_print:
+        show(signing_in)
         return Exit.OK
     show(address)
-    if not only_print and not _open(address):
-        say("No browser was found; open the address in one of your own.")
+    if not _open(signing_in):
+        say(f"No browser was found; open this in one of your own: {signing_in}")
     return Exit.OK
 
 

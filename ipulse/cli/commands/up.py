@@ -14,7 +14,9 @@ from ipulse.cli.called import program
 from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Home
+from ipulse.cli.pages import sign_in_address
 from ipulse.cli.terminal import emit, remarks, say, show, show_facts
+from ipulse.client import Client
 from ipulse.stack.home import REACHED_AS, home_folder
 from ipulse.stack.listening import is_loopback
 from ipulse_core.errors import InvalidInput, Problem
@@ -159,9 +161,12 @@ def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
         facts = {"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}
         emit({**facts, **({"certificate": str(ca)} if ca else {})}, indent=0)
         return
+    with Client(stack.url, token_file=stack.token_path, ca=ca) as client:
+        page = sign_in_address(client)
     show(f"IPUlse is ready at {stack.url}", style="bold")
     show_facts(
         [
+            ("page", page),
             ("token", str(stack.token_path)),
             *([("certificate", str(ca))] if ca else []),
             ("submit", f"{program()} submit FILE --watch{home_option}"),

@@ -8,6 +8,7 @@ import threading
 from ipulse_core.errors import Unavailable
 from ipulse_service.agents import join_tokens, registry
 from ipulse_service.datasets import uploads
+from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
@@ -50,6 +51,7 @@ class Housekeeper:
             registry.forget_silent(transaction)
             join_tokens.forget_old(transaction)
             uploads.forget_expired(transaction)
+            web_sessions.forget_old(transaction)
         self._retire_jobs()
         self._blobs.prepare()
         removed = artifacts.collect(self._database, self._blobs)

@@ -246,6 +246,21 @@ tokens = Table(
     Column("agent", String(128)),  # the only agent that may use it; null: not an agent's own
 )
 
+# Sessions of browsers, and the one-time codes that are traded for one.
+web_sessions = Table(
+    "web_sessions",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("kind", String(16), nullable=False),  # session or code
+    Column("sha256", String(64), nullable=False),
+    Column("name", String(128), nullable=False),  # name and role of the caller who signed in
+    Column("role", String(32), nullable=False),
+    Column("token_id", String(32)),  # of the token behind it; null: a token in a file
+    Column("token_mark", String(64), nullable=False),  # changes with the token in the file
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
 # Tokens with which agents of other machines join.
 join_tokens = Table(
     "join_tokens",

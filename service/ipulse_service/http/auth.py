@@ -1,7 +1,7 @@
-"""Authentication by bearer token, and authorisation by role.
+"""Authentication by bearer token or session cookie, and authorisation by role.
 
-Every path needs a token unless it is listed in OPEN_PATHS. A route needs the role `user` unless
-`open_to` names other roles.
+Every path needs one unless it is listed in OPEN_PATHS or is a view of the page. A route needs the
+role `user` unless `open_to` names other roles.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from fastapi import Request, Security
@@ -22,11 +22,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ipulse_core.errors import IPUlseError, NotAuthenticated, NotPermitted, Unavailable
 from ipulse_service.agents import join_tokens
 from ipulse_service.db import tokens as issued
+from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.http import problems, web
+from ipulse_service.db.web_sessions import SignedIn
+from ipulse_service.http import cookies, problems, web
 from ipulse_service.settings import Settings, read_token
 
-Role = Literal["owner", "user", "reader", "worker", "join"]  # join: of a join token
+# join: of a join token; code: of a one-time code that signs a browser in
+Role = Literal["owner", "user", "reader", "worker", "join", "code"]
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
@@ -41,9 +44,14 @@ class Caller:
     role: Role
     token_id: str | None = None  # None for the tokens in files, which do not expire
     agent: str | None = None  # the only agent that the token may act for; None: any
+    session_id: str | None = None  # of the browser's session, or of the code that starts one
+    session_ends_at: int | None = None  # milliseconds since 1970
+    signed_in: SignedIn | None = None  # the caller that session or code belong to
 
     def is_known(self, transaction: Transaction) -> bool:
-        """Checks that the token is still valid, for a response that takes long."""
+        """Checks that token and session are still valid, for a response that takes long."""
+        if self.session_id is not None and not web_sessions.is_good(transaction, self.session_id):
+            return False
         return self.token_id is None or issued.is_good(transaction, self.token_id)
 
     def check_agent(self, name: str) -> None:
@@ -80,6 +88,13 @@ class Tokens:
             raise NotAuthenticated()
         return match
 
+    def mark(self, caller: Caller) -> str:
+        """Returns what changes with the token in the caller's file; "" for an issued token."""
+        if caller.token_id is not None:
+            return ""
+        digest = next(digest for digest, known in self._callers if known.role == caller.role)
+        return hashlib.sha256(b"session:" + digest).hexdigest()
+
 
 class AuthenticationMiddleware:
     """Refuses requests without a valid token, for any path: also those that no route has."""
@@ -110,8 +125,8 @@ class AuthenticationMiddleware:
         name = ""
         try:
             self._check_host(scope["path"], headers)
-            if scope["path"] not in OPEN_PATHS:
-                caller = await self._caller(headers.get("authorization", ""))
+            if scope["path"] not in OPEN_PATHS and not web.is_view(scope["path"]):
+                caller = await self._caller(scope, headers)
                 scope.setdefault("state", {})["caller"] = caller
                 name = caller.name
                 if self._in_progress[name] >= self._max_requests:
@@ -127,13 +142,37 @@ class AuthenticationMiddleware:
             if not self._in_progress[name]:
                 del self._in_progress[name]  # there may be many tokens
 
-    async def _caller(self, authorization: str) -> Caller:
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller:
+        authorization = headers.get("authorization", "")
+        if not authorization and (text := cookies.read(scope, headers)):
+            caller = await run_in_threadpool(self._with_session, "session", text)
+            cookies.check_change(scope, headers)
+            return caller
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() == "bearer" and text.startswith(issued.PREFIX):
             return await run_in_threadpool(self._issued_to, text.strip())
         if scheme.lower() == "bearer" and text.startswith(join_tokens.PREFIX):
             return await run_in_threadpool(self._joining, text.strip())
+        if scheme.lower() == "bearer" and text.startswith(web_sessions.CODE_PREFIX):
+            return await run_in_threadpool(self._with_session, "code", text.strip())
         return self._tokens.caller(authorization)
+
+    def _with_session(self, kind: web_sessions.Kind, text: str) -> Caller:
+        with self._database.read() as transaction:
+            session = web_sessions.find(transaction, kind, text)
+        signed_in = session.signed_in
+        role = cast(Role, signed_in.role)
+        caller = Caller(
+            signed_in.name,
+            role,
+            signed_in.token_id,
+            session_id=session.id,
+            session_ends_at=session.expires_at,
+            signed_in=signed_in,
+        )
+        if not hmac.compare_digest(self._tokens.mark(caller), signed_in.token_mark):
+            raise NotAuthenticated("the token of this session has changed: sign in again")
+        return caller if kind == "session" else replace(caller, role="code")
 
     def _issued_to(self, text: str) -> Caller:
         with self._database.read() as transaction:
@@ -157,7 +196,8 @@ class AuthenticationMiddleware:
                 )
         # A page cannot forge the Sec-Fetch headers of its browser. A link to the web page is
         # harmless: the page contains no data, and no other page may frame it.
-        is_link = path in web.FILES and headers.get("sec-fetch-mode") == "navigate"
+        is_page = path in web.FILES or web.is_view(path)
+        is_link = is_page and headers.get("sec-fetch-mode") == "navigate"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
             raise problems.WrongHost(
                 (), "a page of another site made the browser send this request"
@@ -182,7 +222,7 @@ _BEARER = HTTPBearer(
 # The middleware has authenticated the caller; the scheme is here for the OpenAPI document.
 async def permit(request: Request, _scheme: Annotated[object, Security(_BEARER)]) -> None:
     """Checks the role of the caller; a dependency of all routes. Raises NotPermitted."""
-    if request.scope["path"] in OPEN_PATHS:
+    if request.scope["path"] in OPEN_PATHS or web.is_view(request.scope["path"]):
         return
     roles = getattr(request.scope["endpoint"], "roles", frozenset({"user"}))
     caller: Caller = request.state.caller

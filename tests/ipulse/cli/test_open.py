@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -25,6 +26,17 @@ def browser(tmp_path: Path) -> Path:
     return program
 
 
+def signed_in(address: str) -> str:
+    """Use the code of an address as a browser does, which works once; return where it leads."""
+    url = urlsplit(address)
+    code = parse_qs(url.fragment)["code"][0]
+    headers = {"authorization": f"Bearer {code}"}
+    route = f"{url.scheme}://{url.netloc}/v1/sessions"
+    assert httpx.post(route, headers=headers).json()["role"] == "owner"
+    assert httpx.post(route, headers=headers).status_code == 401
+    return parse_qs(url.query)["to"][0]
+
+
 def ran_with(browser: Path, service: LiveService, *arguments: str) -> tuple[str, str]:
     """Run a command in a process of its own; return its output and the opened address."""
     home = str(service.home)
@@ -42,24 +54,30 @@ def ran_with(browser: Path, service: LiveService, *arguments: str) -> tuple[str,
 
 def test_the_page_of_a_job_is_opened(service: LiveService, client: Client, browser: Path) -> None:
     job_id = client.submit(SPEC).id
-    address = f"{service.url}/#/jobs/{job_id}"
+    address = f"{service.url}/jobs/{job_id}"
     for reference in (job_id, job_id[4:16], "latest"):
-        assert ran_with(browser, service, "open", reference) == (f"{address}\n", address)
+        shown, opened = ran_with(browser, service, "open", reference)
+        assert shown == f"{address}\n"
+        assert signed_in(opened) == f"/jobs/{job_id}"
     assert httpx.get(address).headers["content-type"].startswith("text/html")
 
 
 def test_without_an_id_the_list_is_opened(service: LiveService, browser: Path) -> None:
-    address = f"{service.url}/"
-    assert ran_with(browser, service, "open") == (f"{address}\n", address)
+    shown, opened = ran_with(browser, service, "open")
+    assert shown == f"{service.url}/jobs\n"
+    assert signed_in(opened) == "/jobs"
 
 
 def test_the_address_can_be_printed_only(
     service: LiveService, client: Client, browser: Path, run: Run
 ) -> None:
     job_id = client.submit(SPEC).id
-    address = f"{service.url}/#/jobs/{job_id}"
-    assert ran_with(browser, service, "open", job_id, "--print") == (f"{address}\n", "")
-    assert run("open", job_id, "--json").json == {"url": address}
+    address = f"{service.url}/jobs/{job_id}"
+    shown, opened = ran_with(browser, service, "open", job_id, "--print")
+    assert (signed_in(shown.strip()), opened) == (f"/jobs/{job_id}", "")
+    printed = run("open", job_id, "--json").json
+    assert printed["url"] == address
+    assert signed_in(printed["sign_in_url"]) == f"/jobs/{job_id}"
 
 
 def test_a_job_that_does_not_exist_has_no_page(run: Run) -> None:
@@ -74,7 +92,7 @@ def test_without_a_browser_the_address_is_printed(service: LiveService, tmp_path
         env.pop(name, None)
     command = [sys.executable, "-m", "ipulse", "open"]
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=True)
-    assert done.stdout == f"{service.url}/\n"
+    assert done.stdout == f"{service.url}/jobs\n"
     assert "browser" in done.stderr
 
 
@@ -98,5 +116,5 @@ def test_submit_prints_the_address_on_a_terminal(
         os.close(master)
     job_id = done.stdout.strip()
     assert client.get(job_id).name == "small"
-    assert f"{service.url}/#/jobs/{job_id}" in remarks
+    assert f"{service.url}/jobs/{job_id}" in remarks
     assert f"watch {job_id[4:12]}" in remarks

@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from ipulse_service.http import web
 from tests.service.conditions import eventually
-from tests.service.running import InProcess
+from tests.service.running import ROOT, InProcess
 
 VENDOR = Path(web.__file__).parent / "vendor"
 LOCK = "versions.json"
@@ -28,13 +28,30 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable
 def test_the_vendored_files_are_those_of_the_lock() -> None:
     packages = json.loads((VENDOR / LOCK).read_text())
     locked = {name: digest for package in packages for name, digest in package["files"].items()}
-    there = {path.name for path in VENDOR.iterdir()} - {LOCK}
+    there = {path.name for path in VENDOR.iterdir() if path.is_file()} - {LOCK}
     assert there == set(locked)
     for name, digest in locked.items():
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
     for package in packages:
         assert package["version"]
         assert any("LICENSE" in name for name in package["files"])
+
+
+def test_the_bundles_are_those_of_their_list() -> None:
+    folder = VENDOR / "bundles"
+    bundles = json.loads((folder / "bundles.json").read_text())
+    listed = {name: digest for bundle in bundles for name, digest in bundle["files"].items()}
+    assert {path.name for path in folder.iterdir()} == {"bundles.json", *listed}
+    for name, digest in listed.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+    lock = json.loads((ROOT / "scripts/web/package-lock.json").read_text())["packages"]
+    for bundle in bundles:
+        text = (folder / f"{bundle['bundle']}.LICENSE.txt").read_text()
+        assert bundle["packages"]
+        for package in bundle["packages"]:
+            name, version, license_name = package.rsplit(" ", 2)
+            assert lock[f"node_modules/{name}"]["version"] == version
+            assert f"{name} {version} ({license_name})" in text
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +77,20 @@ def driver() -> Iterator[webdriver.Chrome]:
         started.quit()
 
 
+def sign_in(driver: webdriver.Chrome, service: InProcess) -> None:
+    """Signs the browser in with a one-time code, as `ipulse open` does."""
+    code = service.user.post("/v1/sign-in-codes").json()["code"]
+    driver.get(f"{service.url}/login#code={code}")
+    eventually(lambda: driver.current_url.endswith("/jobs"))
+
+
 def open_page(driver: webdriver.Chrome, service: InProcess, path: str) -> None:
     """Opens a page and signs in with the form that it shows."""
     driver.get("about:blank")
     driver.get_log("performance")
     driver.get_log("browser")
     driver.get(service.url + path)
-    driver.execute_script("sessionStorage.clear()")
+    driver.delete_all_cookies()
     driver.get(service.url + path)
     field = eventually(lambda: find(driver, "#token"))
     field[0].send_keys(service.settings.token_file.read_text().strip() + "\n")
@@ -131,20 +155,22 @@ def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrom
     assert not [image for image in find(driver, ".redoc-wrap img") if image.is_displayed()]
 
 
-def test_the_page_of_jobs_links_there_with_its_token(
+def test_the_page_of_jobs_links_there_with_its_session(
     service: InProcess, driver: webdriver.Chrome
 ) -> None:
-    open_page(driver, service, "/")
+    sign_in(driver, service)
+    eventually(lambda: find(driver, "button[aria-label=Help]"))[0].click()
     links = eventually(lambda: [a for a in find(driver, "a[href='/docs']") if a.is_displayed()])
     links[0].click()
     eventually(lambda: find(driver, ".opblock"))
 
 
-def test_a_token_that_is_refused_is_asked_for_again(
+def test_after_signing_out_a_token_is_asked_for(
     service: InProcess, driver: webdriver.Chrome
 ) -> None:
-    driver.get(service.url + "/docs")
-    driver.execute_script("sessionStorage.setItem('ipulse-token', 'x'.repeat(40))")
+    sign_in(driver, service)
+    leave = "return fetch('/v1/session', {method: 'DELETE', headers: {'x-ipulse-page': '1'}})"
+    driver.execute_script(leave)
     driver.get(service.url + "/docs")
     eventually(lambda: find(driver, "#token"))
     assert not find(driver, ".opblock")

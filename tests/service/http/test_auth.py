@@ -11,10 +11,11 @@ from sqlalchemy import select, update
 from ipulse_core import messages
 from ipulse_service.db import tables
 from ipulse_service.http.auth import OPEN_PATHS
-from ipulse_service.http.web import FILES
+from ipulse_service.http.web import FILES, VIEWS
 from tests.service.running import SPEC, InProcess
 
 OPEN = {"/healthz", "/readyz", *FILES}  # those of the page hold no data
+VIEW = set(VIEWS)  # as the page itself
 WORKER_PREFIX = "/v1/worker/"
 # For a join token, or for the token of an agent that has joined; see routes/test_joining.py.
 JOINED = {"/v1/worker/join", "/v1/worker/token", "/v1/worker/leave"}
@@ -49,7 +50,7 @@ class TestEveryRoute:
         with service.client() as nobody:
             for operation in operations(service):
                 response = call(nobody, operation)
-                if operation.path in OPEN:
+                if operation.path in OPEN | VIEW:
                     assert response.status_code == 200, operation
                 else:
                     assert response.status_code == 401, operation
@@ -57,7 +58,7 @@ class TestEveryRoute:
 
     def test_takes_the_token_of_its_own_role_only(self, service: InProcess) -> None:
         for operation in operations(service):
-            if operation.path in OPEN or operation.path == "/openapi.json":
+            if operation.path in OPEN | VIEW or operation.path == "/openapi.json":
                 continue
             is_workers = operation.path.startswith(WORKER_PREFIX)
             if operation.path.startswith("/v1/tokens"):

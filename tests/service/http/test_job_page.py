@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 
 from tests.service.agents import phase
 from tests.service.conditions import eventually
-from tests.service.http.test_api_pages import driver
+from tests.service.http.test_api_pages import driver, sign_in
 from tests.service.running import InProcess
 
 __all__ = ["driver"]  # a fixture
@@ -39,11 +39,8 @@ def database_settings() -> dict[str, Any]:
 
 
 def open_job(driver: webdriver.Chrome, service: InProcess, job_id: str) -> None:
-    driver.get(service.url)
-    token = service.settings.token_file.read_text().strip()
-    driver.execute_script("sessionStorage.setItem('ipulse-token', arguments[0])", token)
-    driver.get(f"{service.url}/#/jobs/{job_id}")
-    driver.refresh()
+    sign_in(driver, service)
+    driver.get(f"{service.url}/jobs/{job_id}")
     eventually(lambda: driver.find_elements(By.CSS_SELECTOR, ".phases li"))
 
 

@@ -2,48 +2,64 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from ipulse.spec import Device
 from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase
 from ipulse_service.http import web
-from ipulse_service.http.web import FILES
+from ipulse_service.http.web import FILES, VIEWS
+from ipulse_service.http.web import ROOT as FILES_ROOT
 from tests.service.running import ROOT, InProcess
 
 STATIC = Path(web.__file__).parent / "static"
-OWN = sorted(path for path in STATIC.iterdir() if not path.name.startswith("uplot"))
+OWN = sorted(
+    path
+    for path in STATIC.rglob("*")
+    if path.is_file() and not path.name.startswith(("uplot", "icon"))
+)
+UNVERSIONED = sorted(path for path in FILES if not path.startswith(FILES_ROOT))
 LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
 
-@pytest.mark.parametrize("path", sorted(FILES))
-def test_a_file_is_answered_to_anybody_and_once(service: InProcess, path: str) -> None:
+@pytest.fixture(scope="module")
+def database_settings() -> dict[str, Any]:
+    """One database is enough: the files contain no data."""
+    return {}
+
+
+def test_a_file_is_answered_to_anybody_and_once(service: InProcess) -> None:
     with service.client() as nobody:
-        answer = nobody.get(path)
-        assert answer.status_code == 200
-        assert answer.content == FILES[path].content
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        again = nobody.get(path, headers={"if-none-match": answer.headers["etag"]})
-        assert (again.status_code, again.content) == (304, b"")
-        head = nobody.head(path)
-        assert (head.status_code, head.content) == (200, b"")
-        assert head.headers["content-length"] == str(len(answer.content))
+        for path in UNVERSIONED:
+            answer = nobody.get(path)
+            assert answer.status_code == 200, path
+            assert answer.content == FILES[path].content
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            again = nobody.get(path, headers={"if-none-match": answer.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b"")
+            head = nobody.head(path)
+            assert (head.status_code, head.content) == (200, b"")
+            assert head.headers["content-length"] == str(len(answer.content))
 
 
-@pytest.mark.parametrize("path", sorted(FILES))
-def test_it_may_load_and_ask_nothing_elsewhere(service: InProcess, path: str) -> None:
-    policy = service.user.get(path).headers["content-security-policy"]
-    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
-    assert rules["default-src"] == rules["frame-ancestors"] == rules["form-action"] == "'none'"
-    assert rules["script-src"] == rules["connect-src"] == "'self'"
-    assert rules["img-src"] in ("'self'", "'self' data:")
-    # The frame of a report contains its styles, and ReDoc makes its styles with a script.
-    has_own_styles = Path(path).stem in ("report", "redoc") and Path(path).suffix in ("", ".html")
-    assert rules["style-src"] == ("'self' 'unsafe-inline'" if has_own_styles else "'self'")
-    assert policy.count("unsafe") == has_own_styles
+def test_it_may_load_and_ask_nothing_elsewhere(service: InProcess) -> None:
+    for path in ("/jobs", *UNVERSIONED):
+        policy = service.user.get(path).headers["content-security-policy"]
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        assert rules["default-src"] == rules["frame-ancestors"] == rules["form-action"] == "'none'"
+        assert rules["script-src"] == rules["connect-src"] == rules["frame-src"] == "'self'"
+        assert rules["img-src"] == "'self' data:"
+        # The frame of a report contains its styles, and ReDoc makes its styles with a script.
+        has_own_styles = Path(path).stem in ("report", "redoc") and Path(path).suffix in (
+            "",
+            ".html",
+        )
+        assert rules["style-src"] == ("'self' 'unsafe-inline'" if has_own_styles else "'self'")
+        assert policy.count("unsafe") == has_own_styles
 
 
 @pytest.mark.parametrize("name", ["x", "..%2fauth.py", "%2e%2e", "index.html%00", "INDEX.HTML"])
@@ -57,24 +73,52 @@ def test_a_link_elsewhere_may_lead_to_the_page_alone(service: InProcess) -> None
     assert service.user.get("/", headers=LINK).status_code == 200
     assert service.user.get("/v1/jobs", headers=LINK).status_code == 400
     embedded = {**LINK, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}
-    assert service.user.get("/web/page.js", headers=embedded).status_code == 400
+    assert service.user.get("/web/icon.svg", headers=embedded).status_code == 400
 
 
-@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
-def test_texts_are_never_taken_for_html(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
-    assert not re.search(r"<script>|\son\w+=\"|style=\"", text)
+def test_texts_are_never_taken_for_html() -> None:
+    for path in OWN:
+        text = path.read_text("utf-8")
+        html = re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
+        assert not html, path
+        assert not re.search(r"unsafeHTML|<script>|\son\w+=\"|\sstyle=\"", text), path
 
 
 def test_what_the_files_name_is_there() -> None:
     named = set()
     for path in OWN:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8").replace("{{root}}", FILES_ROOT)
         named |= set(re.findall(r'(?:href|src)="(/web/[^"#]+)"', text))
-        named |= {f"/web/{name}" for name in re.findall(r'from "\./([^"]+)"', text)}
+        folder = f"{FILES_ROOT}/static/{path.parent.relative_to(STATIC).as_posix()}"
+        for name in re.findall(r'(?:from |import |import\()"(\.[^"]+)"', text):
+            named.add(posixpath.normpath(f"{folder}/{name}"))
     assert len(named) > 10
     assert named <= set(FILES)
+
+
+def test_a_browser_keeps_the_files_of_one_version(service: InProcess) -> None:
+    with service.client() as nobody:
+        page = nobody.get("/jobs")
+        assert page.headers["cache-control"] == "no-cache"
+        scripts = re.findall(r'src="([^"]+)"', page.text)
+        assert scripts
+        for script in scripts:
+            answer = nobody.get(script)
+            assert "immutable" in answer.headers["cache-control"]
+            assert answer.content == FILES[script].content
+        assert (
+            nobody.get(scripts[0].replace(FILES_ROOT, "/web/0123456789abcdef")).status_code == 401
+        )
+
+
+def test_every_view_has_an_address_for_anybody(service: InProcess) -> None:
+    with service.client() as nobody:
+        for view in VIEWS:
+            path = re.sub(r"\{\w+\}", "x", view)
+            assert nobody.get(path).content == FILES["/"].content
+            assert nobody.get(path, headers=LINK).status_code == 200
+            assert nobody.post(path).status_code == 405
+            assert nobody.get(f"{path}/a/b/c").status_code == 401
 
 
 def constant(file: str, name: str) -> str:
@@ -85,20 +129,22 @@ def constant(file: str, name: str) -> str:
 
 
 def test_the_page_knows_every_state_and_device() -> None:
-    phases = re.findall(r'"(\w+)"', constant("words.js", "PHASES"))
+    phases = re.findall(r'"(\w+)"', constant("lib/format.js", "PHASES"))
     assert phases == [phase.value for phase in Phase]
-    state_of = {p: s for s, p in re.findall(r'(\w+): "(\w+)"', constant("words.js", "PHASE_OF"))}
+    state_of = {
+        p: s for s, p in re.findall(r'(\w+): "(\w+)"', constant("lib/format.js", "PHASE_OF"))
+    }
     assert state_of == {phase.value: state.value for phase, state in STATE_OF_PHASE.items()}
-    ends = set(re.findall(r'"(\w+)"', constant("words.js", "ENDS")))
+    ends = set(re.findall(r'"(\w+)"', constant("lib/format.js", "ENDS")))
     assert ends == {state.value for state in TERMINAL}
-    states = set(re.findall(r'"(\w+)"', constant("words.js", "STATES")))
+    states = set(re.findall(r'"(\w+)"', constant("lib/format.js", "STATES")))
     assert states | set(state_of.values()) | ends == {state.value for state in JobState}
     may_pause = {
         before.value
         for before, after in TRANSITIONS.items()
         if after & {JobState.PAUSED, JobState.PAUSING} and before is not JobState.PAUSING
     }
-    pausable = set(re.findall(r'"(\w+)"', constant("words.js", "PAUSABLE")))
+    pausable = set(re.findall(r'"(\w+)"', constant("lib/format.js", "PAUSABLE")))
     assert pausable | set(state_of.values()) == may_pause
     devices = re.findall(r'"(\w+)"', constant("jobs.js", "DEVICES"))
     assert devices == [kind().kind for kind in get_args(Device)]
@@ -111,7 +157,9 @@ def test_the_page_and_the_report_have_the_same_colours() -> None:
         pattern = re.compile(r"--([\w-]+): (#[0-9a-f]{6})")
         return [dict(pattern.findall(part)) for part in (light, dark)]
 
-    page = colours((STATIC / "page.css").read_text("utf-8"))
+    pattern = re.compile(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)")
+    found = pattern.findall((STATIC / "styles/tokens.css").read_text("utf-8"))
+    page = [{name: pair[i] for name, *pair in found} for i in (0, 1)]
     report = colours(
         (ROOT / "worker/ipulse_worker/runner/report/templates/style.css").read_text("utf-8")
     )

@@ -1,13 +1,15 @@
 """The files of the web page and of the pages that display the OpenAPI document.
 
 They contain no data and need no token. Their scripts call the same routes as every other client,
-with the token of the person who opened the page.
+with the session of the person who opened the page. All files are also served below the digest of
+their contents, where browsers may keep them for ever: an update has another digest.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -22,6 +24,24 @@ _PAGES = {
     "/docs": "docs.html",
     "/redoc": "redoc.html",
 }
+# Addresses of the page's views; all are answered with the same document.
+VIEWS = (
+    "/jobs",
+    "/jobs/{name}",
+    "/jobs/{name}/{tab}",
+    "/compare",
+    "/sweeps",
+    "/sweeps/{name}",
+    "/datasets",
+    "/datasets/{name}",
+    "/datasets/{name}/{tab}",
+    "/devices",
+    "/new",
+    "/settings/tokens",
+    "/profiles/diff",
+    "/login",
+)
+_VIEW = re.compile("|".join(re.sub(r"\{\w+\}", "[^/]+", view) for view in VIEWS))
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -29,21 +49,19 @@ _MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-_NEVER = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    f"connect-src 'self'; {_NEVER}"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _INLINE_STYLES = "style-src 'self' 'unsafe-inline'"
 _POLICY_OF = {
     # A frame's document is bound by its page's policy, and a report contains its styles.
     "report.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES),
-    "docs.html": _POLICY.replace("img-src 'self'", "img-src 'self' data:"),
     # ReDoc makes its style sheet with a script.
-    "redoc.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES).replace(
-        "img-src 'self'", "img-src 'self' data:"
-    ),
+    "redoc.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES),
 }
+_FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
@@ -54,9 +72,15 @@ class File:
     digest: str  # SHA-256
     headers: dict[str, str]
 
+    def kept(self) -> File:
+        """Returns the file as it is sent from an address that no other content ever has."""
+        return replace(self, headers={**self.headers, "cache-control": _FOR_EVER})
 
-def _read(path: Path) -> File:
+
+def _read(path: Path, root: str = "") -> File:
     content = path.read_bytes()
+    if path.suffix == ".html":
+        content = content.replace(b"{{root}}", root.encode())
     digest = hashlib.sha256(content).hexdigest()
     headers = {
         "content-type": _MEDIA_TYPES[path.suffix],
@@ -67,16 +91,40 @@ def _read(path: Path) -> File:
     return File(content, digest, headers)
 
 
-def _folder(name: str, prefix: str) -> dict[str, File]:
-    paths = sorted((_FOLDER / name).iterdir())
-    return {prefix + path.name: _read(path) for path in paths if path.suffix in _MEDIA_TYPES}
+def _files() -> tuple[str, dict[str, File]]:
+    """Returns the address of the digest, and all paths that are answered."""
+    paths = {
+        path.relative_to(_FOLDER).as_posix(): path
+        for name in ("static", "vendor")
+        for path in sorted((_FOLDER / name).rglob("*"))
+        if path.suffix in _MEDIA_TYPES
+    }
+    whole = hashlib.sha256()
+    for name, path in paths.items():
+        whole.update(f"{name}\0{path.stat().st_size}\0".encode())
+        whole.update(path.read_bytes())
+    root = f"/web/{whole.hexdigest()[:16]}"
+    files = {}
+    for name, path in paths.items():
+        file = _read(path, root)
+        if path.suffix != ".html":
+            files[f"{root}/{name}"] = file.kept()
+        folder, _, rest = name.partition("/")
+        if folder == "vendor" or "/" not in rest:  # the older addresses
+            files[f"/web/{rest}" if folder == "static" else f"/web/{name}"] = file
+    files.update({path: files[f"/web/{name}"] for path, name in _PAGES.items()})
+    return root, files
 
 
 # All paths that are answered; no path is made from a request.
-FILES = {**_folder("static", "/web/"), **_folder("vendor", "/web/vendor/")}
-FILES.update({path: FILES[f"/web/{name}"] for path, name in _PAGES.items()})
+ROOT, FILES = _files()
 
 router = APIRouter(include_in_schema=False)
+
+
+def is_view(path: str) -> bool:
+    """Returns whether a path is the address of a view of the page."""
+    return _VIEW.fullmatch(path) is not None
 
 
 @router.get("/")
@@ -86,7 +134,19 @@ router = APIRouter(include_in_schema=False)
 @router.get("/web/{name:path}")
 async def get_file(request: Request) -> Response:
     """Returns a file of the web page."""
-    file = FILES.get(request.scope["path"])
+    return _respond(request, FILES.get(request.scope["path"]))
+
+
+async def get_view(request: Request) -> Response:
+    """Returns the page, which shows the view that the address names."""
+    return _respond(request, FILES["/"])
+
+
+for _view in VIEWS:
+    router.add_api_route(_view, get_view, name=f"view {_view}")
+
+
+def _respond(request: Request, file: File | None) -> Response:
     if file is None:
         raise NotFound("the web page has no such file")
     if etags.matches(request.headers.get("if-none-match"), file.digest):

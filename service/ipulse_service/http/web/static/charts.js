@@ -1,4 +1,5 @@
 // Charts of the training metrics, one for each kind and one series for each scope, updated while the job runs.
+import uPlot from "../vendor/bundles/uplot.js";
 import { element } from "./element.js";
 import { figure, isPercent, kindOf, scopeOf, seriesName } from "./figures.js";
 

@@ -2,7 +2,7 @@
 import { activity } from "./activity.js";
 import { charts } from "./charts.js";
 import { complaint, element, renewed, table } from "./element.js";
-import { follow } from "./events.js";
+import { follow } from "./lib/stream.js";
 import { figures } from "./figures.js";
 import { files } from "./files.js";
 import { log } from "./log.js";

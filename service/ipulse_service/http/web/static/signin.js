@@ -1,10 +1,10 @@
-// Asks for the token, once for each tab.
+// Signs in on the pages beside the frame, with a token and for a session.
 import { complaint, element } from "./element.js";
-import { request, token } from "./service.js";
+import { api } from "./lib/api.js";
 
 /** `why`: the reason for asking again. */
 export function signIn(main, done, why) {
-  const field = element("input", { type: "password", id: "token", autocomplete: "off", spellcheck: "false", required: true });
+  const field = element("input", { type: "password", id: "token", autocomplete: "current-password", spellcheck: "false", required: true });
   const answer = element("div", {}, why ? complaint(new Error(why)) : "");
   const form = element("form.card.narrow", {
     onsubmit: async (event) => {
@@ -12,8 +12,7 @@ export function signIn(main, done, why) {
       const text = field.value.trim();
       try {
         if (!/^[!-~]+$/.test(text)) throw new Error("A token contains only ASCII characters and no spaces.");
-        await request("/v1/jobs?page_size=1", { headers: { authorization: `Bearer ${text}` } });
-        token.set(text);
+        await api.post("/v1/sessions", undefined, { headers: { authorization: `Bearer ${text}` }, isTry: true });
         done();
       } catch (error) {
         answer.replaceChildren(complaint(error));
@@ -25,7 +24,7 @@ export function signIn(main, done, why) {
   element("label", { for: "token" }, "Token"),
   field,
   element("p.soft", {}, "Paste your access token. ", element("code", {}, "ipulse up"), " prints the file that contains it; ",
-    element("code", {}, "ipulse token create"), " makes more. It is kept in this tab only."),
+    element("code", {}, "ipulse token create"), " makes more."),
   element("button", { type: "submit" }, "Sign in"), answer);
   main.replaceChildren(form);
   field.focus();

@@ -1,5 +1,5 @@
 // A job's event stream: each event once and in order, across disconnections.
-import { Unreachable, request } from "./service.js";
+import { Unreachable, raw } from "./api.js";
 
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
@@ -11,7 +11,7 @@ export async function* follow(jobId, signal, onBreak = () => {}) {
   for (;;) {
     try {
       const headers = { accept: "text/event-stream", "last-event-id": last };
-      const response = await request(`/v1/jobs/${jobId}/events`, { headers, signal });
+      const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal });
       for await (const frames of framesOf(response.body)) {
         pause = 500;
         onBreak(null);

@@ -1,0 +1,104 @@
+"""Sessions of browsers and the one-time codes that start one; each stands for a token.
+
+A session ends when it expires, when its person signs out, and when its token ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import delete, insert, select
+
+from ipulse_core.errors import NotAuthenticated
+from ipulse_service.db import tokens as issued
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import web_sessions
+from ipulse_service.db.token_text import TokenText
+
+Kind = Literal["session", "code"]
+
+CODE_PREFIX, SESSION_PREFIX = "ipc_", "ips_"
+CODE_SECONDS, SESSION_SECONDS = 600, 14 * 86_400
+
+_PREFIXES: dict[Kind, str] = {"session": SESSION_PREFIX, "code": CODE_PREFIX}
+_SECONDS: dict[Kind, int] = {"session": SESSION_SECONDS, "code": CODE_SECONDS}
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The caller that a session or a code belongs to."""
+
+    name: str
+    role: str
+    token_id: str | None  # None: a token in a file
+    token_mark: str = ""  # of a token in a file; another one makes the session invalid
+
+
+@dataclass(frozen=True)
+class WebSession:
+    """A session or a code without its secret. Times are milliseconds since 1970."""
+
+    id: str
+    signed_in: SignedIn
+    expires_at: int
+
+
+def issue(transaction: Transaction, kind: Kind, signed_in: SignedIn) -> tuple[WebSession, str]:
+    """Issues a session or a code. Returns it with its secret text, which cannot be read again."""
+    new = TokenText.new(_PREFIXES[kind])
+    now = transaction.now
+    expires_at = now + _SECONDS[kind] * 1000
+    row = {**vars(signed_in), "id": new.id, "kind": kind, "sha256": new.sha256}
+    row |= {"created_at": now, "expires_at": expires_at}
+    transaction.connection.execute(insert(web_sessions).values(row))
+    return WebSession(new.id, signed_in, expires_at), new.text
+
+
+def find(transaction: Transaction, kind: Kind, text: str) -> WebSession:
+    """Returns what a secret text stands for, while its token is valid. Raises NotAuthenticated."""
+    sent = TokenText.parse(_PREFIXES[kind], text)
+    row = _row(transaction, sent.id) if sent else None
+    if sent is None or row is None or row.kind != kind or not sent.has_digest(row.sha256):
+        raise NotAuthenticated(_REFUSALS[kind])
+    if row.expires_at <= transaction.now:
+        raise NotAuthenticated(_REFUSALS[kind])
+    if row.token_id is not None and not issued.is_good(transaction, row.token_id):
+        raise NotAuthenticated("the token of this session has expired or was revoked")
+    signed_in = SignedIn(row.name, row.role, row.token_id, row.token_mark)
+    return WebSession(row.id, signed_in, row.expires_at)
+
+
+def is_good(transaction: Transaction, session_id: str) -> bool:
+    """Returns whether a session has neither expired nor been ended."""
+    row = _row(transaction, session_id)
+    return row is not None and row.expires_at > transaction.now
+
+
+def use_code(transaction: Transaction, code_id: str) -> None:
+    """Uses a code up. Raises NotAuthenticated if another request did so."""
+    if not end(transaction, code_id):
+        raise NotAuthenticated(_REFUSALS["code"])
+
+
+def end(transaction: Transaction, session_id: str) -> bool:
+    """Ends a session at once. Returns whether there was one."""
+    statement = delete(web_sessions).where(web_sessions.c.id == session_id)
+    return transaction.connection.execute(statement).rowcount == 1
+
+
+def forget_old(transaction: Transaction) -> None:
+    """Deletes sessions and codes that have expired."""
+    old = web_sessions.c.expires_at <= transaction.now
+    transaction.connection.execute(delete(web_sessions).where(old))
+
+
+_REFUSALS: dict[Kind, str] = {
+    "session": "the session has ended: sign in again",
+    "code": "the code has been used or is older than ten minutes: `ipulse open` makes another",
+}
+
+
+def _row(transaction: Transaction, session_id: str) -> Any:
+    query = select(web_sessions).where(web_sessions.c.id == session_id)
+    return transaction.connection.execute(query).one_or_none()

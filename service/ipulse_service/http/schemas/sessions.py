@@ -1,0 +1,29 @@
+"""Sessions of browsers as the API shows them."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from ipulse_service.http.schemas.base import Timestamp, example
+
+
+class SessionInfo(BaseModel):
+    """The caller of a request, and when the session ends."""
+
+    model_config = example(name="user", role="owner", expires_at="2026-02-14T12:00:00.000Z")
+
+    name: str = Field(description="The name of the token that the caller has.")
+    role: str = Field(description="owner, user or reader.")
+    expires_at: Timestamp | None = Field(description="Null for a request with a token.")
+
+
+class SignInCode(BaseModel):
+    """A code that signs in one browser, once."""
+
+    model_config = example(
+        code="ipc_0123456789abcdef_the-secret-is-shown-only-once",
+        expires_at="2026-01-31T12:10:00.000Z",
+    )
+
+    code: str = Field(description="Open `/login#code=CODE` in a browser.")
+    expires_at: Timestamp

@@ -1,0 +1,20 @@
+// The views of the page. A module is loaded when its view is first shown.
+
+/**
+ * @typedef {object} RouteEntry
+ * @property {string} pattern
+ * @property {string} tag the custom element that shows the view
+ * @property {() => Promise<unknown>} load
+ * @property {string} [nav] the entry of the navigation that is marked
+ * @property {string} [title]
+ */
+
+/** @type {RouteEntry[]} the last one is shown for all other addresses */
+export const routes = [
+  { pattern: "/", tag: "ip-jobs", nav: "jobs", title: "Jobs", load: () => import("../views/jobs/jobs.js") },
+  { pattern: "/jobs", tag: "ip-jobs", nav: "jobs", title: "Jobs", load: () => import("../views/jobs/jobs.js") },
+  { pattern: "/jobs/:id/:tab?", tag: "ip-job", nav: "jobs", title: "Job", load: () => import("../views/job/job.js") },
+  { pattern: "/new", tag: "ip-new", nav: "new", title: "New job", load: () => import("../views/new/new.js") },
+  { pattern: "/login", tag: "ip-login", title: "Sign in", load: () => import("./login.js") },
+  { pattern: "/.*", tag: "ip-gone", title: "Not found", load: () => import("./gone.js") },
+];

@@ -1,0 +1,99 @@
+// Numbers, times and states for people.
+
+export const PHASES = ["prepare", "compile", "acquire", "run", "report"];
+const PHASE_OF = { preparing: "prepare", compiling: "compile", acquiring: "acquire", running: "run", reporting: "report" };
+const ENDS = new Set(["succeeded", "failed", "cancelled"]);
+const PAUSABLE = new Set(["queued", "retry_wait", ...Object.keys(PHASE_OF)]);
+
+export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausing", "paused", "retry_wait", ...ENDS];
+export const isOver = (state) => ENDS.has(state);
+export const mayPause = (state) => PAUSABLE.has(state);
+export const phaseOf = (state) => PHASE_OF[state] ?? null;
+export const plain = (name) => String(name).replaceAll("_", " ");
+
+/** The colour and icon of a state. */
+export function stateKind(state) {
+  if (ENDS.has(state) || state === "paused") return state;
+  return PHASE_OF[state] ? "active" : "waiting";
+}
+
+const WITH_THOUSANDS = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** Three significant digits, thousands separated, no exponents between 1e-4 and 1e7. @param {number | null | undefined} value */
+export function number(value) {
+  if (value === null || value === undefined) return "—";
+  if (typeof value !== "number") return String(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(2).replace("e+", "e").replace("-", "−");
+  if (Number.isInteger(value) || size >= 1000) return WITH_THOUSANDS.format(value).replace("-", "−");
+  return String(Number(value.toPrecision(3))).replace("-", "−");
+}
+
+export const percent = (share) => (share === null || share === undefined ? "—" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1)} %`);
+
+const SHARES = /(^|[._])(accuracy|firing_rate|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
+const SECONDS = /seconds$/;
+
+/** Whether a metric or column is a share that is shown in percent. */
+export const isShare = (name) => SHARES.test(name) && !/learning_rate/.test(name);
+
+/** The value of a metric or column in its unit. @param {string} name @param {unknown} value */
+export function metric(name, value) {
+  if (value === null || value === undefined) return "—";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (isShare(name)) return percent(value);
+  if (SECONDS.test(name)) return duration(value);
+  return number(value);
+}
+
+const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", training_accuracy: "Training acc.", training_loss: "Training loss" };
+
+/** A metric or column in words. */
+export function label(name) {
+  if (WORDS[name]) return WORDS[name];
+  const words = plain(name);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** 0.042 s, 3.1 s, 2 min 5 s, 3 h 4 min, 2 d 3 h */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "—";
+  if (seconds < 0.001) return "0 s";
+  if (seconds < 10) return `${Number(seconds.toPrecision(2))} s`;
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}
+
+/** "now", "3 min ago", "in 5 min", "14 Nov" */
+export function relative(time, now = Date.now()) {
+  const seconds = (now - time) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 10) return "now";
+  if (size > 7 * 86_400) {
+    const isThisYear = time.getFullYear() === new Date(now).getFullYear();
+    return time.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) });
+  }
+  const [amount, unit] = size < 60 ? [Math.floor(size / 10) * 10, "s"] : size < 3600 ? [Math.floor(size / 60), "min"]
+    : size < 86_400 ? [Math.floor(size / 3600), "h"] : [Math.floor(size / 86_400), "d"];
+  return seconds >= 0 ? `${amount} ${unit} ago` : `in ${amount} ${unit}`;
+}
+
+/** Seconds between two times of a job; to now while it runs. */
+export function elapsed(job) {
+  if (!job.started_at) return null;
+  const end = job.finished_at ? Date.parse(job.finished_at) : Date.now();
+  return Math.max(0, (end - Date.parse(job.started_at)) / 1000);
+}
+
+export function bytes(count) {
+  if (count === null || count === undefined) return "—";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = count ? Math.min(4, Math.floor(Math.log2(count) / 10)) : 0;
+  const value = count / 1024 ** power;
+  return `${power && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
