@@ -29,6 +29,7 @@ from ipulse.cli.commands.doctor import doctor
 from ipulse.cli.commands.edit import edit
 from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
+from ipulse.cli.commands.export import export, verify
 from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import pause, priority, resume, status, stop
 from ipulse.cli.commands.listing import list_jobs
@@ -72,6 +73,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "logs": logs,
     "artifacts": artifacts,
     "download": download,
+    "export": export,
+    "verify": verify,
     "stop": stop,
     "cancel": cancel,
     "pause": pause,

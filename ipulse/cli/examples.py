@@ -82,6 +82,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "data show": ("data show mine", "data show mine@2 --sample 3"),
     "data delete": ("data delete mine@1 --yes",),
     "op check": ("op check libcustom_op.so --level 5",),
+    "export": (
+        "export tensorboard latest --to logs",
+        "export csv -q 'tag:baseline' --to tables",
+        "export archive latest",
+    ),
+    "verify": ("verify archive/job_5f3a9c0d7be14f2aa86c1e90.zip",),
     "profile show": (
         "profile latest",
         "profile 5f3a9c0d --to profile.json",

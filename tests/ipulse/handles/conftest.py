@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 import ipulse
 from ipulse import LIF, Experiment
 from ipulse.handles import Connection, JobHandle
+from ipulse_core.manifest import ListedFile, manifest_json
 from tests.ipulse.live_service import Agent, LiveService
 
 # Reported by the scripted agent for every epoch: loss, test accuracy.
@@ -58,12 +60,22 @@ def files() -> dict[str, bytes]:
     """The files of the scripted job."""
     stored = io.BytesIO()
     np.savez(stored, **weights())  # type: ignore[arg-type]
-    return {
-        "manifest.json": b"{}",
+    contents = {
         "report.html": b"<h1>report</h1>",
         "weights.npz": stored.getvalue(),
         "profile.json": json.dumps(profile()).encode(),
     }
+    listed = [
+        ListedFile(
+            name=name,
+            role=name.partition(".")[0],  # type: ignore[arg-type]
+            media_type="application/octet-stream",
+            sha256=hashlib.sha256(content).hexdigest(),
+            size=len(content),
+        )
+        for name, content in contents.items()
+    ]
+    return {**contents, "manifest.json": json.dumps(manifest_json(listed)).encode()}
 
 
 @pytest.fixture
@@ -100,6 +112,7 @@ def run_job(agent: Agent, job_id: str, fails: bool = False) -> None:
     attempt.report({"kind": "phase", "phase": "report"})
     for name, content in files().items():
         attempt.store(name, name.partition(".")[0], content)
+    attempt.store("checkpoint.npz", "checkpoint", b"state")  # no part of the result
     attempt.finish(test_accuracy=0.9)
 
 

@@ -121,7 +121,7 @@ def test_logs_by_level(ended: Ended) -> None:
 
 def test_files_are_found_by_name(ended: Ended, folder: Path) -> None:
     job = ended()
-    assert set(job.files) == set(files())
+    assert set(job.files) == {*files(), "checkpoint.npz"}
     report = job.files["report.html"]
     assert (report.role, report.size) == ("report", len(files()["report.html"]))
     assert report.download(folder).read_bytes() == report.read() == files()["report.html"]

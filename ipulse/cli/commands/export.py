@@ -1,0 +1,90 @@
+"""export, import and verify: jobs for other programs, and archives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, say, show, size_text
+from ipulse.exports.targets import Target, default_place
+from ipulse_core.errors import InvalidInput, Problem
+
+_NEXT = {
+    "tensorboard": "tensorboard --logdir {to}",
+    "mlflow": "mlflow ui --backend-store-uri {to}",
+    "wandb": "wandb sync {to}/wandb/offline-run-*",
+}
+
+
+@addressed
+def export(
+    at: Address,
+    target: Annotated[Target, typer.Argument(help="Program or format.", show_default=False)],
+    job_ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="JOB...", help="Ids, their first digits, or latest."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", "-q", metavar="QUERY", help="All jobs that a search finds."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the files; for mlflow the address of a server or database. "
+            "[default: ./TARGET, or sqlite:///mlflow.db]",
+        ),
+    ] = None,
+    files: Annotated[
+        bool, typer.Option(help="Whether mlflow and wandb get the jobs' files.")
+    ] = True,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Export jobs to TensorBoard, MLflow, W&B, tables or archives.
+
+    Nothing is sent to another machine, except to the MLflow server that --to names. A repeat
+    replaces or updates what an earlier export wrote.
+    """
+    from ipulse.exports.exporting import export_jobs
+
+    place = to or default_place(target)
+    written = []
+    with at.connect() as client:
+        chosen = [find_job(client, job_id) for job_id in job_ids or ()]
+        if query is not None:
+            chosen += [job.id for job in client.list(query=query)]
+        if not chosen:
+            detail = "no job is named and none is found: give ids, or --query"
+            raise InvalidInput([Problem("", "missing", detail)], "there is nothing to export")
+        for line in export_jobs(client, target, list(dict.fromkeys(chosen)), place, files):
+            written.append(line)
+            if not as_json:
+                show(line)
+    if as_json:
+        emit({"target": target, "to": place, "written": written})
+    elif target in _NEXT:
+        say(f"Next: {_NEXT[target].format(to=place)}")
+    return Exit.OK
+
+
+def verify(
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="A file of `export archive`.")],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Check an archive: checksums, spec, and the files of the manifest. Needs no service."""
+    from ipulse.exports.archive_check import verify_archive
+
+    found = verify_archive(archive)
+    if as_json:
+        emit(vars(found))
+        return Exit.OK
+    show(f"{found.job_id}  {found.name}  {found.state}")
+    show(f"{found.files} files, {size_text(found.size)}, all as they were stored")
+    show(f"manifest {found.manifest_sha256 or '(none: the job left no results)'}")
+    return Exit.OK

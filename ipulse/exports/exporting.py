@@ -1,0 +1,60 @@
+"""Exports jobs of a service to one of the targets."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from ipulse.client import Client
+
+from . import archive, tables, tensorboard, wandb
+from .mlflow import MLflowExport
+from .record import JobRecord, record_of
+from .targets import Target
+
+
+def export_jobs(
+    client: Client, target: Target, job_ids: Sequence[str], to: str, with_files: bool
+) -> Iterator[str]:
+    """Export jobs one after the other and yield what was written.
+
+    Args:
+        client: The service.
+        target: The program to export to.
+        job_ids: Full ids.
+        to: A folder; for MLflow the address of a server or of its database.
+        with_files: Whether MLflow and W&B get the files of the jobs.
+    """
+    if target in ("csv", "parquet"):
+        form: Literal["csv", "parquet"] = "csv" if target == "csv" else "parquet"
+        records = [record_of(client, job_id) for job_id in job_ids]
+        yield from map(str, tables.write_tables(records, Path(to), form))
+        return
+    server = MLflowExport(to) if target == "mlflow" else None
+    for job_id in job_ids:
+        record = record_of(client, job_id)
+        with tempfile.TemporaryDirectory(prefix="ipulse-") as name:
+            folder = Path(name)
+            if target == "tensorboard":
+                read = partial(_read, client, job_id, folder)
+                yield str(tensorboard.write_events(record, Path(to), read))
+            elif target == "archive":
+                yield str(_archived(client, record, folder, Path(to)))
+            else:
+                files = client.download(job_id, folder) if with_files else []
+                if server is not None:
+                    yield f"{to} run {server.write(record, files)}"
+                else:
+                    yield str(wandb.write_run(record, Path(to), files))
+
+
+def _archived(client: Client, record: JobRecord, folder: Path, to: Path) -> Path:
+    files = {path.name: path for path in client.download(record.job.id, folder)}
+    return archive.write_archive(record, client.events(record.job.id), files, to)
+
+
+def _read(client: Client, job_id: str, folder: Path, name: str) -> bytes:
+    return client.download_file(job_id, name, folder).read_bytes()

@@ -1,0 +1,104 @@
+"""All that an export needs of a job, read from the service once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ipulse.client import Artifact, Client, Job, JobEvent
+from ipulse.client.resources import time_of
+from ipulse.spec import parse_spec
+
+Setting = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class MetricPoint:
+    """Metrics of one step or epoch."""
+
+    scope: str  # step or epoch
+    epoch: int
+    step: int
+    time: datetime
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job with its metrics and files."""
+
+    job: Job
+    points: tuple[MetricPoint, ...]  # by step; an epoch after its last step
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def folder_name(self) -> str:
+        """A name for the job's folder: its own name as far as files allow, and its id."""
+        safe = re.sub(r"[^A-Za-z0-9._-]+", "-", self.job.name).strip("-.")[:60]
+        return f"{safe}-{self.job.id}" if safe else self.job.id
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """Every setting of the spec by its path, such as training.epochs."""
+        return dict(_flat(self.job.json["spec"], ""))
+
+    @property
+    def chosen_settings(self) -> dict[str, Setting]:
+        """The settings that differ from their defaults, and the kinds of data and device."""
+        spec = parse_spec(self.job.json["spec"])
+        chosen = dict(_flat(spec.model_dump(mode="json", exclude_defaults=True), ""))
+        kinds = {f"{name}.kind": self.settings[f"{name}.kind"] for name in ("data", "device")}
+        return {**kinds, **chosen}
+
+    @property
+    def summary(self) -> dict[str, float]:
+        """The final metrics."""
+        return dict(self.job.summary or {})
+
+    @property
+    def started_at(self) -> datetime:
+        """When the job was started, or else created."""
+        return self._time("started_at") or self.job.created_at
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When the job ended."""
+        return self._time("finished_at")
+
+    def _time(self, name: str) -> datetime | None:
+        text = self.job.json.get(name)
+        return None if text is None else time_of(text)
+
+
+def record_of(client: Client, job_id: str) -> JobRecord:
+    """Read a job from the service. Raises NotFound."""
+    events = client.events(job_id, kinds=["metric"])
+    return JobRecord(client.get(job_id), points_of(events), tuple(client.artifacts(job_id)))
+
+
+def points_of(events: Iterator[JobEvent]) -> tuple[MetricPoint, ...]:
+    """Return the points of metric events; a resumed attempt replaces those that it repeats."""
+    points: dict[tuple[int, str], MetricPoint] = {}
+    for event in events:
+        fields = event.fields
+        scope = fields.get("scope") or ("epoch" if "test_loss" in fields["values"] else "step")
+        key = (int(fields["step"]), "1" if scope == "epoch" else "0")
+        points[key] = MetricPoint(scope, fields["epoch"], key[0], event.time, fields["values"])
+    return tuple(points[key] for key in sorted(points))
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Setting]]:
+    """Yields the scalars of a document by path; a list of numbers is one setting."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _flat(item, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
+        for index, item in enumerate(value):
+            yield from _flat(item, f"{path}.{index}")
+    elif isinstance(value, list):
+        yield path, " ".join(str(item) for item in value)
+    else:
+        yield path, value
