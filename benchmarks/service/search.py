@@ -131,6 +131,12 @@ def _requests(long: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name, query in SEARCHES.items():
         yield name, "/v1/jobs", {"page_size": 100, "count": "true", **query}
     yield "columns", "/v1/jobs:columns", {}
+    ids = ",".join(long)
+    query = {"jobs": ids, "scope": "step", "names": "loss"}
+    yield "a curve of 20 jobs", "/v1/metrics", query
+    yield "one curve", "/v1/metrics", {"jobs": long[0], "scope": "step", "names": "loss"}
+    query = {**query, "from": "2", "to": "3"}
+    yield "zoom in 20 jobs", "/v1/metrics", query
     yield "suggest a value", "/v1/jobs:suggest", {"q": "learning_rate="}
 
 

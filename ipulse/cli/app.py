@@ -33,6 +33,7 @@ from ipulse.cli.commands.export import export, verify
 from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import pause, priority, resume, status, stop
 from ipulse.cli.commands.listing import list_jobs
+from ipulse.cli.commands.metrics import metrics
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.profile import profile, profile_diff
@@ -75,6 +76,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "download": download,
     "export": export,
     "verify": verify,
+    "metrics": metrics,
     "stop": stop,
     "cancel": cancel,
     "pause": pause,

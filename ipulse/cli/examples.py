@@ -40,6 +40,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "download latest --only report --only weights",
     ),
     "stop": ("stop latest", "stop 5f3a9c0d 09f7"),
+    "metrics": (
+        "metrics latest --names loss,test_accuracy",
+        "metrics 5f3a9c0d 1085e90b --scope step --csv",
+    ),
     "cancel": (
         "cancel 5f3a9c0d",
         "cancel --state queued --label team=audio --dry-run",

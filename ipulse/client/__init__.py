@@ -26,6 +26,7 @@ except ImportError as error:
 from .agent_resources import AgentStatus, DeviceStatus, JoinToken
 from .asynchronous import AsyncClient
 from .batches import BatchResult, JobSelection
+from .curves import MetricCurve
 from .data_resources import DatasetVersion
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .synchronous import Client
@@ -42,6 +43,7 @@ __all__ = [
     "JobEvent",
     "JobSelection",
     "JoinToken",
+    "MetricCurve",
     "Token",
     "ValidSpec",
 ]

@@ -19,6 +19,8 @@ from . import calls
 from .batches import BatchResult, JobSearch, JobSelection
 from .calls import Spec
 from .connection import WaitDeadline, remember
+from .curves import MetricCurve
+from .curves import curves as metric_curves
 from .data_sets import DataSets
 from .downloading import Download, check_names, is_downloaded
 from .job_reference import find_job
@@ -233,6 +235,29 @@ class ClientBase(DataSets):
             if job.state.is_terminal:
                 return job
             await self._transport.sleep(deadline.pause())
+
+    async def curves(
+        self,
+        job_ids: Sequence[str],
+        names: Sequence[str] = (),
+        *,
+        scope: str = "epoch",
+        x: str = "epoch",
+        begin: float | None = None,
+        end: float | None = None,
+        points: int = 1000,
+    ) -> builtins.list[MetricCurve]:
+        """Return curves of metrics of jobs, all metrics unless some are named.
+
+        scope: epoch, or step for the values of training steps.
+        x: epoch, step, samples, training_time (s, without pauses) or wall_time (s since 1970).
+        begin, end: bounds of x.
+        points: a curve with more is divided into so many buckets, at most.
+
+        Raises NotFound and InvalidInput.
+        """
+        call = metric_curves(job_ids, names, scope, x, (begin, end), points)
+        return await self._send(call)
 
     async def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""

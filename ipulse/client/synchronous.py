@@ -14,6 +14,7 @@ from .blocking_data_sets import BlockingDataSets
 from .calls import Spec
 from .client_base import ClientBase
 from .connection import options_for
+from .curves import MetricCurve
 from .location import PathLike, find_service
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
 from .transports import BlockingTransport, finished, stepped
@@ -227,6 +228,32 @@ class Client(BlockingDataSets):
     def wait(self, job_id: str, timeout: float | None = None) -> Job:
         """Wait until the job has ended and return it. Raises TimeoutError after `timeout` s."""
         return finished(self._calls.wait(job_id, timeout))
+
+    def curves(
+        self,
+        job_ids: Sequence[str],
+        names: Sequence[str] = (),
+        *,
+        scope: str = "epoch",
+        x: str = "epoch",
+        begin: float | None = None,
+        end: float | None = None,
+        points: int = 1000,
+    ) -> builtins.list[MetricCurve]:
+        """Return curves of metrics of jobs, all metrics unless some are named.
+
+        scope: epoch, or step for the values of training steps.
+        x: epoch, step, samples, training_time (s, without pauses) or wall_time (s since 1970).
+        begin, end: bounds of x.
+        points: a curve with more is divided into so many buckets, at most.
+
+        Raises NotFound and InvalidInput.
+        """
+        return finished(
+            self._calls.curves(
+                job_ids, names, scope=scope, x=x, begin=begin, end=end, points=points
+            )
+        )
 
     def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""

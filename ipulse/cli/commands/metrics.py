@@ -1,0 +1,87 @@
+"""metrics: the metrics of jobs by epoch or step, as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Annotated, Any
+
+import typer
+
+from ipulse.cli.commands.listing import AsCSV, csv_text, shown
+from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
+from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed
+from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.client.curves import MetricCurve
+from ipulse_core.errors import InvalidInput, Problem
+
+_SCOPES = ("epoch", "step")
+_AXES = ("epoch", "step", "samples", "training_time", "wall_time")
+
+
+@addressed
+def metrics(
+    at: Address,
+    job_ids: OneOrMoreJobs,
+    names: Annotated[
+        str, typer.Option(metavar="NAMES", help="Metrics with commas. [default: all]")
+    ] = "",
+    scope: Annotated[str, typer.Option(help="epoch or step.")] = "epoch",
+    x: Annotated[str | None, typer.Option("--x", help=f"{', '.join(_AXES)}.")] = None,
+    points: Annotated[
+        int, typer.Option(min=2, max=10_000, help="Rows of each job, at most.")
+    ] = 1000,
+    as_csv: AsCSV = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Show the metrics of jobs: a row for each epoch, or each step with --scope step.
+
+    If there are more points than --points, each row has the last value of a part of the curve;
+    --json also has its smallest and largest one.
+    """
+    _check("scope", scope, _SCOPES)
+    axis = x or scope
+    _check("x", axis, _AXES)
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    with at.connect() as client:
+        found = [find_job(client, job_id) for job_id in job_ids]
+        curves = client.curves(found, asked, scope=scope, x=axis, points=points)
+    if as_json:
+        emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})
+        return Exit.OK
+    headers, rows = _table(curves, axis, with_jobs=len(found) > 1 or as_csv)
+    if as_csv:
+        show(csv_text(headers, rows).rstrip("\n"))
+    elif rows:
+        show_table(
+            headers,
+            [[shown(*cell) for cell in zip(headers, row, strict=True)] for row in rows],
+        )
+    else:
+        say("There are no such metrics (yet).")
+    return Exit.OK
+
+
+def _table(
+    curves: list[MetricCurve], axis: str, with_jobs: bool
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the head and the rows of a table with a column for each metric."""
+    names = list(dict.fromkeys(curve.name for curve in curves))
+    cells: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
+    jobs: dict[str, str] = {}
+    for curve in curves:
+        jobs[curve.job_id] = curve.job_name
+        for at, value in zip(curve.x, curve.last, strict=True):
+            cells[curve.job_id, at][curve.name] = value
+    order = list(jobs)
+    rows = []
+    for job_id, at in sorted(cells, key=lambda key: (order.index(key[0]), key[1])):
+        values = [cells[job_id, at].get(name) for name in names]
+        rows.append([*([job_id, jobs[job_id]] if with_jobs else []), at, *values])
+    return [*(["job", "name"] if with_jobs else []), axis, *names], rows
+
+
+def _check(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        detail = f"must be one of {', '.join(choices)}; got {value[:40]!r}"
+        raise InvalidInput([Problem(f"/{option}", "not_a_choice", detail)], f"no such {option}")
