@@ -40,6 +40,17 @@ from ipulse.cli.commands.profile import profile, profile_diff
 from ipulse.cli.commands.results import artifacts, download
 from ipulse.cli.commands.selftest import selftest
 from ipulse.cli.commands.submit import submit, validate
+from ipulse.cli.commands.sweep import (
+    best_of_sweep,
+    extend_sweep,
+    list_sweeps,
+    pause_sweep,
+    resume_sweep,
+    run_sweep,
+    show_one,
+    stop_sweep,
+    sweep_status,
+)
 from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
 from ipulse.cli.commands.up import up
 from ipulse.cli.commands.watch import logs, watch
@@ -116,6 +127,17 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     },
     "op": {"check": check_library},
     "profile": {DEFAULT: profile, "diff": profile_diff},
+    "sweep": {
+        "run": run_sweep,
+        "list": list_sweeps,
+        "show": show_one,
+        "status": sweep_status,
+        "best": best_of_sweep,
+        "pause": pause_sweep,
+        "resume": resume_sweep,
+        "stop": stop_sweep,
+        "extend": extend_sweep,
+    },
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }
 GROUP_HELP = {
@@ -124,6 +146,7 @@ GROUP_HELP = {
     "data": "Upload your own data sets, look at them and delete them.",
     "op": "Check libraries of custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
+    "sweep": "Train one spec with several values of some settings, and compare the trials.",
     "token": "Create, list and revoke access tokens.",
 }
 # Former names of groups, accepted for one release, with a warning, and not shown in the help.

@@ -29,6 +29,7 @@ from .batches import BatchResult, JobSelection
 from .curves import MetricCurve
 from .data_resources import DatasetVersion
 from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .sweep_resources import SweepStatus, SweepTrial
 from .synchronous import Client
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "JobSelection",
     "JoinToken",
     "MetricCurve",
+    "SweepStatus",
+    "SweepTrial",
     "Token",
     "ValidSpec",
 ]

@@ -27,11 +27,12 @@ from .job_reference import find_job
 from .location import PathLike
 from .resources import Artifact, Job, JobEvent, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
+from .sweeping import Sweeping
 from .transports import Transport
 from .watching import SILENCE_SECONDS, Watch
 
 
-class ClientBase(DataSets):
+class ClientBase(DataSets, Sweeping):
     """All calls of both clients; errors are those of ipulse_core.errors."""
 
     def __init__(self, url: str, transport: Transport, timeout: float, retries: int) -> None:

@@ -178,7 +178,8 @@ def _of_text(line: ErrorDetails) -> tuple[str, str]:
 
 def _is_only_consequence(line: ErrorDetails) -> bool:
     # Pydantic counts the valid items of a list, and reports the invalid ones anyway.
-    return line["type"] == "too_short" and len(line["input"]) >= line["ctx"]["min_length"]
+    least = line.get("ctx", {}).get("min_length")  # absent where the problem is explained already
+    return line["type"] == "too_short" and least is not None and len(line["input"]) >= least
 
 
 def _number(bound: float) -> str:

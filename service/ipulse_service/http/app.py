@@ -15,6 +15,7 @@ from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
+from ipulse_service.background.sweep_controller import SweepController
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
@@ -44,6 +45,7 @@ from ipulse_service.http.routes import (
     search,
     sessions,
     submissions,
+    sweeps,
     tokens,
     uploads,
     worker,
@@ -77,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
         publisher=Publisher(database, settings),
         reaper=Reaper(database, settings),
+        sweep_controller=SweepController(database),
         housekeeper=Housekeeper(database, blobs, settings),
         dataset_checker=DatasetChecker(database, blobs, settings),
         readiness=Readiness(
@@ -93,6 +96,7 @@ def create_app(settings: Settings) -> FastAPI:
         notifier.start()
         state.publisher.start()
         state.reaper.start()
+        state.sweep_controller.start()
         state.housekeeper.start()
         state.dataset_checker.start()
         state.change_poller.start()
@@ -102,6 +106,7 @@ def create_app(settings: Settings) -> FastAPI:
             state.housekeeper.stop()
             await run_in_threadpool(state.publisher.stop)
             await run_in_threadpool(state.reaper.stop)
+            await run_in_threadpool(state.sweep_controller.stop)
             await run_in_threadpool(state.change_poller.stop)
             await run_in_threadpool(state.dataset_checker.stop)
             await run_in_threadpool(state.housekeeper.join)
@@ -139,6 +144,7 @@ def create_app(settings: Settings) -> FastAPI:
         search,
         curves,
         jobs,
+        sweeps,
         events,
         logs,
         artifacts,

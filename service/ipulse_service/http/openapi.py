@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from ipulse.sweeps import SweepConfig
 from ipulse_service.http import sse
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.schemas import events
@@ -22,6 +23,7 @@ from ipulse_service.http.schemas.datasets import DatasetDetail, DatasetList, Ver
 from ipulse_service.http.schemas.events import EventList
 from ipulse_service.http.schemas.jobs import JobDetail, JobList, ListedJob
 from ipulse_service.http.schemas.problems import ProblemDocument
+from ipulse_service.http.schemas.sweeps import SweepDetail, SweepList, TrialList
 
 _REF = "#/components/schemas/{model}"
 # FastAPI leaves nulls out of its document, also out of examples.
@@ -32,6 +34,10 @@ _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
     JobDetail,
     JobList,
     ListedJob,
+    SweepConfig,
+    SweepDetail,
+    SweepList,
+    TrialList,
     VersionInfo,
 )
 

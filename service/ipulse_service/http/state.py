@@ -12,6 +12,7 @@ from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.background.publisher import Publisher
 from ipulse_service.background.reaper import Reaper
+from ipulse_service.background.sweep_controller import SweepController
 from ipulse_service.db.engine import Database
 from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
@@ -39,6 +40,7 @@ class AppState:
     change_poller: ChangePoller
     publisher: Publisher
     reaper: Reaper
+    sweep_controller: SweepController
     housekeeper: Housekeeper
     dataset_checker: DatasetChecker
     readiness: Readiness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from ipulse_core.errors import Conflict
 from ipulse_service.db.engine import Transaction
@@ -17,6 +17,7 @@ from ipulse_service.db.tables import (
     job_settings,
     jobs,
     outbox,
+    sweep_jobs,
 )
 from ipulse_service.jobs.job import JobRow
 
@@ -56,6 +57,8 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         job_metrics,
     ):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
+    ended_trials = update(sweep_jobs).where(sweep_jobs.c.job_pk.in_(pks))
+    transaction.connection.execute(ended_trials.values(job_pk=None))
     transaction.connection.execute(delete(jobs).where(jobs.c.pk.in_(pks)))
     transaction.topics.update(job.id for job in ended)
     return digests

@@ -126,6 +126,11 @@ def _submit(
     return Submitted(job, replayed=False)
 
 
+def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> None:
+    """Raises what `admission.check` raises for a spec."""
+    admission.check(transaction, Needs.of_spec(resolved.spec))
+
+
 def store_job(
     transaction: Transaction,
     resolved: ResolvedSpec,

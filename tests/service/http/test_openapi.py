@@ -17,7 +17,7 @@ from tests.service.running import SPEC, InProcess
 
 # Fields that an example omits, since they have defaults.
 OPTIONAL = {
-    "ExperimentSpec": {"metadata", "export"},
+    "ExperimentSpec": {"metadata", "export", "profile"},
     "FinishRequest": {"kind"},
 }
 

@@ -1,0 +1,35 @@
+"""Finds the sweep that a user means."""
+
+from __future__ import annotations
+
+from ipulse.client import Client
+from ipulse_core.errors import NotFound
+
+SHORTEST = 4  # digits of a shortened id
+LOOKED_AT = 500  # sweeps among which a shortened id or a name is looked for
+
+SWEEP_HELP = "Id of the sweep, its first characters (4 or more), its name, or latest."
+
+
+def find_sweep(client: Client, reference: str) -> str:
+    """Return the full id of the sweep that a reference means. Raises NotFound."""
+    if reference.startswith("swp_") and len(reference) == 28:
+        return reference
+    latest = client.sweeps(1 if reference == "latest" else LOOKED_AT)
+    if reference == "latest":
+        if not latest:
+            raise NotFound("there are no sweeps")
+        return latest[0].id
+    digits = reference.removeprefix("swp_")
+    found = [
+        sweep
+        for sweep in latest
+        if sweep.name == reference
+        or (len(digits) >= SHORTEST and sweep.id.startswith(f"swp_{digits}"))
+    ]
+    if not found:
+        raise NotFound(f"there is no sweep {reference[:100]!r}; `ipulse sweep list` shows all")
+    if len(found) > 1:
+        lines = [f"  {sweep.id}  {sweep.state}  {sweep.name}" for sweep in found[:10]]
+        raise NotFound("\n".join([f"several sweeps match {reference[:100]!r}:", *lines]))
+    return found[0].id

@@ -1,0 +1,68 @@
+"""Sweeps and trials as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ipulse.cli.figures import figure
+from ipulse.cli.progress import duration
+from ipulse.cli.terminal import show_facts, show_table
+from ipulse.client import SweepStatus, SweepTrial
+from ipulse.client.sweep_resources import created_at
+from ipulse.sweeps.file import name_of
+from ipulse_core import strict_json
+
+
+def show_sweep(sweep: SweepStatus) -> None:
+    """Write the facts of a sweep."""
+    show_facts(_facts(sweep))
+
+
+def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> None:
+    """Write a table of trials; the mean has half the width of its 95 % interval beside it."""
+    names = [name_of(pointer) for pointer in sweep.parameters]
+    headers = ["TRIAL", *names, "STATE", sweep.metric, "+/-", "N", "JOBS"]
+    show_table(headers, [_row(sweep, trial) for trial in trials])
+
+
+def best_first(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> list[SweepTrial]:
+    """Return the trials, the best first and those without a value last."""
+    sign = -1 if sweep.goal == "maximize" else 1
+    return sorted(trials, key=lambda trial: (trial.value is None, sign * (trial.value or 0)))
+
+
+def setting_text(parameters: dict[str, object]) -> str:
+    """Return the parameters of a trial: learning_rate = 0.01, layers[0].neurons = 64."""
+    return ", ".join(f"{name_of(name)} = {_value(value)}" for name, value in parameters.items())
+
+
+def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:
+    value = "" if trial.value is None else figure(sweep.metric, trial.value)
+    spread = "" if trial.interval is None else figure(sweep.metric, trial.interval)
+    jobs = " ".join(job_id[4:12] for job_id in trial.job_ids)
+    settings = [_value(trial.parameters.get(pointer)) for pointer in sweep.parameters]
+    return [str(trial.number), *settings, trial.state, value, spread, str(trial.n), jobs]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else strict_json.dumps(value)
+
+
+def _facts(sweep: SweepStatus) -> Iterator[tuple[str, str]]:
+    reason = f" ({sweep.reason})" if sweep.reason else ""
+    yield "sweep", sweep.name
+    yield "id", sweep.id
+    yield "state", f"{sweep.state}{reason}"
+    yield "", sweep.message
+    counts = ", ".join(f"{count:,} {state}" for state, count in sweep.by_state.items())
+    yield "trials", f"{sweep.begun:,} of {sweep.trials:,} begun" + (counts and f": {counts}")
+    yield "method", f"{sweep.method}, {sweep.parallel} at the same time"
+    yield "created", created_at(sweep)
+    seconds = sweep.json.get("device_seconds")
+    yield "device time", duration(seconds) if seconds else ""
+    if sweep.best:
+        value = figure(sweep.metric, sweep.best["value"])
+        yield "best", f"{sweep.metric} {value} in trial {sweep.best['number']}"
+        yield "", setting_text(sweep.best["parameters"])

@@ -1,0 +1,127 @@
+"""The space of a sweep: its axes, the points of its grid, and random points."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ipulse.spec.paths import with_value
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidSpec, Problem
+
+from .parameters import SweepParameter, TogetherAxis
+
+Point = dict[str, Any]  # values by the pointers of their settings
+
+
+@dataclass(frozen=True)
+class SweepAxis:
+    """One axis: settings that change together, and their values or their distribution."""
+
+    pointers: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]  # empty: see parameter
+    parameter: SweepParameter | None  # of a single setting
+
+    def random(self, generator: random.Random) -> tuple[Any, ...]:
+        """Return random values of the settings."""
+        if self.values:
+            return self.values[generator.randrange(len(self.values))]
+        parameter = self.parameter
+        if parameter is None:
+            return ()
+        if parameter.int_uniform is not None:
+            low, high = parameter.int_uniform
+            return (low + parameter.step * generator.randint(0, (high - low) // parameter.step),)
+        if parameter.log_uniform is not None:
+            exponents = map(math.log, parameter.log_uniform)
+            return (math.exp(generator.uniform(*exponents)),)
+        if parameter.normal is not None:
+            return (generator.gauss(*parameter.normal),)
+        return (generator.uniform(*(parameter.uniform or (0.0, 0.0))),)
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The axes of a sweep in the order of its definition."""
+
+    axes: tuple[SweepAxis, ...]
+
+    @classmethod
+    def of(
+        cls, parameters: Mapping[str, SweepParameter], together: Sequence[TogetherAxis]
+    ) -> SearchSpace:
+        """Return the space of a sweep's parameters."""
+        single = (
+            SweepAxis((name,), tuple((value,) for value in given.values or ()), given)
+            for name, given in parameters.items()
+        )
+        joint = (SweepAxis(axis.parameters, axis.values, None) for axis in together)
+        return cls((*single, *joint))
+
+    @property
+    def pointers(self) -> list[str]:
+        """The pointers of all settings that vary."""
+        return [pointer for axis in self.axes for pointer in axis.pointers]
+
+    @property
+    def grid_size(self) -> int:
+        """The number of points of the grid."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def grid_order(self, seed: int) -> tuple[int, ...]:
+        """Return the indices of all points of the grid in an order that a seed determines."""
+        return _shuffled(self.grid_size, seed)
+
+    def grid_point(self, index: int) -> Point:
+        """Return a point of the grid; the values of the last axis change first."""
+        chosen: list[tuple[SweepAxis, int]] = []
+        for axis in reversed(self.axes):
+            index, at = divmod(index, len(axis.values))
+            chosen.append((axis, at))
+        return {
+            pointer: value
+            for axis, at in reversed(chosen)
+            for pointer, value in zip(axis.pointers, axis.values[at], strict=True)
+        }
+
+    def random_point(self, seed: int, number: int) -> Point:
+        """Return the random point of trial `number`; it depends on seed and number only."""
+        generator = random.Random(derived_seed(seed, number))
+        return {
+            pointer: value
+            for axis in self.axes
+            for pointer, value in zip(axis.pointers, axis.random(generator), strict=True)
+        }
+
+
+@lru_cache(8)
+def _shuffled(size: int, seed: int) -> tuple[int, ...]:
+    order = list(range(size))
+    random.Random(seed).shuffle(order)
+    return tuple(order)
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """Return the seed of one trial, 32 bits."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big")
+
+
+def with_settings_at(spec: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a spec with values at pointers; objects on the way are created.
+
+    Raises:
+        InvalidSpec: A pointer leads into a text or a number, or past the end of a list.
+    """
+    changed = dict(spec)
+    for pointer, value in values.items():
+        try:
+            changed = with_value(changed, strict_json.pointer_keys(pointer), value)
+        except InvalidSpec as error:
+            detail = f"there is no such setting: {error.problems[0].detail}"
+            raise InvalidSpec([Problem(pointer, "unknown_field", detail)]) from None
+    return changed

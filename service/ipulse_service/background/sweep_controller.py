@@ -1,0 +1,68 @@
+"""Begins the trials of sweeps, and stores the results of their jobs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from ipulse_core.errors import Unavailable
+from ipulse_service.db.engine import Database
+from ipulse_service.sweeps import progress, store
+
+# The longest time between two looks at all sweeps: jobs may end at another replica.
+TICK_SECONDS = 1.0
+IDLE_SECONDS = 5.0  # while no sweep is open
+
+_log = logging.getLogger(__name__)
+
+
+class SweepController:
+    """A thread that looks at all open sweeps when a job ends; each replica has one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._stopping = threading.Event()
+        self._changed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sweeps")
+        database.listeners.append(self._on_commit)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns once the thread has ended."""
+        self._stopping.set()
+        self._changed.set()
+        self._thread.join()
+
+    def advance(self) -> bool:
+        """Brings all open sweeps forward; returns whether there are any."""
+        with self._database.read() as transaction:
+            pks = store.open_pks(transaction)
+            due = [pk for pk in pks if progress.is_due(transaction, pk)]
+        for pk in due:
+            can_go_on = True
+            while can_go_on and not self._stopping.is_set():
+                with self._database.write() as transaction:
+                    can_go_on = progress.advance(transaction, pk)
+        return bool(pks)
+
+    def _on_commit(self, topics: frozenset[str]) -> None:
+        if store.TOPIC in topics or any(topic.endswith("/stop") for topic in topics):
+            self._changed.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._changed.clear()
+            seconds = TICK_SECONDS
+            try:
+                if not self.advance():
+                    seconds = IDLE_SECONDS
+            except Unavailable as error:
+                _log.warning("sweeps_wait", extra={"error": str(error)})
+                self._stopping.wait(TICK_SECONDS)
+            except Exception:  # noqa: BLE001 - without this thread no sweep would go on
+                _log.exception("sweeps_failed")
+                self._stopping.wait(TICK_SECONDS)
+            self._changed.wait(seconds)

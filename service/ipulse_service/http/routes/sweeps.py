@@ -1,0 +1,259 @@
+"""Routes of sweeps: create, list, read, pause, resume, stop and extend them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ipulse.idempotency import check_key
+from ipulse.sweeps import SweepConfig
+from ipulse.sweeps.config import InvalidSweep
+from ipulse_service.db.engine import Transaction
+from ipulse_service.http import etags, pagination, problems
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, IfMatch, State
+from ipulse_service.http.payloads import JSONRoute
+from ipulse_service.http.schemas.sweeps import (
+    SweepChange,
+    SweepDetail,
+    SweepInfo,
+    SweepList,
+    TrialInfo,
+    TrialList,
+)
+from ipulse_service.http.state import AppState
+from ipulse_service.sweeps import changes, creation, store
+from ipulse_service.sweeps.changes import RunningJobs
+from ipulse_service.sweeps.rows import SweepRow, TrialRow
+
+DEFAULT_PAGE = 50
+MAX_PAGE = 500
+
+_CHANGE_ERRORS = problems.documented(404, 409, 412)
+
+SweepId = Annotated[str, Path(max_length=64, description="The sweep's id.")]
+
+
+class SweepRoute(JSONRoute):
+    """A route that takes the definition of a sweep."""
+
+    error = InvalidSweep
+
+
+class SweepQuery(BaseModel):
+    """Query parameters of the list of sweeps."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
+        default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
+    )
+    page_token: str = Field(
+        default="", max_length=256, description="The `next_page_token` of the previous page."
+    )
+
+
+class TrialQuery(BaseModel):
+    """Query parameters of the list of trials."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: Annotated[int, Field(ge=0, le=10**6), DIGITS] = Field(
+        default=0, description="Only trials with greater numbers."
+    )
+    page_size: Annotated[int, Field(ge=0), DIGITS] = Field(
+        default=0, description=f"0 means {MAX_PAGE}, which is also the most."
+    )
+
+
+class StopQuery(BaseModel):
+    """Query parameters of a stop."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    running: RunningJobs = Field(
+        default="keep",
+        description="Jobs that run: keep them to their end, finish them now with their results, "
+        "or cancel them.",
+    )
+
+
+router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Create a sweep",
+    response_description="The sweep is stored, and its trials begin.",
+    responses=problems.documented(409, 413, 415, 422),
+)
+def create_sweep(
+    config: SweepConfig,
+    state: State,
+    caller: CurrentCaller,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None, Header(description="Makes a repeated request return the same sweep.")
+    ] = None,
+) -> SweepDetail:
+    """Creates a sweep. Every trial of a grid is checked before.
+
+    The trials are submitted as jobs, so many at the same time as `parallel` says. The group of
+    these jobs is the id of the sweep.
+    """
+    key = None if idempotency_key is None else check_key(idempotency_key)
+    created = creation.create(state.database, config, caller.name, key)
+    if created.replayed:
+        response.headers["idempotency-replayed"] = "true"
+    response.headers["location"] = f"/v1/sweeps/{created.sweep.id}"
+    return _detail(state, created.sweep.id, response)
+
+
+@router.get("", summary="List sweeps", response_description="One page of sweeps.")
+def list_sweeps(query: Annotated[SweepQuery, Query()], state: State) -> SweepList:
+    """Returns sweeps, newest first."""
+    before = pagination.decode(query.page_token, "sweeps") if query.page_token else None
+    size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
+    with state.database.read() as transaction:
+        page = store.page(transaction, before, size + 1)
+        counts = store.trial_counts(transaction, [sweep.pk for sweep in page[:size]])
+        listed = [
+            SweepInfo.from_rows(sweep, counts[sweep.pk], _best(transaction, sweep))
+            for sweep in page[:size]
+        ]
+    is_last = len(page) <= size
+    token = "" if is_last else pagination.encode(page[size - 1].pk, "sweeps")
+    return SweepList(sweeps=listed, next_page_token=token)
+
+
+@router.get(
+    "/{sweep_id}",
+    summary="Get a sweep",
+    response_description="The sweep.",
+    responses=problems.documented(404),
+)
+def get_sweep(sweep_id: SweepId, state: State, response: Response) -> SweepDetail:
+    """Returns a sweep with its definition, its best trial, and what it cost so far."""
+    return _detail(state, sweep_id, response)
+
+
+@router.get(
+    "/{sweep_id}/trials",
+    summary="List the trials of a sweep",
+    response_description="One page of trials.",
+    responses=problems.documented(404),
+)
+def list_trials(
+    sweep_id: SweepId, query: Annotated[TrialQuery, Query()], state: State
+) -> TrialList:
+    """Returns the trials that have begun, in order, with their jobs and figures."""
+    size = min(query.page_size, MAX_PAGE) or MAX_PAGE
+    with state.database.read() as transaction:
+        sweep = store.get(transaction, sweep_id)
+        page = store.trials_after(transaction, sweep, query.after, size + 1)
+        jobs = store.jobs_of(transaction, page[:size])
+    trials = [TrialInfo.from_rows(trial, jobs[trial.pk]) for trial in page[:size]]
+    return TrialList(trials=trials, next_after=trials[-1].number if len(page) > size else None)
+
+
+@router.post(
+    "/{sweep_id}/pause",
+    summary="Pause a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def pause_sweep(
+    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
+) -> SweepDetail:
+    """Begins no more trials until the sweep is resumed; those that have begun go on."""
+    return _change(state, sweep_id, if_match, changes.pause, response)
+
+
+@router.post(
+    "/{sweep_id}/resume",
+    summary="Resume a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def resume_sweep(
+    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
+) -> SweepDetail:
+    """Lets a paused sweep begin trials again."""
+    return _change(state, sweep_id, if_match, changes.resume, response)
+
+
+@router.post(
+    "/{sweep_id}/stop",
+    summary="Stop a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def stop_sweep(
+    sweep_id: SweepId,
+    query: Annotated[StopQuery, Query()],
+    state: State,
+    response: Response,
+    if_match: IfMatch = None,
+) -> SweepDetail:
+    """Begins no more trials and cancels queued jobs. The sweep ends when the others have ended."""
+
+    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+        return changes.stop(transaction, sweep, query.running, state.settings)
+
+    return _change(state, sweep_id, if_match, change, response)
+
+
+@router.patch(
+    "/{sweep_id}",
+    summary="Extend a sweep",
+    response_description="The sweep.",
+    responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
+)
+def change_sweep(
+    sweep_id: SweepId,
+    request: SweepChange,
+    state: State,
+    response: Response,
+    if_match: IfMatch = None,
+) -> SweepDetail:
+    """Changes the number of trials, or of those at the same time.
+
+    A sweep that has ended goes on if more trials are asked for.
+    """
+
+    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+        return changes.extend(transaction, sweep, request.trials, request.parallel)
+
+    return _change(state, sweep_id, if_match, change, response)
+
+
+def _change(
+    state: AppState,
+    sweep_id: str,
+    if_match: str | None,
+    change: Callable[[Transaction, SweepRow], SweepRow],
+    response: Response,
+) -> SweepDetail:
+    with state.database.write() as transaction:
+        sweep = store.get(transaction, sweep_id)
+        etags.require(if_match, sweep.tag)
+        change(transaction, sweep)
+    return _detail(state, sweep_id, response)
+
+
+def _detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
+    with state.database.read() as transaction:
+        sweep = store.get(transaction, sweep_id)
+        counts = store.trial_counts(transaction, [sweep.pk])[sweep.pk]
+        best = _best(transaction, sweep)
+        jobs = store.job_counts(transaction, sweep)
+        run_ms = store.run_ms(transaction, sweep)
+    response.headers["etag"] = etags.quoted(sweep.tag)
+    return SweepDetail.of(sweep, counts, best, jobs, run_ms)
+
+
+def _best(transaction: Transaction, sweep: SweepRow) -> TrialRow | None:
+    return store.best(transaction, sweep, sweep.definition.objective.goal)

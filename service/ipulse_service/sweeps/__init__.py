@@ -1,0 +1,1 @@
+"""Sweeps: many jobs of one spec with several values of some settings."""

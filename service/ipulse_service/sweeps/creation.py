@@ -1,0 +1,91 @@
+"""Creates a sweep after every trial of its grid was checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from ipulse.sweeps import SweepConfig
+from ipulse.sweeps.config import InvalidSweep
+from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.submission import KeyReused, ResolvedSpec
+from ipulse_service.sweeps import proposals, store
+from ipulse_service.sweeps.rows import SweepRow
+
+
+@dataclass(frozen=True)
+class CreatedSweep:
+    """A sweep, and whether an earlier request with the same key created it."""
+
+    sweep: SweepRow
+    replayed: bool
+
+
+def create(database: Database, config: SweepConfig, caller: str, key: str | None) -> CreatedSweep:
+    """Stores a sweep, whose trials begin soon. The same key of a caller returns the same sweep.
+
+    Raises InvalidSweep with the place of every problem, KeyReused, and what `admission.check`
+    raises.
+    """
+    # Not sorted: the order of the parameters is that of the axes.
+    text = json.dumps(config.model_dump(mode="json"), allow_nan=False)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    specs = _checked(config)  # outside of the transaction: it takes a while for a large grid
+    with database.write() as transaction:
+        if key is not None:
+            transaction.lock(f"sweep/{caller}/{key}")
+            former = store.find_key(transaction, caller, key)
+            if former is not None:
+                if former.fingerprint != fingerprint:
+                    detail = "use a new key for another sweep"
+                    raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
+                return CreatedSweep(former, replayed=True)
+        _check_admission(transaction, specs)
+        sweep = store.add(
+            transaction,
+            text,
+            config.sweep,
+            fingerprint,
+            config.trial_count,
+            config.parallel_count,
+            caller,
+            key,
+        )
+    return CreatedSweep(sweep, replayed=False)
+
+
+def _checked(config: SweepConfig) -> list[ResolvedSpec]:
+    """Returns a spec of each trial of a grid; of other methods that of the first trial.
+
+    Later proposals of other methods are checked when they are made. Raises InvalidSweep.
+    """
+    if config.method == "grid":
+        problems, specs = proposals.problems_of_grid(config)
+        if problems:
+            raise InvalidSweep(problems)
+        return specs
+    parameters = proposals.parameters_of(config, 1)
+    try:
+        return list(proposals.specs_of(config, parameters).values())[:1]
+    except InvalidSpec as error:
+        placed = [
+            proposals.placed_problem(config, 1, parameters, problem) for problem in error.problems
+        ]
+        raise InvalidSweep(placed) from error
+
+
+def _check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
+    """Raises the error of the first trial that no known agent can run."""
+    for needs in dict.fromkeys(Needs.of_spec(resolved.spec) for resolved in specs):
+        try:
+            admission.check(transaction, needs)
+        except InvalidInput as error:
+            placed = [
+                Problem(f"/spec{problem.pointer}", problem.code, problem.detail)
+                for problem in error.problems
+            ]
+            raise type(error)(placed) from error
