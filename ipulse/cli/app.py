@@ -34,6 +34,7 @@ from ipulse.cli.commands.init import init
 from ipulse.cli.commands.jobs import pause, priority, resume, status, stop
 from ipulse.cli.commands.listing import list_jobs
 from ipulse.cli.commands.metrics import metrics
+from ipulse.cli.commands.nir import import_nir
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.profile import profile, profile_diff
@@ -125,6 +126,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "show": show_dataset,
         "delete": delete_dataset,
     },
+    "nir": {"import": import_nir},
     "op": {"check": check_library},
     "profile": {DEFAULT: profile, "diff": profile_diff},
     "sweep": {
@@ -144,6 +146,7 @@ GROUP_HELP = {
     "agent": "Run jobs on other machines: join, list and drain agents.",
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "data": "Upload your own data sets, look at them and delete them.",
+    "nir": "Import networks of other simulators.",
     "op": "Check libraries of custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
     "sweep": "Train one spec with several values of some settings, and compare the trials.",

@@ -85,6 +85,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "data list": ("data list", "data list --json"),
     "data show": ("data show mine", "data show mine@2 --sample 3"),
     "data delete": ("data delete mine@1 --yes",),
+    "nir import": (
+        "nir import network.nir",
+        "nir import theirs.nir --to theirs.yaml --solver euler --step-ms 0.1",
+        "nir import theirs.nir --to theirs.yaml --base examples/digits.yaml",
+    ),
     "op check": ("op check libcustom_op.so --level 5",),
     "export": (
         "export tensorboard latest --to logs",

@@ -1,0 +1,1 @@
+"""Imports networks of other simulators from NIR files."""
