@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import SuperSpike as SuperSpike
     from ipulse.experiment.parts import Table as Table
     from ipulse.handles import JobFailed as JobFailed
+    from ipulse.handles import compare as compare
     from ipulse.handles import connect as connect
     from ipulse.handles import connect_async as connect_async
     from ipulse.spec import ExperimentSpec as ExperimentSpec
@@ -51,7 +52,7 @@ _MODULES = {
     **dict.fromkeys(_PARTS, "ipulse.experiment.parts"),
     "Experiment": "ipulse.experiment",
     "ExperimentSpec": "ipulse.spec",
-    **dict.fromkeys(("JobFailed", "connect", "connect_async"), "ipulse.handles"),
+    **dict.fromkeys(("JobFailed", "compare", "connect", "connect_async"), "ipulse.handles"),
     "open_report": "ipulse_core.pva",
 }
 

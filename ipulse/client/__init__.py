@@ -28,7 +28,7 @@ from .asynchronous import AsyncClient
 from .batches import BatchResult, JobSelection
 from .curves import MetricCurve
 from .data_resources import DatasetVersion
-from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, SubmissionPlan, Token, ValidSpec
 from .sweep_resources import SweepStatus, SweepTrial
 from .synchronous import Client
 
@@ -45,6 +45,7 @@ __all__ = [
     "JobSelection",
     "JoinToken",
     "MetricCurve",
+    "SubmissionPlan",
     "SweepStatus",
     "SweepTrial",
     "Token",

@@ -18,7 +18,7 @@ from ipulse_core.states import JobState
 
 from .api_call import JSON_CONTENT, APICall, object_in
 from .batches import BatchResult, JobSearch, JobSelection
-from .resources import Artifact, EventPage, Job, JobEvent, JobPage, ValidSpec
+from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPlan, ValidSpec
 
 _EVERY_JOB = JobSearch()
 
@@ -33,6 +33,16 @@ def validate(spec: Spec) -> APICall[ValidSpec]:
         return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
 
     return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=_document(spec))
+
+
+def plan(spec: Spec, priority: int) -> APICall[SubmissionPlan]:
+    """Return the call that plans a submission."""
+
+    def read(response: httpx.Response) -> SubmissionPlan:
+        return SubmissionPlan.from_json(object_in(response))
+
+    params, content = {"priority": priority}, _document(spec)
+    return APICall("POST", "/v1/jobs:plan", read, params, headers=JSON_CONTENT, content=content)
 
 
 def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Any]) -> APICall[Job]:

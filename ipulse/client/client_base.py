@@ -25,7 +25,7 @@ from .data_sets import DataSets
 from .downloading import Download, check_names, is_downloaded
 from .job_reference import find_job
 from .location import PathLike
-from .resources import Artifact, Job, JobEvent, ValidSpec
+from .resources import Artifact, Job, JobEvent, SubmissionPlan, ValidSpec
 from .retries import FOLLOWING, RetryPolicy
 from .sweeping import Sweeping
 from .transports import Transport
@@ -47,6 +47,10 @@ class ClientBase(DataSets, Sweeping):
     async def validate(self, spec: Spec) -> ValidSpec:
         """Check a spec; see Client.validate."""
         return await self._send(calls.validate(spec))
+
+    async def plan(self, spec: Spec, priority: int = 0) -> SubmissionPlan:
+        """Check a spec and return when and where it would run; see Client.plan."""
+        return await self._send(calls.plan(spec, priority))
 
     async def submit(
         self,

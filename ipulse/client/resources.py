@@ -142,6 +142,36 @@ class ValidSpec:
 
 
 @dataclass(frozen=True)
+class SubmissionPlan:
+    """When and where a job would run; nothing is stored."""
+
+    able_agents: int  # agents that could run it
+    agents: int  # agents that are present
+    position: int | None  # in the queue of its device
+    estimated_start: datetime | None
+    usual_seconds: float | None  # of jobs on this kind of device, where that is known
+    waiting_reason: str
+    spec: dict[str, Any] = field(repr=False, hash=False)  # with every default filled in
+    json: dict[str, Any] = field(repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> SubmissionPlan:
+        """Read a plan from a response."""
+        waiting = value["waiting_on"]
+        start = waiting["estimated_start"]
+        return cls(
+            able_agents=value["able_agents"],
+            agents=value["agents"],
+            position=waiting["position"],
+            estimated_start=None if start is None else time_of(start),
+            usual_seconds=value["usual_seconds"],
+            waiting_reason=waiting["reason"],
+            spec=value["spec"],
+            json=value,
+        )
+
+
+@dataclass(frozen=True)
 class JobPage:
     """A page of jobs; an empty token means that it is the last page."""
 

@@ -18,7 +18,7 @@ from .client_base import ClientBase
 from .connection import options_for
 from .curves import MetricCurve
 from .location import PathLike, find_service
-from .resources import Artifact, Job, JobEvent, Token, ValidSpec
+from .resources import Artifact, Job, JobEvent, SubmissionPlan, Token, ValidSpec
 from .sweep_resources import SweepStatus, SweepTrial
 from .transports import BlockingTransport, finished, stepped
 
@@ -81,6 +81,13 @@ class Client(BlockingDataSets):
     def validate(self, spec: Spec) -> ValidSpec:
         """Check a spec in the service, without running it. Raises InvalidSpec."""
         return finished(self._calls.validate(spec))
+
+    def plan(self, spec: Spec, priority: int = 0) -> SubmissionPlan:
+        """Check a spec and return when and where it would run; stores nothing.
+
+        Raises InvalidSpec, and InvalidInput if no agent could run it.
+        """
+        return finished(self._calls.plan(spec, priority))
 
     def submit(
         self,

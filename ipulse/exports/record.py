@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from ipulse.client import Artifact, Client, Job, JobEvent
 from ipulse.client.resources import time_of
 from ipulse.spec import parse_spec
-
-Setting = str | int | float | bool | None
+from ipulse.spec.flat import Setting, flat_settings
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,13 @@ class JobRecord:
     @property
     def settings(self) -> dict[str, Setting]:
         """Every setting of the spec by its path, such as training.epochs."""
-        return dict(_flat(self.job.json["spec"], ""))
+        return flat_settings(self.job.json["spec"])
 
     @property
     def chosen_settings(self) -> dict[str, Setting]:
         """The settings that differ from their defaults, and the kinds of data and device."""
         spec = parse_spec(self.job.json["spec"])
-        chosen = dict(_flat(spec.model_dump(mode="json", exclude_defaults=True), ""))
+        chosen = flat_settings(spec.model_dump(mode="json", exclude_defaults=True))
         kinds = {f"{name}.kind": self.settings[f"{name}.kind"] for name in ("data", "device")}
         return {**kinds, **chosen}
 
@@ -88,17 +86,3 @@ def points_of(events: Iterator[JobEvent]) -> tuple[MetricPoint, ...]:
         key = (int(fields["step"]), "1" if scope == "epoch" else "0")
         points[key] = MetricPoint(scope, fields["epoch"], key[0], event.time, fields["values"])
     return tuple(points[key] for key in sorted(points))
-
-
-def _flat(value: Any, path: str) -> Iterator[tuple[str, Setting]]:
-    """Yields the scalars of a document by path; a list of numbers is one setting."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _flat(item, f"{path}.{name}" if path else name)
-    elif isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
-        for index, item in enumerate(value):
-            yield from _flat(item, f"{path}.{index}")
-    elif isinstance(value, list):
-        yield path, " ".join(str(item) for item in value)
-    else:
-        yield path, value

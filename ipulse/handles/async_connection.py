@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
 
-from ipulse.client import AsyncClient, ValidSpec
+from ipulse.client import AsyncClient, SubmissionPlan, ValidSpec
 from ipulse.client.location import PathLike
 
 from .async_job import AsyncJobHandle
@@ -82,6 +82,15 @@ class AsyncConnection:
         """Return the handle of a job by id, by its first digits, or `latest`. Raises NotFound."""
         job = await self.client.get(await self.client.find_id(reference))
         return AsyncJobHandle(self.client, job)
+
+    async def jobs(self, query: str = "", sort: str = "") -> AsyncGenerator[AsyncJobHandle, None]:
+        """Yield the jobs that a search finds; see Connection.jobs."""
+        async for job in self.client.list(query=query, sort=sort):
+            yield AsyncJobHandle(self.client, job)
+
+    async def plan(self, experiment: JobSpec, priority: int = 0) -> SubmissionPlan:
+        """Return when and where an experiment would run; see Connection.plan."""
+        return await self.client.plan(document_of(experiment), priority)
 
     async def close(self) -> None:
         """Close the connections."""

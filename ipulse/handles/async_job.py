@@ -11,6 +11,7 @@ from ipulse.client import Artifact, Job
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
 from ipulse.experiment import Experiment
+from ipulse_core import strict_json
 from ipulse_core.errors import Conflict
 
 from . import arrays, metrics
@@ -21,6 +22,7 @@ from .metrics import Axis, BestEpoch, Columns, Scope
 from .optional import data_frame
 from .progress import ProgressLines
 from .snapshot import JobSnapshot
+from .spikes import SampleSpikes, sample_in
 
 LAST_LINES = 10  # of the log, in the error of a failed job
 _RECENT_EVENTS = 500
@@ -149,6 +151,15 @@ class AsyncJobHandle(JobSnapshot):
     async def profile(self) -> JobProfile:
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return JobProfile(await self._calls.profile(self.id))
+
+    async def spikes(self, sample: int = 0) -> SampleSpikes:
+        """Return the spikes of a stored held-out sample. Raises NotFound."""
+        return sample_in(strict_json.loads(await self.read_file("spikes.json")), sample)
+
+    async def stop(self) -> AsyncJobHandle:
+        """End the training after its present step and keep the results. Raises Conflict."""
+        self._job = await self._calls.finish(self.id)
+        return self
 
     async def cancel(self) -> AsyncJobHandle:
         """Cancel the job; returns the handle itself."""

@@ -7,11 +7,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from ipulse.client import Client, ValidSpec
+from ipulse.client import Client, SubmissionPlan, ValidSpec
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
 from ipulse_core.errors import Conflict
 
+from .data_library import DataLibrary
+from .found_jobs import FoundJobs
 from .job import JobHandle
 from .submission import JobSpec, document_of
 
@@ -117,6 +119,27 @@ class Connection:
     def job(self, reference: str) -> JobHandle:
         """Return the handle of a job by id, by its first digits, or `latest`. Raises NotFound."""
         return JobHandle(self, self.client.get(self.client.find_id(reference)))
+
+    def jobs(self, query: str = "", sort: str = "") -> FoundJobs:
+        """Return the jobs that a search finds.
+
+        Args:
+            query: In the search language, such as `tag:baseline test_accuracy>0.95`.
+            sort: Columns, such as `-test_accuracy,name`; by default newest first.
+        """
+        return FoundJobs(self, query, sort)
+
+    def plan(self, experiment: JobSpec, priority: int = 0) -> SubmissionPlan:
+        """Check an experiment and return when and where it would run; stores nothing.
+
+        Raises InvalidSpec, and InvalidInput if no agent could run it.
+        """
+        return self.client.plan(document_of(experiment), priority)
+
+    @property
+    def data(self) -> DataLibrary:
+        """The data sets of the service."""
+        return DataLibrary(self)
 
     def close(self) -> None:
         """Close the connections."""

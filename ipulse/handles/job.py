@@ -17,6 +17,7 @@ from .job_profile import JobProfile
 from .logs import LogLine
 from .metrics import Axis, BestEpoch, Scope
 from .snapshot import JobSnapshot
+from .spikes import SampleSpikes
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -133,6 +134,15 @@ class JobHandle(JobSnapshot):
     def profile(self) -> JobProfile:
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return finished(self._handle.profile())
+
+    def spikes(self, sample: int = 0) -> SampleSpikes:
+        """Return the spikes of a held-out sample that the job stored, the first being 0."""
+        return finished(self._handle.spikes(sample))
+
+    def stop(self) -> JobHandle:
+        """End the training after its present step and keep the results. Raises Conflict."""
+        finished(self._handle.stop())
+        return self
 
     def cancel(self) -> JobHandle:
         """Cancel the job; returns the handle itself."""

@@ -56,6 +56,14 @@ def profile() -> dict[str, Any]:
     }
 
 
+def spikes() -> dict[str, Any]:
+    """Spikes of two samples, as the job stores them."""
+    sample = {"label": 3, "predicted": 5, "readout_membrane": []}
+    layers = [{"steps": [0, 1], "neurons": [4, 5]}, {"steps": [2], "neurons": [1]}]
+    samples = [{**sample, "sample": number, "spikes": layers} for number in (11, 12)]
+    return {"schema": "ipulse.spikes/1", "steps": 40, "samples": samples}
+
+
 def files() -> dict[str, bytes]:
     """The files of the scripted job."""
     stored = io.BytesIO()
@@ -64,6 +72,7 @@ def files() -> dict[str, bytes]:
         "report.html": b"<h1>report</h1>",
         "weights.npz": stored.getvalue(),
         "profile.json": json.dumps(profile()).encode(),
+        "spikes.json": json.dumps(spikes()).encode(),
     }
     listed = [
         ListedFile(
@@ -91,19 +100,19 @@ def agent(service: LiveService) -> Iterator[Agent]:
     made.close()
 
 
-def run_job(agent: Agent, job_id: str, fails: bool = False) -> None:
-    """Plays the agent of a job from its claim to its end."""
+def run_job(agent: Agent, job_id: str, fails: bool = False, accuracy: float = 0.9) -> None:
+    """Plays the agent of a job from its claim to its end, with this final accuracy."""
     attempt = agent.claim(job_id)
     for phase in ("prepare", "compile", "acquire", "run"):
         attempt.report({"kind": "phase", "phase": phase})
     attempt.report({"kind": "log", "message": "begins"})
     attempt.report({"kind": "log", "message": "is odd", "level": "warning"})
-    for epoch, (loss, accuracy) in enumerate(EPOCHS, 1):
+    for epoch, (loss, shown) in enumerate(EPOCHS, 1):
         at = {"kind": "metric", "epoch": epoch, "epochs": 3, "steps": 30}
         for step in (epoch * 10 - 5, epoch * 10):
-            values = {"loss": loss + 1 / step, "accuracy": accuracy}
+            values = {"loss": loss + 1 / step, "accuracy": shown}
             attempt.report({**at, "step": step, "values": values, "scope": "step"})
-        values = {"loss": loss, "test_loss": loss, "test_accuracy": accuracy}
+        values = {"loss": loss, "test_loss": loss, "test_accuracy": shown}
         attempt.report({**at, "step": epoch * 10, "values": values, "scope": "epoch"})
     if fails:
         attempt.report({"kind": "log", "message": "nothing is left", "level": "error"})
@@ -113,7 +122,7 @@ def run_job(agent: Agent, job_id: str, fails: bool = False) -> None:
     for name, content in files().items():
         attempt.store(name, name.partition(".")[0], content)
     attempt.store("checkpoint.npz", "checkpoint", b"state")  # no part of the result
-    attempt.finish(test_accuracy=0.9)
+    attempt.finish(test_accuracy=accuracy)
 
 
 @pytest.fixture
