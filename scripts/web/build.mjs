@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const HERE = import.meta.dirname;
-const [, , TARGET] = process.argv;
+const [, , TARGET, AXE] = process.argv;
 const BUNDLES = ["lit", "uplot", "echarts", "editor", "virtual"];
 const LICENSES = /^(licen[cs]e|notice)(\.(md|txt))?$/i;
 
@@ -55,4 +55,5 @@ for (const entry of entries) {
   const own = readdirSync(folder).filter((file) => file.split(".")[0] === entry.bundle).sort();
   entry.files = Object.fromEntries(own.map((file) => [file, sha256(join(folder, file))]));
 }
+if (AXE) copyFileSync(join(HERE, "node_modules/axe-core/axe.min.js"), AXE); // for tests only
 writeFileSync(join(folder, "bundles.json"), `${JSON.stringify(entries, null, 2)}\n`);

@@ -158,8 +158,8 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.open("/")
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
     signed_in.driver.execute_script(HURRIED)
-    link = signed_in.find(f"a[href='#/jobs/{job.id}']")
-    row = f"tr:has(a[href='#/jobs/{job.id}'])"
+    link = signed_in.find(f"a[href='/jobs/{job.id}']")
+    row = f"tr:has(a[href='/jobs/{job.id}'])"
     signed_in.until(lambda: signed_in.text(f"{row} .chip") != "queued")
     assert link.is_displayed()  # it was not replaced when the list was drawn again
     signed_in.open(f"/jobs/{job.id}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from ipulse.spec import Device
 from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase
 from ipulse_service.http import web
 from ipulse_service.http.web import FILES, VIEWS
@@ -128,7 +127,7 @@ def constant(file: str, name: str) -> str:
     return match[1]
 
 
-def test_the_page_knows_every_state_and_device() -> None:
+def test_the_page_knows_every_state() -> None:
     phases = re.findall(r'"(\w+)"', constant("lib/format.js", "PHASES"))
     assert phases == [phase.value for phase in Phase]
     state_of = {
@@ -146,8 +145,6 @@ def test_the_page_knows_every_state_and_device() -> None:
     }
     pausable = set(re.findall(r'"(\w+)"', constant("lib/format.js", "PAUSABLE")))
     assert pausable | set(state_of.values()) == may_pause
-    devices = re.findall(r'"(\w+)"', constant("jobs.js", "DEVICES"))
-    assert devices == [kind().kind for kind in get_args(Device)]
 
 
 def test_the_page_and_the_report_have_the_same_colours() -> None:

@@ -27,7 +27,7 @@ function place(event) {
 export function menu(label, items, { name = "", kind = "", key = menu } = {}) {
   const known = ids.get(key) ?? ids.set(key, new Map()).get(key);
   const id = known.get(name) ?? known.set(name, `menu-${++count}`).get(name);
-  return html`<button type="button" class="menu-button ${kind}" popovertarget=${id} aria-label=${name || nothing}>${label}</button>
+  return html`<button type="button" class="menu-button ${kind}" popovertarget=${id} aria-label=${typeof label === "string" || kind.includes("icon") ? name || nothing : nothing}>${label}</button>
     <div class="menu" id=${id} popover @toggle=${place} @click=${close}>
       ${items.filter((item) => item && !item.isHidden).map((item) => (item.href
         ? html`<a class="menu-item" href=${item.href}>${item.words}</a>`

@@ -1,0 +1,50 @@
+// The columns of the jobs table: how each is headed, sorted and filled.
+import { html, nothing } from "../../vendor.js";
+import { duration, elapsed, isOver, label, metric, number, plain, relative } from "../../lib/format.js";
+import { ago } from "../../parts/ago.js";
+import { chip } from "../../parts/chip.js";
+import { bar } from "../../parts/meter.js";
+
+export const defaults = ["state", "progress", "test_accuracy", "test_loss", "device", "duration", "created"];
+
+/** What stands in the column when the job waits or trains. */
+function progress(job) {
+  const at = job.progress;
+  if (isOver(job.state)) return at ? html`<span class="soft">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
+  if (job.waiting_on) {
+    const { position, estimated_start: start } = job.waiting_on;
+    return html`<span class="soft">${position ? `number ${position}` : plain(job.waiting_on.reason)}${start ? `, ${relative(new Date(start))}` : ""}</span>`;
+  }
+  return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
+}
+
+/** @type {Record<string, {words: string, cell: (job: any) => unknown, sort?: string, isText?: boolean, isNumber?: boolean}>} */
+const OWN = {
+  state: { words: "State", cell: (job) => chip(job.state, isOver(job.state) && job.state !== "succeeded" ? job.reason : null), sort: "state", isText: true },
+  progress: { words: "Epoch", cell: progress },
+  device: { words: "Device", cell: (job) => job.device, sort: "device", isText: true },
+  duration: { words: "Duration", cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing), sort: "run_seconds", isNumber: true },
+  created: { words: "Created", cell: (job) => ago(job.created_at), sort: "created" },
+  id: { words: "Id", cell: (job) => html`<code>${job.id.slice(4, 12)}</code>`, sort: "id", isText: true },
+  tags: { words: "Tags", cell: (job) => job.tags?.map((tag) => html`<a class="tag" href="/jobs?q=tag:${tag}">${tag}</a> `) },
+  group: { words: "Group", cell: (job) => (job.group ? html`<a href="/jobs?q=group:${job.group}">${job.group}</a>` : nothing), sort: "group", isText: true },
+};
+
+/** How a column is shown. @param {string} key */
+export function columnOf(key) {
+  return OWN[key] ?? {
+    words: label(shortest(key)), sort: key, isNumber: true,
+    cell: (job) => (job.values?.[key] === null || job.values?.[key] === undefined ? nothing : metric(key, job.values[key])),
+  };
+}
+
+/** A setting's name without its folders, as far as that says enough. */
+function shortest(key) {
+  return key.replace(/^training\.optimizer\.|^training\.|^network\.(?=layers)/, "");
+}
+
+export const isOwn = (key) => key in OWN;
+export const ownColumns = Object.entries(OWN).map(([name, { words }]) => ({ name, label: words, kind: "field" }));
+
+/** The columns that the service is asked for. @param {string[]} columns */
+export const requested = (columns) => columns.filter((key) => !isOwn(key));

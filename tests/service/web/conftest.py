@@ -1,0 +1,112 @@
+"""A page in a real browser, signed in, on a service inside the test's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests.service.conditions import eventually
+from tests.service.http.test_api_pages import driver, sign_in
+from tests.service.running import InProcess
+
+__all__ = ["driver"]  # a fixture
+
+T = TypeVar("T")
+
+
+class Page:
+    """The page in a browser, with waits for what it shows."""
+
+    def __init__(self, driver: webdriver.Chrome, service: InProcess) -> None:
+        self.driver = driver
+        self.service = service
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.service.url + path)
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def find(self, selector: str) -> WebElement:
+        found: list[WebElement] = self.until(lambda: self.all(selector))
+        return found[0]
+
+    def until(self, look: Callable[[], T]) -> T:
+        """Wait for something true; an element may be replaced while it is read."""
+
+        def ready() -> T | None:
+            try:
+                return look()
+            except WebDriverException:
+                return None
+
+        found: T = eventually(ready)
+        return found
+
+    def texts(self, selector: str) -> list[str]:
+        script = (
+            "return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText.trim())"
+        )
+        texts: list[str] = self.driver.execute_script(script, selector)
+        return texts
+
+    def press(self, words: str) -> None:
+        """Click the button or link with these words."""
+
+        def click() -> bool:
+            path = f"//*[self::button or self::a][normalize-space()='{words}']"
+            self.driver.find_element(By.XPATH, path).click()
+            return True
+
+        self.until(click)
+
+    def type(self, text: str) -> None:
+        """Type to whatever has the focus."""
+        webdriver.ActionChains(self.driver).send_keys(text).perform()
+
+    def address(self) -> str:
+        return str(self.driver.current_url).removeprefix(self.service.url)
+
+    def resize(self, width: int, height: int = 800) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def scheme(self, name: str) -> None:
+        """Prefer a light or a dark page."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def complaints(self) -> list[str]:
+        """Return the console's messages, except for responses that the page shows to its user."""
+        entries: list[dict[str, Any]] = self.driver.get_log("browser")
+        return [e["message"] for e in entries if "Failed to load resource" not in e["message"]]
+
+
+@pytest.fixture(scope="module")
+def database_settings() -> dict[str, Any]:
+    """One database is enough: other tests compare them."""
+    return {}
+
+
+@pytest.fixture
+def page(driver: webdriver.Chrome, service: InProcess) -> Iterator[Page]:
+    """The page on a screen of 1280 pixels, light, without what an earlier test has selected."""
+    driver.delete_all_cookies()
+    sign_in(driver, service)
+    driver.execute_script("localStorage.clear(); sessionStorage.clear()")
+    made = Page(driver, service)
+    made.resize(1280)
+    made.scheme("light")
+    made.complaints()
+    yield made
+    assert made.complaints() == []
+
+
+ENTER, ESCAPE, DOWN = Keys.ENTER, Keys.ESCAPE, Keys.ARROW_DOWN

@@ -1,0 +1,71 @@
+"""axe-core finds nothing on any view (WCAG 2.2 A and AA, and good practice)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.service.running import SPEC, InProcess
+
+from .conftest import Page
+
+pytestmark = pytest.mark.browser
+
+AXE = (Path(__file__).parent / "axe.min.js").read_text("utf-8")
+RUN = """
+    const done = arguments[0];
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    axe.run(document, { runOnly: tags }).then(({ violations }) => done(violations.map(
+      (one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)));
+"""
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Each view, and an element that is there once it is shown.
+VIEWS = {
+    "/jobs": "table a.name",
+    "/jobs?q=name:nothing": ".empty",
+    "/jobs?q=seed>": ".search-error",
+    "/login": "#token",
+}
+
+
+def violations(page: Page) -> list[str]:
+    page.driver.execute_script(AXE)
+    found: list[str] = page.driver.execute_async_script(RUN)
+    return found
+
+
+@pytest.fixture(scope="module")
+def job_id(service: InProcess) -> str:
+    """A job, so that lists are not empty."""
+    made: str = service.submit({**SPEC, "name": "a-name-without-a-space-" * 5})["id"]
+    return made
+
+
+@pytest.mark.parametrize("path", VIEWS)
+def test_a_view_has_no_violation(page: Page, path: str, job_id: str) -> None:
+    page.open(path)
+    page.find(VIEWS[path])
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("path", VIEWS)
+def test_a_phone_does_not_scroll_sideways(page: Page, path: str, job_id: str) -> None:
+    page.resize(360)
+    page.open(path)
+    page.find(VIEWS[path])
+    assert page.driver.execute_script(OVERFLOW) == 0
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390, 360])
+@pytest.mark.parametrize("path", VIEWS)
+def test_no_theme_and_no_width_has_one(
+    page: Page, path: str, width: int, scheme: str, job_id: str
+) -> None:
+    page.resize(width)
+    page.scheme(scheme)
+    page.open(path)
+    page.find(VIEWS[path])
+    assert violations(page) == []

@@ -1,0 +1,133 @@
+"""The list of jobs: search, columns, sorting, selection, updates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from selenium.webdriver import ActionChains
+
+from tests.service.running import SPEC, InProcess
+
+from .conftest import ENTER, Page
+
+pytestmark = pytest.mark.browser
+NAMES = "tbody a.name"
+
+
+def submit(service: InProcess, name: str, **more: Any) -> str:
+    job_id: str = service.submit({**SPEC, "name": name, **more})["id"]
+    return job_id
+
+
+def search(page: Page, text: str) -> None:
+    field = page.find("ip-search input")
+    field.clear()
+    field.send_keys(text)
+
+
+def test_nothing_is_explained_and_leads_to_a_new_job(page: Page) -> None:
+    page.open("/jobs?q=name:nothing-of-this-name")
+    page.until(lambda: page.texts(".empty"))
+    assert page.texts(NAMES) == []
+    page.press("Clear the search")
+    page.until(lambda: page.address() == "/jobs")
+
+
+def test_a_search_is_in_the_address_and_its_error_is_underlined(
+    page: Page, service: InProcess
+) -> None:
+    for name in ("apple", "banana"):
+        submit(service, f"fruit {name}", seed=len(name))
+    page.open("/jobs")
+    search(page, "name:*banana*" + ENTER)
+
+    page.until(lambda: page.texts(NAMES) == ["fruit banana"])
+    assert page.address() == "/jobs?q=name:*banana*"
+    search(page, "name:*banana* seed>" + ENTER)
+    page.until(lambda: page.texts(".underline mark"))
+    assert page.find("ip-search input").get_attribute("aria-invalid") == "true"
+    assert page.texts(NAMES) == ["fruit banana"], "the last result stays"
+    assert page.texts(".search-error") != [""]
+    page.open("/jobs?q=fruit+seed:5")  # a shared link
+    page.until(lambda: page.texts(NAMES) == ["fruit apple"])
+
+
+def test_the_service_suggests_what_may_follow(page: Page, service: InProcess) -> None:
+    submit(service, "suggested")
+    page.open("/jobs")
+    search(page, "stat")
+    page.until(lambda: any("state" in text for text in page.texts("#suggestions li")))
+    page.find("#suggestions li").click()
+    page.until(lambda: any("queued" in text for text in page.texts("#suggestions li")))
+    assert page.find("ip-search input").get_property("value") == "state:"
+
+
+def test_columns_of_settings_sort_and_stay(page: Page, service: InProcess) -> None:
+    for seed in (3, 1, 2):
+        submit(service, "sorted", seed=seed)
+    page.open("/jobs?q=name:sorted&columns=state,seed")
+    values = "td.c-seed"
+    page.until(lambda: page.texts(values) == ["2", "1", "3"])  # the newest first
+    page.press("Seed")
+    page.until(lambda: page.texts(values) == ["3", "2", "1"])
+    page.press("Seed")
+    page.until(lambda: page.texts(values) == ["1", "2", "3"])
+    assert "sort=seed" in page.address()
+    page.driver.refresh()
+    page.until(lambda: page.texts(values) == ["1", "2", "3"])
+
+
+def test_the_keyboard_selects_and_compares(page: Page, service: InProcess) -> None:
+    ids = [submit(service, "by keyboard") for _ in range(3)]
+    page.open("/jobs?q=name:%22by+keyboard%22")
+    page.until(lambda: len(page.texts(NAMES)) == 3)
+    page.driver.execute_script("document.activeElement.blur()")
+    page.type("jxjx")
+    page.until(lambda: page.texts(".action-bar strong") == ["2 selected"])
+    page.driver.refresh()
+    page.until(lambda: page.texts(".action-bar strong") == ["2 selected"])
+    page.driver.execute_script("document.activeElement.blur()")
+    page.type("c")
+    page.until(lambda: page.address().startswith("/compare?jobs="))
+    for job_id in ids[1:]:
+        assert job_id.removeprefix("job_") in page.address()
+
+
+def test_selected_jobs_are_tagged_and_deleted(page: Page, service: InProcess) -> None:
+    ids = [submit(service, "tagged") for _ in range(2)]
+    page.open("/jobs?q=name:tagged")
+    page.until(lambda: len(page.texts(NAMES)) == 2)
+    page.find("thead input[type=checkbox]").click()
+    page.press("Tag")
+    page.find("dialog input").send_keys("good" + ENTER)
+    page.until(lambda: page.texts("tbody th .tag") == ["good", "good"])
+    for job_id in ids:
+        service.user.post(f"/v1/jobs/{job_id}/cancel")
+    page.find("[aria-label='More actions']").click()
+    page.press("Delete")
+    page.until(lambda: "tagged" in page.texts("dialog")[0])
+    page.find("dialog button.danger").click()
+    page.until(lambda: [service.user.get(f"/v1/jobs/{i}").status_code for i in ids] == [404, 404])
+    page.until(lambda: not page.all(".action-bar"))
+
+
+def test_rows_stay_where_they_are_under_the_pointer(page: Page, service: InProcess) -> None:
+    submit(service, "still one")
+    page.open("/jobs?q=name:still*")
+    page.until(lambda: page.texts(NAMES) == ["still one"])
+    ActionChains(page.driver).move_to_element(page.find("td.c-state")).perform()
+    second = submit(service, "still two")
+    page.until(lambda: page.texts(".new-jobs") == ["1 new job"])
+    assert page.texts(NAMES) == ["still one"]
+    page.find(".new-jobs button").click()
+    page.until(lambda: page.texts(NAMES) == ["still two", "still one"])
+    assert second.removeprefix("job_")[:4] == page.texts("tbody .id")[0]
+
+
+def test_names_are_texts(page: Page, service: InProcess) -> None:
+    name = '<img src=x onerror="document.title=1">'
+    submit(service, name)
+    page.open("/jobs")
+    page.until(lambda: name in page.texts(NAMES))
+    assert not page.all("tbody img")
