@@ -39,3 +39,7 @@ class Simulators:
         return run(
             self.python, program, self.apart, target, graph, inputs, outputs, *words, folder=HERE
         )
+
+    def write(self, target: str, graph: Path, outputs: Path) -> None:
+        """Makes a graph with a simulator, and runs it there; see writer.py."""
+        run(self.python, HERE / "writer.py", self.apart, target, graph, outputs, folder=HERE)

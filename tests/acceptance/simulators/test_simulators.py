@@ -80,13 +80,6 @@ REFUSED = [
 ]
 
 
-@pytest.fixture(scope="module")
-def simulators() -> Simulators:
-    found = Simulators()
-    found.install()
-    return found
-
-
 class Comparison:
     """One network, run here and by a simulator."""
 

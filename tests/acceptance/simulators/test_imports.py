@@ -1,0 +1,56 @@
+"""Networks that simulators of others wrote as NIR spike here as they do there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ipulse_ops.lif.reference import network_pass as reference
+from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
+from ipulse_worker.nir.importer import Options, import_network
+from ipulse_worker.runner.model.network import network_of, weight_names
+from tests.worker.runner.trainings import spec_of
+
+from .environment import Simulators
+
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
+
+OPTIONS: dict[str, Any] = {
+    # Norse writes its time constants times its step of 1 ms.
+    "norse": {"solver": "euler", "step_s": 1e-6},
+    "snntorch": {"solver": "euler", "step_s": 1e-4},
+    "spikingjelly": {"solver": "euler", "step_s": 1e-3},
+    "sinabs": {"solver": "unscaled", "step_s": 1.0, "reset": "subtract"},
+}
+
+
+@pytest.mark.parametrize("target", OPTIONS)
+def test_every_spike_is_equal(simulators: Simulators, target: str, tmp_path: Path) -> None:
+    graph, outputs = tmp_path / "a.nir", tmp_path / "out.npz"
+    simulators.write(target, graph, outputs)
+    found = import_network(graph, Options(**OPTIONS[target]))
+    with np.load(outputs, allow_pickle=False) as theirs:
+        inputs, expected = theirs["inputs"], [theirs["hidden"], theirs["readout"]]
+    spec = spec_of(
+        network=found.network,
+        data={
+            "kind": "poisson",
+            "channels": found.inputs,
+            "classes": found.classes,
+            "steps": len(inputs),
+            "samples_per_class": 5,
+        },
+        training={"loss": "spike_count_mse"},
+    )
+    weights = [found.weights[name] for name in weight_names(spec)]
+    trace = reference.forward(network_of(spec), weights, *dense_to_sparse(inputs))
+    for layer, spikes in zip(trace.layers, expected, strict=True):
+        counts = layer.spike_counts[..., 0]
+        assert spikes.sum() > 200
+        assert spikes.max() == 1
+        np.testing.assert_array_equal(
+            sparse_to_dense(layer.spike_ids, counts, layer.u.shape[2]), spikes
+        )
