@@ -124,6 +124,12 @@ def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list
             return [
                 {"request": name, "jobs": count, **percentiles(_times(http, url, query, rounds))}
                 for name, url, query in _requests(long)
+            ] + [
+                {"request": name, "jobs": count, **percentiles(_posts(http, body, rounds))}
+                for name, body in (
+                    ("compare 20 jobs", {"jobs": long}),
+                    ("compare 1,000 jobs by group", {"q": "", "group_by": ["learning_rate"]}),
+                )
             ]
 
 
@@ -147,6 +153,15 @@ def _times(http: httpx.Client, url: str, query: dict[str, Any], rounds: int) -> 
         http.get(url, params=query).raise_for_status()
         if number:  # the first one fills caches
             times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def _posts(http: httpx.Client, body: dict[str, Any], rounds: int) -> list[float]:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        http.post("/v1/jobs:compare", json=body).raise_for_status()
+        times.append((time.perf_counter() - began) * 1000)
     return times
 
 

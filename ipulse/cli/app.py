@@ -21,8 +21,9 @@ from ipulse.cli.commands.agents import (
     revoke_join_token,
 )
 from ipulse.cli.commands.cache import list_executables, prune_executables
+from ipulse.cli.commands.compare import compare
 from ipulse.cli.commands.completion import completion
-from ipulse.cli.commands.crosscheck import compare, crosscheck
+from ipulse.cli.commands.crosscheck import crosscheck
 from ipulse.cli.commands.data import delete_dataset, list_datasets, push, show_dataset
 from ipulse.cli.commands.demo import demo
 from ipulse.cli.commands.doctor import doctor
@@ -96,6 +97,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "priority": priority,
     "edit": edit,
     "delete": delete,
+    "compare": compare,
     "crosscheck": crosscheck,
     "emulate": emulate,
     "devices": list_devices,
@@ -154,8 +156,6 @@ GROUP_HELP = {
 }
 # Former names of groups, accepted for one release, with a warning, and not shown in the help.
 FORMER_GROUPS = {"ops": "op"}
-# Accepts any arguments: it only explains that the command has a new name.
-_ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 # The backspace makes click keep the lines as they are.
 _CODES = "\n".join(["\b", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
@@ -189,7 +189,6 @@ def make_app() -> typer.Typer:
         app.command(name, cls=kind, epilog=epilog_of(name), context_settings=context)(
             guarded(command)
         )
-    app.command("compare", hidden=True, context_settings=_ANY_ARGUMENTS)(guarded(compare))
     for group in GROUPS:
         app.add_typer(_group(group), name=group)
     for former, group in FORMER_GROUPS.items():

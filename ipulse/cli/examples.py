@@ -59,6 +59,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "delete job_5f3a9c0d7be14f2aa86c1e90",
         "delete --state cancelled --created-before 2026-01-31 --yes",
     ),
+    "compare": (
+        "compare 1085e90b 09f77b04",
+        "compare -q 'group:wide' --group-by learning_rate --metrics test_accuracy",
+        "compare -q 'tag:baseline' --each --csv",
+    ),
     "crosscheck": ("crosscheck examples/randman.yaml --device cpu",),
     "emulate": ("emulate examples/poplar/streams.cpp", "emulate program.cpp -- --samples 8"),
     "devices": ("devices",),

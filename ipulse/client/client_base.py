@@ -18,6 +18,7 @@ from ipulse_core.errors import NotFound
 from . import calls
 from .batches import BatchResult, JobSearch, JobSelection
 from .calls import Spec
+from .comparison import compare as compare_jobs
 from .connection import WaitDeadline, remember
 from .curves import MetricCurve
 from .curves import curves as metric_curves
@@ -263,6 +264,30 @@ class ClientBase(DataSets, Sweeping):
         """
         call = metric_curves(job_ids, names, scope, x, (begin, end), points)
         return await self._send(call)
+
+    async def compare(
+        self,
+        job_ids: Sequence[str] | None = None,
+        *,
+        query: str | None = None,
+        columns: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        group_by: Sequence[str] | None = None,
+        left_out: Sequence[str] = ("seed",),
+    ) -> dict[str, Any]:
+        """Compare jobs: the settings that differ, their metrics, and figures of groups.
+
+        Jobs of a group have equal values of `group_by`: by default of all settings that differ but
+        those `left_out`. The result is that of `POST /v1/jobs:compare`. Raises InvalidInput and
+        NotFound.
+        """
+        chosen = {
+            "columns": columns,
+            "metrics": metrics,
+            "group_by": group_by,
+            "except": left_out,
+        }
+        return await self._send(compare_jobs(job_ids, query, chosen))
 
     async def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""

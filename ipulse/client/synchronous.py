@@ -265,6 +265,33 @@ class Client(BlockingDataSets):
             )
         )
 
+    def compare(
+        self,
+        job_ids: Sequence[str] | None = None,
+        *,
+        query: str | None = None,
+        columns: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        group_by: Sequence[str] | None = None,
+        left_out: Sequence[str] = ("seed",),
+    ) -> dict[str, Any]:
+        """Compare jobs: the settings that differ, their metrics, and figures of groups.
+
+        Jobs of a group have equal values of `group_by`: by default of all settings that differ but
+        those `left_out`. The result is that of `POST /v1/jobs:compare`. Raises InvalidInput and
+        NotFound.
+        """
+        return finished(
+            self._calls.compare(
+                job_ids,
+                query=query,
+                columns=columns,
+                metrics=metrics,
+                group_by=group_by,
+                left_out=left_out,
+            )
+        )
+
     def artifacts(self, job_id: str) -> builtins.list[Artifact]:
         """Return the files of the job's official attempt."""
         return finished(self._calls.artifacts(job_id))

@@ -18,7 +18,7 @@ from ipulse.install_hint import require_modules
 from ipulse.spec import spec_to_json
 from ipulse.spec.file import read_spec_file
 from ipulse_core import strict_json
-from ipulse_core.errors import InvalidInput, IPUlseError, MissingDependency
+from ipulse_core.errors import IPUlseError, MissingDependency
 
 HEADERS = (
     "back end",
@@ -61,13 +61,6 @@ def crosscheck(
     else:
         _show(report)
     return Exit.OK if report["agree"] else Exit.JOB_FAILED
-
-
-def compare(context: typer.Context) -> Exit:
-    """Explain that this command has a new name."""
-    raise InvalidInput(
-        [], "`ipulse compare FILE` is `ipulse crosscheck FILE` now; `compare` will compare jobs"
-    )
 
 
 def _run(document: dict[str, Any], options: list[str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from ipulse_service.http import sse
 from ipulse_service.http.auth import OPEN_PATHS
 from ipulse_service.http.schemas import events
 from ipulse_service.http.schemas.base import SPEC
+from ipulse_service.http.schemas.comparison import ComparedJob, ComparisonInfo
 from ipulse_service.http.schemas.datasets import DatasetDetail, DatasetList, VersionInfo
 from ipulse_service.http.schemas.events import EventList
 from ipulse_service.http.schemas.jobs import JobDetail, JobList, ListedJob
@@ -28,6 +29,8 @@ from ipulse_service.http.schemas.sweeps import SweepDetail, SweepList, TrialList
 _REF = "#/components/schemas/{model}"
 # FastAPI leaves nulls out of its document, also out of examples.
 _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
+    ComparedJob,
+    ComparisonInfo,
     DatasetDetail,
     DatasetList,
     EventList,

@@ -41,6 +41,7 @@ class JobFilter:
     created_after: int | None = None
     created_before: int | None = None
     id_prefix: str = ""  # job_ and hexadecimal digits
+    group: str | None = None  # the name of a group
     query: Term | None = None  # in the search language
 
     @property
@@ -64,6 +65,8 @@ class JobFilter:
             yield jobs.c.device.in_(sorted(self.devices))
         if self.id_prefix:  # a range, for which every database uses the index of ids
             yield jobs.c.id.between(self.id_prefix, self.id_prefix + _AFTER_DIGITS)
+        if self.group is not None:
+            yield jobs.c.group_name == self.group
         if self.created_after is not None:
             yield jobs.c.created_at >= self.created_after
         if self.created_before is not None:

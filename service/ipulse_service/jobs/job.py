@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -62,6 +63,12 @@ class JobRow(NamedTuple):
         return SchedulingOptions(
             self.priority, self.queue_seconds, self.run_seconds, self.total_seconds
         )
+
+    @property
+    def tag_list(self) -> list[str]:
+        """The tags that users gave it, in order."""
+        tags: list[str] = json.loads(self.tags)
+        return tags
 
     @property
     def tag(self) -> str:

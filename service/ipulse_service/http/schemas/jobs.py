@@ -291,7 +291,7 @@ def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
         "attempts": [AttemptInfo.from_row(attempt) for attempt in attempts],
         "last_seq": job.last_seq,
         "metadata": json.loads(job.metadata),
-        "tags": json.loads(job.tags),
+        "tags": job.tag_list,
         "group": job.group_name,
         "version": job.version,
     }

@@ -110,7 +110,7 @@ def values_of(
     """Returns the values of columns by the keys of jobs; `agents` are those of latest attempts."""
     pks = [row.pk for row in rows]
     settings = _settings(transaction, pks, columns)
-    metrics = _metrics(transaction, pks, columns)
+    metrics = metric_rows(transaction, pks, columns)
     return {
         row.pk: {
             asked.key: _value(transaction, row, asked.column, settings, metrics, agents)
@@ -174,9 +174,10 @@ def _settings(
     }
 
 
-def _metrics(
+def metric_rows(
     transaction: Transaction, pks: Sequence[int], columns: Sequence[AskedColumn]
 ) -> dict[tuple[int, int], Mapping[str, Any]]:
+    """Returns the rows of the index of metrics by the keys of jobs and the ids of metrics."""
     found = (asked.column for asked in columns if isinstance(asked.column, MetricColumn))
     ids = {column.id for column in found if column.id is not None}
     if not ids or not pks:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import CONTROL_CHARACTERS
@@ -115,6 +115,12 @@ def invalid(
     """Returns the error about a place of a query."""
     described = f"at character {position + 1}: {detail}"
     return InvalidQuery([QueryProblem(pointer, code, described, position, length)])
+
+
+def in_body(error: InvalidQuery) -> InvalidQuery:
+    """Returns the error about a query that is the field `q` of a body, not a parameter."""
+    problems = [replace(problem, pointer="/q") for problem in error.problems]
+    return InvalidQuery(problems)
 
 
 class _Parser:

@@ -1,0 +1,192 @@
+"""compare: jobs beside each other, and figures of groups that differ in the seed only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ipulse.cli.commands.listing import AsCSV, csv_text, shown
+from ipulse.cli.completing import complete_job
+from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
+from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.numbers import plain_number
+
+_SPECS = (".yaml", ".yml", ".json")
+_MOST_BESIDE = 4  # jobs that fit beside each other on a terminal
+
+Names = Annotated[str | None, typer.Option(metavar="NAMES")]
+
+
+@addressed
+def compare(
+    at: Address,
+    job_ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...", help=JOB_HELP, show_default=False, autocompletion=complete_job
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", "-q", metavar="QUERY", help="The jobs that a query finds."),
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Show a row for the jobs with equal values of these settings. "
+            "[default: all that differ but the seed]",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Settings to show. [default: that differ]")
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Metrics, such as test_accuracy,test_loss.best."),
+    ] = None,
+    each: Annotated[bool, typer.Option("--each", help="Show each job, not groups.")] = False,
+    as_csv: AsCSV = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Compare jobs: the settings that differ and their results.
+
+    If several jobs differ in the seed only, the mean over the seeds, the standard deviation and
+    the 95 % interval of the mean (by Student's t) are shown. --csv prints each job, or with
+    --group-by each group.
+    """
+    _check(job_ids, query)
+    chosen = [_names(text) for text in (columns, metrics, group_by)]
+    with at.connect() as client:
+        found = [find_job(client, job_id) for job_id in job_ids] if job_ids else None
+        result = client.compare(
+            found, query=query, columns=chosen[0], metrics=chosen[1], group_by=chosen[2]
+        )
+    if as_json:
+        emit(result)
+        return Exit.OK
+    count = len(result["jobs"])
+    has_seeds = len(result["groups"]) < count and (query is not None or count > _MOST_BESIDE)
+    is_grouped = bool(group_by) or (has_seeds and not each)
+    if as_csv:
+        show(csv_text(*(_groups if group_by else _jobs)(result)).rstrip("\n"))
+    elif not result["jobs"]:
+        say("The query finds no jobs.")
+    elif is_grouped:
+        show_table(*_shown_groups(result))
+    elif len(result["jobs"]) <= _MOST_BESIDE:
+        show_table(*_beside(result))
+    else:
+        headers, rows = _jobs(result)
+        names = [*(None for _ in headers[:3]), *headers[3:]]
+        show_table(headers, [[_text(n, v) for n, v in zip(names, r, strict=True)] for r in rows])
+    if result["compared"] < result["total"]:
+        say(f"{result['compared']:,} of {result['total']:,} jobs, the newest ones")
+    return Exit.OK
+
+
+def _check(job_ids: list[str] | None, query: str | None) -> None:
+    for job_id in job_ids or ():
+        if Path(job_id).suffix in _SPECS:
+            new = f"`ipulse crosscheck {job_id}`"
+            raise InvalidInput([], f"`ipulse compare {job_id}` is {new} now; compare takes jobs")
+    if bool(job_ids) == (query is not None):
+        detail = "give either ids of jobs, or -q QUERY"
+        raise InvalidInput([Problem("/ID", "missing", detail)], detail)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _labels(result: dict[str, Any]) -> dict[str, str]:
+    return {column["name"]: column["label"] for column in result["settings"]}
+
+
+def _jobs(result: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return a table with a row for each job."""
+    labels, metrics = _labels(result), result["metrics"]
+    headers = ["id", "name", "state", *labels.values(), *metrics]
+    return headers, [
+        [
+            *(job[field] for field in ("id", "name", "state")),
+            *(job["settings"][name] for name in labels),
+            *(_value(job, name) for name in metrics),
+        ]
+        for job in result["jobs"]
+    ]
+
+
+def _beside(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return a table with a column for each job, and for two jobs the difference."""
+    jobs, labels = result["jobs"], _labels(result)
+    has_difference = len(jobs) == 2
+    headers = ["", *(job["id"][4:12] for job in jobs), *(["difference"] if has_difference else [])]
+    rows = [["name", *(job["name"] for job in jobs)], ["state", *(job["state"] for job in jobs)]]
+    for name, label in labels.items():
+        rows.append([label, *(_text(label, job["settings"][name]) for job in jobs)])
+    for name in result["metrics"]:
+        values = [_value(job, name) for job in jobs]
+        row = [name, *(_text(name, value) for value in values)]
+        numbers = [value for value in values if value is not None]
+        if has_difference and len(numbers) == 2:
+            row.append(_difference(name, numbers[0] - numbers[1]))
+        rows.append(row)
+    return headers, [[*row, *[""] * (len(headers) - len(row))] for row in rows]
+
+
+def _groups(result: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return a table with a row for each group and plain numbers."""
+    figures = ("n", "of", "mean", "sd", "interval", "min", "max")
+    headers = [*result["group_by"], *(f"{m} {f}" for m in result["metrics"] for f in figures)]
+    return headers, [
+        [
+            *(group["values"][name] for name in result["group_by"]),
+            *(group["metrics"][m][f] for m in result["metrics"] for f in figures),
+        ]
+        for group in result["groups"]
+    ]
+
+
+def _shown_groups(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    labels, metrics = _labels(result), result["metrics"]
+    names = result["group_by"]
+    headers = [*(labels.get(name, name) for name in names), "jobs"]
+    for name in metrics:
+        headers += [f"{name}, mean", "sd", "95 %", "n"]
+    rows = []
+    for group in result["groups"]:
+        row = [*(_text(name, group["values"][name]) for name in names), str(len(group["jobs"]))]
+        for name in metrics:
+            figures = group["metrics"][name]
+            row.append(_text(name, figures["mean"]))
+            row += [_text(name, figures["sd"]), _plus_minus(name, figures["interval"])]
+            row.append(f"{figures['n']} of {figures['of']}")
+        rows.append(row)
+    return headers, rows
+
+
+def _value(job: dict[str, Any], name: str) -> float | None:
+    found = job["metrics"][name]
+    value: float | None = None if found is None else found["value"]
+    return value
+
+
+def _text(name: str | None, value: Any) -> str:
+    return shown(name or "", value)
+
+
+def _plus_minus(name: str, value: float | None) -> str:
+    return "" if value is None else f"±{_text(name, value)}"
+
+
+def _difference(name: str, value: float) -> str:
+    sign = "+" if value >= 0 else ""
+    if _text(name, 1.0).endswith("%"):
+        return f"{sign}{100 * value:.1f} points"
+    return f"{sign}{plain_number(value)}"

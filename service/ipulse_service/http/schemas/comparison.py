@@ -1,0 +1,256 @@
+"""Comparisons of jobs: the request, and the response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, Field
+
+from ipulse.models import StrictModel
+from ipulse.models.fields import ListOf, Text
+from ipulse_core.errors import Problem
+from ipulse_core.limits import GROUP
+from ipulse_core.states import JobState
+from ipulse_service.http.schemas.base import JOB_ID, example
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.search.columns import Scalar
+from ipulse_service.jobs.search.comparison import ComparedJobs, ComparisonRequest, MetricSpread
+
+MAX_COMPARED = 1_000  # jobs
+MAX_NAMES = 100
+
+_NAME = "training.optimizer.learning_rate"
+_VALUES = {
+    "value": 0.95,
+    "kept": 0.95,
+    "best": 0.95,
+    "min": 0.2,
+    "max": 0.95,
+    "last": 0.95,
+    "best_epoch": 9,
+}
+_SPREAD: dict[str, Any] = {
+    "n": 1,
+    "of": 1,
+    "mean": 0.95,
+    "sd": None,
+    "min": 0.95,
+    "max": 0.95,
+    "interval": None,
+    "missing": [],
+}
+_JOB = {
+    "id": JOB_ID,
+    "name": "digits",
+    "state": "succeeded",
+    "tags": ["wide"],
+    "group": None,
+    "settings": {_NAME: 0.01},
+    "metrics": {"test_accuracy": _VALUES},
+}
+_GROUP = {
+    "values": {_NAME: 0.01},
+    "jobs": [JOB_ID],
+    "metrics": {"test_accuracy": _SPREAD},
+}
+_COLUMN = {"name": _NAME, "label": "learning_rate", "distinct": 1}
+
+_Names = Annotated[ListOf[Text], Field(max_length=MAX_NAMES)]
+
+
+class ComparisonBody(StrictModel):
+    """The jobs to compare, by ids, a query or a group, and how."""
+
+    model_config = example(
+        jobs=[JOB_ID],
+        q="state:succeeded",
+        group="wide",
+        columns=["learning_rate"],
+        metrics=["test_accuracy"],
+        group_by=["learning_rate"],
+        **{"except": ["seed"]},
+    )
+
+    jobs: Annotated[ListOf[Text], Field(max_length=MAX_COMPARED)] | None = Field(
+        default=None, description="Ids of jobs."
+    )
+    q: str | None = Field(
+        default=None, description="A query in the search language; empty: every job."
+    )
+    group: Annotated[str, Field(pattern=GROUP)] | None = Field(
+        default=None, description="A group of jobs."
+    )
+    columns: _Names | None = Field(
+        default=None, description="Settings and fields to return; null: the settings that differ."
+    )
+    metrics: _Names | None = Field(
+        default=None,
+        description="Metrics, also as test_accuracy.best; null: test_accuracy, test_loss, accuracy "
+        "and loss where they occur.",
+    )
+    group_by: _Names | None = Field(
+        default=None,
+        description="Settings and fields of which jobs of a group have equal values; null: all "
+        "settings that differ, but those of `except`.",
+    )
+    left_out: _Names = Field(
+        default=("seed",), alias="except", description="Settings that do not separate groups."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem unless jobs are named in one way."""
+        if self.jobs is None and self.q is None and self.group is None:
+            yield Problem("", "no_jobs", "name jobs, a query q, or a group")
+        if self.jobs is not None and (self.q is not None or self.group is not None):
+            yield Problem("/jobs", "contradiction", "give either jobs, or a query and a group")
+
+    def names(self) -> ComparisonRequest:
+        """Returns the names that the comparison is about."""
+        return ComparisonRequest(self.columns, self.metrics, self.group_by, self.left_out)
+
+
+class ComparisonColumn(BaseModel):
+    """A setting or field of the compared jobs."""
+
+    model_config = example(**_COLUMN)
+
+    name: str
+    label: str = Field(description="The shortest end of the name that means only this.")
+    distinct: int = Field(description="Number of different values.")
+
+
+class MetricValuesInfo(BaseModel):
+    """The values of a metric of a job."""
+
+    model_config = example(**_VALUES)
+
+    value: float = Field(description="The statistic that was asked for; of test_accuracy: kept.")
+    kept: float = Field(description="Of the kept epoch; while the job runs, of its latest one.")
+    best: float
+    min: float
+    max: float
+    last: float
+    best_epoch: int
+
+
+class ComparedJob(BaseModel):
+    """A job of a comparison."""
+
+    model_config = example(**_JOB)
+
+    id: str
+    name: str
+    state: JobState
+    tags: list[str]
+    group: str | None
+    settings: dict[str, Scalar] = Field(description="By the names of `settings`.")
+    metrics: dict[str, MetricValuesInfo | None] = Field(description="By the names of `metrics`.")
+
+
+class SpreadInfo(BaseModel):
+    """A metric of the jobs of a group."""
+
+    model_config = example(**_SPREAD)
+
+    n: int = Field(description="Jobs that have the metric.")
+    of: int = Field(description="Jobs of the group.")
+    mean: float | None
+    sd: float | None = Field(description="Of the sample, with n - 1; null for n below 2.")
+    min: float | None
+    max: float | None
+    interval: float | None = Field(
+        description="Half the width of the 95 % interval of the mean, by Student's t."
+    )
+    missing: list[str] = Field(description="Ids of the jobs without it.")
+
+    @classmethod
+    def from_metric(cls, metric: MetricSpread) -> Self:
+        """Returns the model of a metric of a group."""
+        spread = metric.spread
+        return cls(
+            n=0 if spread is None else spread.n,
+            of=metric.of,
+            mean=None if spread is None else spread.mean,
+            sd=None if spread is None else spread.deviation,
+            min=None if spread is None else spread.minimum,
+            max=None if spread is None else spread.maximum,
+            interval=None if spread is None else spread.interval,
+            missing=metric.missing,
+        )
+
+
+class GroupInfo(BaseModel):
+    """Jobs with equal values of `group_by`."""
+
+    model_config = example(**_GROUP)
+
+    values: dict[str, Scalar]
+    jobs: list[str]
+    metrics: dict[str, SpreadInfo]
+
+
+class ComparisonInfo(BaseModel):
+    """A comparison of jobs."""
+
+    model_config = example(
+        total=1,
+        compared=1,
+        limit=MAX_COMPARED,
+        settings=[_COLUMN],
+        metrics=["test_accuracy"],
+        jobs=[_JOB],
+        group_by=[_NAME],
+        groups=[_GROUP],
+    )
+
+    total: int = Field(description="Jobs that were named or found.")
+    compared: int = Field(description="Of these, the newest ones up to the limit.")
+    limit: int
+    settings: list[ComparisonColumn] = Field(
+        description="The settings that differ, or the `columns` that were asked for."
+    )
+    metrics: list[str]
+    jobs: list[ComparedJob]
+    group_by: list[str]
+    groups: list[GroupInfo] = Field(description="In the order of their first jobs.")
+
+    @classmethod
+    def of(cls, total: int, rows: Sequence[JobRow], comparison: ComparedJobs) -> Self:
+        """Returns the model of a comparison."""
+        return cls(
+            total=total,
+            compared=len(rows),
+            limit=MAX_COMPARED,
+            settings=[ComparisonColumn(**vars(column)) for column in comparison.columns],
+            metrics=comparison.metrics,
+            jobs=[_compared(row, comparison) for row in rows],
+            group_by=comparison.group_by,
+            groups=[
+                GroupInfo(
+                    values=group.values,
+                    jobs=group.jobs,
+                    metrics={
+                        name: SpreadInfo.from_metric(metric)
+                        for name, metric in group.metrics.items()
+                    },
+                )
+                for group in comparison.groups
+            ],
+        )
+
+
+def _compared(row: JobRow, comparison: ComparedJobs) -> ComparedJob:
+    values = comparison.values[row.pk]
+    metrics = comparison.metric_values[row.pk]
+    return ComparedJob.model_validate(
+        {
+            "id": row.id,
+            "name": row.name,
+            "state": row.state,
+            "tags": row.tag_list,
+            "group": row.group_name,
+            "settings": {column.name: values[column.name] for column in comparison.columns},
+            "metrics": {name: found and vars(found) for name, found in metrics.items()},
+        }
+    )
