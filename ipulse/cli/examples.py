@@ -114,6 +114,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "sweep run examples/digits.yaml --vary learning_rate=0.01,0.003 --seeds 3 --wait",
         "sweep run examples/digits.yaml --vary learning_rate=log_uniform:1e-4,0.1 "
         "--method random --trials 20",
+        "sweep run examples/digits.yaml --vary learning_rate=log_uniform:1e-4,0.1 "
+        "--method tpe --trials 20 --stop asha",
         "sweep run sweep.yaml --parallel 8",
     ),
     "sweep list": ("sweep list --limit 5",),

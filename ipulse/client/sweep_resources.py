@@ -14,7 +14,7 @@ class SweepTrial:
 
     number: int  # from 1
     parameters: dict[str, Any] = field(hash=False)  # values by JSON pointer into the spec
-    state: str  # running, succeeded, failed or cancelled
+    state: str  # running, succeeded, pruned, failed or cancelled
     message: str  # which replicas have no value, and why
     value: float | None  # the mean
     n: int  # replicas that have a value

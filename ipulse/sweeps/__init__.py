@@ -4,13 +4,17 @@ from .config import SweepConfig, parse_sweep
 from .objective import SweepLimits, SweepObjective
 from .parameters import SweepParameter, TogetherAxis
 from .space import SearchSpace, with_settings_at
+from .stopping import AshaStopping, MedianStopping, SweepStopping
 
 __all__ = [
+    "AshaStopping",
+    "MedianStopping",
     "SearchSpace",
     "SweepConfig",
     "SweepLimits",
     "SweepObjective",
     "SweepParameter",
+    "SweepStopping",
     "TogetherAxis",
     "parse_sweep",
     "with_settings_at",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict
 
-from ipulse.models import Field, Integer, ListOf, StrictModel, Text, validate
+from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
@@ -15,6 +15,7 @@ from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from .objective import SweepLimits, SweepObjective
 from .parameters import SweepParameter, TogetherAxis, repeated
 from .space import SearchSpace
+from .stopping import SweepStopping
 
 MAX_TRIALS = 10_000
 MAX_PARAMETERS = 64
@@ -37,6 +38,7 @@ EXAMPLE: dict[str, Any] = {
     "shuffle": False,
     "seeds": [1, 2, 3],
     "objective": {"metric": "test_accuracy", "goal": "maximize", "at": "last"},
+    "stopping": {"kind": "asha", "min_epochs": 1, "factor": 3},
     "limits": {"run_seconds": None, "device_hours": None, "target": None},
     "priority": 0,
 }
@@ -67,10 +69,11 @@ class SweepConfig(StrictModel):
     together: Annotated[ListOf[TogetherAxis], Field(max_length=16)] = Field(
         default=(), description="Settings that change together."
     )
-    method: Literal["grid", "random"] = Field(
+    method: Literal["grid", "random", "tpe"] = Field(
         default="grid",
         description="grid: every combination of the values, the last parameter first; random: "
-        "independent draws.",
+        "independent draws; tpe: draws near the best trials so far, by a tree-structured Parzen "
+        "estimator.",
     )
     trials: Annotated[Integer, Field(ge=1, le=MAX_TRIALS)] | None = Field(
         default=None,
@@ -90,6 +93,9 @@ class SweepConfig(StrictModel):
     )
     objective: SweepObjective = Field(
         default=SweepObjective(), description="The figure by which trials are compared."
+    )
+    stopping: Annotated[SweepStopping, ByKind()] | None = Field(
+        default=None, description="Which trials are stopped early; null: none."
     )
     limits: SweepLimits = Field(
         default=SweepLimits(), description="When the sweep begins no more trials."
@@ -113,7 +119,12 @@ class SweepConfig(StrictModel):
                     yield Problem(f"/parameters/{strict_json.escape(name)}", "inconsistent", detail)
                     return
             yield from self._problems_of_grid()
-        elif self.trials is None:
+        elif self.method == "tpe":
+            for name, parameter in self.parameters.items():
+                if parameter.normal is not None:
+                    detail = "tpe needs bounds: use uniform, or the method random"
+                    yield Problem(f"/parameters/{strict_json.escape(name)}", "unsupported", detail)
+        if self.method != "grid" and self.trials is None:
             yield Problem("/trials", "missing", f"{self.method} needs the number of trials")
         if self.parallel and self.trials and self.parallel > self.trials:
             detail = f"must be at most the number of trials ({self.trials}); got {self.parallel}"

@@ -29,6 +29,14 @@ class Method(str, Enum):
 
     GRID = "grid"
     RANDOM = "random"
+    TPE = "tpe"
+
+
+class Stop(str, Enum):
+    """Which rule stops weak trials early."""
+
+    ASHA = "asha"
+    MEDIAN = "median"
 
 
 class Running(str, Enum):
@@ -65,8 +73,11 @@ def run_sweep(
     parallel: Annotated[
         int | None, typer.Option(min=1, help="Trials at the same time. [default: 4]")
     ] = None,
+    stop: Annotated[
+        Stop | None, typer.Option(help="Stop weak trials early by this rule. [default: none]")
+    ] = None,
     search_seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the random search. [default: 1]")
+        int | None, typer.Option(min=0, help="Seed of the search. [default: 1]")
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the sweep.")] = None,
     metric: Annotated[
@@ -99,6 +110,7 @@ def run_sweep(
         seed=search_seed,
         sweep=name,
         objective=objective or None,
+        stopping=None if stop is None else {"kind": stop.value},
     )
     with at.connect() as client:
         sweep = client.create_sweep(config)

@@ -7,7 +7,8 @@ import threading
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
-from ipulse_service.sweeps import progress, store
+from ipulse_service.sweeps import progress, proposals, store
+from ipulse_service.sweeps.proposals import Proposal
 
 # The longest time between two looks at all sweeps: jobs may end at another replica.
 TICK_SECONDS = 1.0
@@ -44,9 +45,19 @@ class SweepController:
         for pk in due:
             can_go_on = True
             while can_go_on and not self._stopping.is_set():
+                proposal = self._propose(pk)
                 with self._database.write() as transaction:
-                    can_go_on = progress.advance(transaction, pk)
+                    can_go_on = progress.advance(transaction, pk, proposal)
         return bool(pks)
+
+    def _propose(self, pk: int) -> Proposal | None:
+        """Makes the proposal of the next trial, outside of transactions: it may take a while."""
+        with self._database.read() as transaction:
+            sweep = store.peek(transaction, pk)
+            if sweep is None or not progress.may_begin(transaction, sweep):
+                return None
+            propose = proposals.propose(transaction, sweep)
+        return propose()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
         if store.TOPIC in topics or any(topic.endswith("/stop") for topic in topics):

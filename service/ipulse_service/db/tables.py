@@ -204,10 +204,26 @@ sweep_trials = Table(
     Column("state", String(32), nullable=False),
     Column("message", Text, nullable=False, server_default=""),
     Column("value", Double),  # the mean over its jobs
+    Column(
+        "based_on", Text
+    ),  # JSON: numbers of the trials whose end was known when it was proposed
     Column("created_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     UniqueConstraint("sweep_pk", "number"),
     Index("ix_sweep_trials_sweep_pk_state", "sweep_pk", "state"),
+)
+
+# The values of trials at the epochs after which early stopping decides.
+sweep_rungs = Table(
+    "sweep_rungs",
+    metadata,
+    Column("trial_pk", ForeignKey("sweep_trials.pk"), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("sweep_pk", ForeignKey("sweeps.pk"), nullable=False),
+    Column("value", Double, nullable=False),
+    Column("goes_on", Integer, nullable=False),  # 1 or 0
+    Column("at", BigInteger, nullable=False),
+    Index("ix_sweep_rungs_sweep_pk_epoch", "sweep_pk", "epoch"),
 )
 
 # The jobs of trials. Their results stay when the job is deleted.

@@ -6,34 +6,42 @@ of the next trial, so that a crash at any point neither loses nor repeats a tria
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from ipulse.sweeps import SweepConfig
 from ipulse_core.errors import InvalidInput
-from ipulse_core.states import JobState
+from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import store as job_store
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.sweeps import proposals, results, store
+from ipulse_service.sweeps.proposals import Proposal
 from ipulse_service.sweeps.rows import (
     SweepReason,
     SweepRow,
     SweepState,
     TrialJob,
+    TrialRow,
     TrialState,
 )
 from ipulse_service.sweeps.spread import Spread
 
 JOBS_AT_ONCE = 25  # that one transaction adds, so that other writers need not wait for long
+PRUNED = "stopped early by the sweep"  # the message of such a job
 MAX_FAILED = 10  # trials in a row, after which a sweep stops
 
 _FINAL = {state.value for state in JobState if state.is_terminal}
 
 
-def advance(transaction: Transaction, pk: int) -> bool:
+def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None) -> bool:
     """Brings a sweep forward; returns whether it can go on at once.
+
+    A method that learns from its trials needs a proposal for each trial.
 
     It does nothing while another replica does the same.
     """
@@ -47,7 +55,10 @@ def advance(transaction: Transaction, pk: int) -> bool:
     while sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
         if running >= sweep.parallel or added >= JOBS_AT_ONCE:
             break
-        jobs = _begin(transaction, sweep, config)
+        chosen = _chosen(config, sweep.next_trial, proposal)
+        if chosen is None:
+            break
+        jobs = _begin(transaction, sweep, config, chosen)
         sweep = store.change(transaction, sweep, next_trial=sweep.next_trial + 1)
         added += max(1, jobs)
         running += 1 if jobs else 0
@@ -76,6 +87,13 @@ def is_due(transaction: Transaction, pk: int) -> bool:
     return not running and (sweep.state is not SweepState.PAUSED or sweep.next_trial > sweep.trials)
 
 
+def may_begin(transaction: Transaction, sweep: SweepRow) -> bool:
+    """Returns whether a sweep may begin a trial, for which it needs a proposal."""
+    if sweep.state is not SweepState.RUNNING or sweep.next_trial > sweep.trials:
+        return False
+    return len(store.trials(transaction, sweep, [TrialState.RUNNING])) <= sweep.parallel
+
+
 def _has_ended(job: TrialJob) -> bool:
     """Returns whether the end of a job is not stored yet."""
     return job.state is None and (job.now is None or job.now in _FINAL)
@@ -93,12 +111,23 @@ def _store_results(
     left = len(running)
     for trial in running:
         group = [_store_job(transaction, job, config) for job in jobs[trial.pk]]
-        if all(job.state is not None for job in group):
+        if _needs_more_seeds(config, group):
+            specs = proposals.specs_of(config, json.loads(trial.parameters))
+            rest = dict(list(specs.items())[1:])
+            _add_jobs(transaction, sweep, config, trial, rest)
+        elif all(job.state is not None for job in group):
             store.change_trial(transaction, trial, **_ended(group), finished_at=transaction.now)
             left -= 1
     if left != len(running):
         sweep = store.change(transaction, sweep)
     return sweep, left
+
+
+def _needs_more_seeds(config: SweepConfig, group: list[TrialJob]) -> bool:
+    """Returns whether the first seed has ended, was not stopped early, and runs alone so far."""
+    if len(group) != 1 or len(config.seeds) < 2:
+        return False
+    return group[0].value is not None and group[0].message != PRUNED
 
 
 def _store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> TrialJob:
@@ -109,6 +138,8 @@ def _store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> 
         columns: dict[str, Any] = {"state": "deleted", "message": "the job was deleted"}
     else:
         value, message = results.value_of(transaction, row, config.objective)
+        if row.reason is Reason.PRUNED:
+            message = PRUNED
         columns = {
             "state": row.state.value,
             "message": message,
@@ -127,7 +158,9 @@ def _ended(jobs: list[TrialJob]) -> dict[str, Any]:
         for job in jobs
         if job.value is None
     ]
-    if spread:
+    if any(job.message == PRUNED for job in jobs):
+        state = TrialState.PRUNED
+    elif spread:
         state = TrialState.SUCCEEDED
     elif all(job.state == JobState.CANCELLED.value for job in jobs):
         state = TrialState.CANCELLED
@@ -170,25 +203,44 @@ def _limit_reached(
     return None
 
 
-def _begin(transaction: Transaction, sweep: SweepRow, config: SweepConfig) -> int:
+def _chosen(config: SweepConfig, number: int, proposal: Proposal | None) -> Proposal | None:
+    """Returns the proposal of a trial, None if there is none yet."""
+    if config.method == "tpe":
+        return proposal if proposal and proposal.number == number else None
+    return Proposal(number, proposals.parameters_of(config, number))
+
+
+def _begin(
+    transaction: Transaction, sweep: SweepRow, config: SweepConfig, proposal: Proposal
+) -> int:
     """Adds the next trial with its jobs; returns how many. A trial that cannot run has failed."""
-    number = sweep.next_trial
-    parameters = proposals.parameters_of(config, number)
-    attributes = JobAttributes(tags=(f"trial-{number}",), group=sweep.id)
-    options = SchedulingOptions(priority=config.priority)
     try:
-        specs = proposals.specs_of(config, parameters)
+        specs = proposals.specs_of(config, proposal.parameters)
         for resolved in specs.values():
             submission.check_admission(transaction, resolved)
     except InvalidInput as error:
         message = "; ".join(str(problem) for problem in error.problems)[:4000]
-        store.add_trial(transaction, sweep, parameters, TrialState.FAILED, message)
+        store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
         return 0
-    trial = store.add_trial(transaction, sweep, parameters)
+    trial = store.add_trial(transaction, sweep, proposal)
+    if config.stopping is not None:  # only the first seed can be stopped early
+        specs = dict(list(specs.items())[:1])
+    _add_jobs(transaction, sweep, config, trial, specs)
+    return len(specs)
+
+
+def _add_jobs(
+    transaction: Transaction,
+    sweep: SweepRow,
+    config: SweepConfig,
+    trial: TrialRow,
+    specs: Mapping[int, ResolvedSpec],
+) -> None:
+    attributes = JobAttributes(tags=(f"trial-{trial.number}",), group=sweep.id)
+    options = SchedulingOptions(priority=config.priority)
     for seed, resolved in specs.items():
         job = submission.store_job(transaction, resolved, options, attributes)
         store.add_job(transaction, trial, seed, job)
-    return len(specs)
 
 
 def _end(transaction: Transaction, sweep: SweepRow) -> None:

@@ -1,21 +1,52 @@
-"""The parameters of a sweep's trials, and the specs of their jobs."""
+"""The parameters of a sweep's trials, and the specs of their jobs.
+
+Those of a grid and of random draws depend on the number of the trial only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ipulse.spec import parse_spec
 from ipulse.sweeps import SweepConfig, with_settings_at
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
+from ipulse_service.sweeps import store, tpe
+from ipulse_service.sweeps.rows import SweepRow, TrialState
 
 MAX_PROBLEMS = 20
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """The parameters of the next trial, and what was known when they were proposed."""
+
+    number: int  # of the trial
+    parameters: dict[str, Any]
+    based_on: tuple[int, ...] | None = (
+        None  # numbers of the trials that had ended; None: not needed
+    )
+
+
+def propose(transaction: Transaction, sweep: SweepRow) -> Callable[[], Proposal]:
+    """Returns a function that makes the proposal of the next trial, without the transaction."""
+    config, number = sweep.definition, sweep.next_trial
+    if config.method != "tpe":
+        return lambda: Proposal(number, parameters_of(config, number))
+    history = store.trials(transaction, sweep)
+    ended = tuple(trial.number for trial in history if trial.state is not TrialState.RUNNING)
+    return lambda: Proposal(number, tpe.propose(config, number, history), ended)
+
+
 def parameters_of(config: SweepConfig, number: int) -> dict[str, Any]:
     """Returns the parameters of trial `number`, from 1; the same whenever it is asked for."""
+    if config.method == "tpe":
+        return tpe.propose(config, number, ())
     if config.method == "random":
         return config.space.random_point(config.seed, number)
     space, index = config.space, number - 1

@@ -38,6 +38,7 @@ class TrialState(StrEnum):
 
     RUNNING = "running"  # its jobs are queued, run or have ended
     SUCCEEDED = "succeeded"
+    PRUNED = "pruned"  # stopped early, because it is weak
     FAILED = "failed"
     CANCELLED = "cancelled"
 
@@ -89,6 +90,7 @@ class TrialRow(NamedTuple):
     state: TrialState
     message: str
     value: float | None  # the mean over its jobs
+    based_on: str | None  # JSON: numbers of the trials whose end was known when it was proposed
     created_at: int
     finished_at: int | None
 

@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, update
 
@@ -28,6 +28,18 @@ from ipulse_service.sweeps.rows import (
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
 
 _ID = re.compile(r"swp_[0-9a-f]{24}")
+
+
+class NewTrial(Protocol):
+    """The parameters of a new trial, and what was known when they were proposed."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Values by pointer."""
+
+    @property
+    def based_on(self) -> tuple[int, ...] | None:
+        """Numbers of the trials that had ended; None: it does not depend on them."""
 
 
 class NoSuchSweep(NotFound):
@@ -136,7 +148,7 @@ def change(transaction: Transaction, sweep: SweepRow, **columns: Any) -> SweepRo
 def add_trial(
     transaction: Transaction,
     sweep: SweepRow,
-    parameters: dict[str, Any],
+    proposal: NewTrial,
     state: TrialState = TrialState.RUNNING,
     message: str = "",
 ) -> TrialRow:
@@ -144,7 +156,8 @@ def add_trial(
     values = {
         "sweep_pk": sweep.pk,
         "number": sweep.next_trial,
-        "parameters": json.dumps(parameters, allow_nan=False),
+        "parameters": json.dumps(proposal.parameters, allow_nan=False),
+        "based_on": None if proposal.based_on is None else json.dumps(proposal.based_on),
         "state": state.value,
         "message": message,
         "created_at": transaction.now,

@@ -26,6 +26,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
+from ipulse_service.sweeps import pruning
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
 GIVE_WAY_SECONDS = 0.02
@@ -105,6 +106,7 @@ def report_events(
         with state.database.write() as transaction:
             attempt = leases.hold(transaction, attempt_id, fence)
             expected = worker_reports.record(transaction, attempt, first, part)
+            pruning.after_events(transaction, attempt, part, state.settings)
         first += length(part)
     return NextEvent(next=expected)
 

@@ -242,6 +242,107 @@ class TestRandom:
         assert "succeeded" in states
 
 
+class TestStopping:
+    """Weak trials are asked to finish with their results, by the values of their first seed."""
+
+    ASHA: ClassVar[dict[str, Any]] = {"kind": "asha", "min_epochs": 1, "factor": 3}
+
+    def epoch(self, attempt: Attempt, number: int, accuracy: float) -> bool:
+        """Report an epoch; whether the attempt goes on."""
+        metric = {"kind": "metric", "epoch": number, "epochs": 3, "step": number, "steps": 3}
+        values = {"test_accuracy": accuracy}
+        assert attempt.report({**metric, "scope": "epoch", "values": values}).status_code == 200
+        return not attempt.heartbeat().json()["finish"]
+
+    def test_a_weak_trial_is_stopped_and_keeps_its_results(self, service: InProcess) -> None:
+        sweep = create(
+            service, parameters={RATE: {"values": [0.1, 0.01]}}, seeds=[1, 2], stopping=self.ASHA
+        )
+        strong, weak = begun(service, sweep["id"], 2)
+        assert [len(trial["jobs"]) for trial in (strong, weak)] == [1, 1], "the first seed alone"
+        attempts = [service.attempt(trial["jobs"][0]["id"]) for trial in (strong, weak)]
+        for attempt in attempts:
+            for name in ("prepare", "compile", "acquire", "run"):
+                attempt.report(phase(name))
+        assert self.epoch(attempts[0], 1, 0.9)
+        assert not self.epoch(attempts[1], 1, 0.2)
+        attempts[1].report(phase("report"))
+        attempts[1].put("manifest.json", "manifest")
+        ended = attempts[1].finish("finished_early", "", test_accuracy=0.2, epochs_done=1.0).json()
+        assert (ended["state"], ended["reason"]) == ("succeeded", "pruned")
+        again = attempts[1].finish("finished_early", "", test_accuracy=0.2, epochs_done=1.0)
+        assert again.status_code == 200, "a repetition changes nothing"
+        assert self.epoch(attempts[0], 2, 0.8)
+        assert self.epoch(attempts[0], 3, 0.8), "the first at its rung"
+        attempts[0].report(phase("report"))
+        attempts[0].put("manifest.json", "manifest")
+        attempts[0].finish("completed", "", test_accuracy=0.8)
+
+        def seeds_of_the_strong() -> list[int]:
+            return [job["seed"] for job in trials_of(service, sweep["id"])[0]["jobs"]]
+
+        eventually(lambda: seeds_of_the_strong() == [1, 2])
+        second = trials_of(service, sweep["id"])[0]["jobs"][1]["id"]
+        attempt = service.attempt(second)
+        for name in ("prepare", "compile", "acquire", "run"):
+            attempt.report(phase(name))
+        assert self.epoch(attempt, 1, 0.1), "later seeds are never stopped early"
+        attempt.report(phase("report"))
+        attempt.put("manifest.json", "manifest")
+        attempt.finish("completed", "", test_accuracy=0.6)
+        eventually(lambda: sweep_of(service, sweep["id"])["state"] == "ended")
+        strong, weak = trials_of(service, sweep["id"])
+        assert (strong["state"], strong["n"], strong["value"]) == (
+            "succeeded",
+            2,
+            pytest.approx(0.7),
+        )
+        assert (weak["state"], weak["n"], weak["value"]) == ("pruned", 1, 0.2)
+        assert sweep_of(service, sweep["id"])["best"]["number"] == 1
+
+    def test_an_epoch_that_a_lost_attempt_repeats_is_decided_once(self, service: InProcess) -> None:
+        sweep = create(service, parameters={RATE: {"values": [0.1]}}, stopping=self.ASHA)
+        (trial,) = begun(service, sweep["id"], 1)
+        job_id = trial["jobs"][0]["id"]
+        first = service.attempt(job_id)
+        assert self.epoch(first, 1, 0.9)
+        first.finish("worker_stopped")
+        second = service.attempt(job_id)
+        assert self.epoch(second, 1, 0.1)
+        service.user.post(f"/v1/sweeps/{sweep['id']}/stop", params={"running": "cancel"})
+
+    @pytest.mark.parametrize(
+        ("stopping", "pointer"),
+        [
+            ({"kind": "asha", "factor": 1}, "/stopping/factor"),
+            ({"kind": "median", "startup_trials": 0}, "/stopping/startup_trials"),
+            ({"kind": "luck"}, "/stopping/kind"),
+            ({"kind": "median", "factor": 3}, "/stopping/factor"),
+        ],
+    )
+    def test_a_wrong_rule_is_refused(
+        self, service: InProcess, stopping: dict[str, Any], pointer: str
+    ) -> None:
+        assert pointer in {place for place, _ in refused(service, stopping=stopping)}
+
+
+class TestTpe:
+    def test_proposals_follow_the_trials(self, service: InProcess) -> None:
+        drawn = {RATE: {"log_uniform": [0.0001, 0.1]}, NEURONS: {"values": [4, 8]}}
+        found = []
+        for _ in range(2):
+            sweep = create(service, method="tpe", parameters=drawn, trials=13, parallel=1, seed=7)
+            run_all(
+                service,
+                sweep["id"],
+                lambda spec: spec["training"]["optimizer"]["learning_rate"],
+            )
+            trials = trials_of(service, sweep["id"])
+            found.append([trial["parameters"] for trial in trials])
+            assert sweep_of(service, sweep["id"])["by_state"] == {"succeeded": 13}
+        assert found[0] == found[1], "the same history gives the same proposals"
+
+
 class TestLimits:
     def test_a_target(self, service: InProcess) -> None:
         sweep = create(service, parallel=1, limits={"target": 0.9})
