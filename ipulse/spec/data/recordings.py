@@ -15,15 +15,15 @@ from ipulse_core.errors import Problem
 from .encoding import Encoding
 
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
+OPTIONAL_NAME = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
+DATASET_REFERENCE = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[1-9][0-9]{0,8})?|sha256:[0-9a-f]{64})$"
 DataName = Annotated[str, Field(max_length=128, pattern=NAME_PATTERN)]
-OptionalName = Annotated[
-    str, Field(max_length=128, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")
-]
+OptionalName = Annotated[str, Field(max_length=128, pattern=OPTIONAL_NAME)]
 DatasetReference = Annotated[
     str | None,
     Field(
         max_length=160,
-        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[1-9][0-9]{0,8})?|sha256:[0-9a-f]{64})$",
+        pattern=DATASET_REFERENCE,
         description="An uploaded data set: NAME for its latest version, NAME@VERSION, or "
         "`sha256:` and the digest of the content, by which the service replaces the other two.",
         examples=["mine@3"],
@@ -125,26 +125,28 @@ class EventsData(StrictModel):
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if the data are not named."""
         if self.dataset is None:
-            yield Problem("/dataset", "missing", "must name an uploaded data set: ipulse data push")
+            yield Problem(
+                "/dataset", "inconsistent", "must name an uploaded data set: ipulse data push"
+            )
         yield from _size_problems(self)
 
 
 def _naming_problems(data: NpzData) -> Iterator[Problem]:
     if data.dataset is None and not data.name:
         detail = "must name an uploaded data set (ipulse data push), or give name"
-        yield Problem("/dataset", "missing", detail)
+        yield Problem("/dataset", "inconsistent", detail)
     elif data.dataset is not None and data.name:
-        yield Problem("/name", "not_both", "give either dataset or name")
+        yield Problem("/name", "inconsistent", "give either dataset or name")
     elif data.dataset is None:
         for field in ("channels", "classes", "steps"):
             if not getattr(data, field):
-                yield Problem(f"/{field}", "missing", "is required for a file that name names")
+                yield Problem(f"/{field}", "inconsistent", "is required for a file that name names")
     yield from _size_problems(data)
 
 
 def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
     if data.classes == 1:
-        yield Problem("/classes", "too_small", "1 is below the minimum of 2")
+        yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
 
 
 class Recording(StrictModel):
