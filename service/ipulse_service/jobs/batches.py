@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
+from ipulse_core.errors import IllegalTransition, InvalidInput
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs import attempts, deletion, transitions
+from ipulse_service.jobs import attempts, attributes, deletion, transitions
+from ipulse_service.jobs.attributes import AttributeChange
 from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
 
@@ -31,7 +34,7 @@ class Batch:
     """The result of one transaction."""
 
     changed: int
-    unchanged: int  # in a state that does not allow the change
+    unchanged: int  # in a state that does not allow the change, or that need none
     last: int | None  # key of the last job; None if no more follow
     digests: frozenset[str] = frozenset()  # files to delete unless other jobs share them
 
@@ -66,6 +69,43 @@ def delete(transaction: Transaction, wanted: JobFilter, after: int, last: int) -
     ended = [job for job in found if job.state.is_terminal]
     digests = deletion.delete_jobs(transaction, ended) if ended else set()
     return Batch(len(ended), len(found) - len(ended), _last(found), frozenset(digests))
+
+
+def pause(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
+    """Pauses the next jobs that pass a filter, see `cancel`."""
+    return _change_each(transaction, wanted, after, last, attempts.pause)
+
+
+def resume(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
+    """Resumes the paused ones of the next jobs that pass a filter, see `cancel`."""
+    return _change_each(transaction, wanted, after, last, attempts.resume)
+
+
+def edit(changes: AttributeChange, changed_by: str) -> Change:
+    """Returns the change of attributes of jobs that pass a filter; all of a job's, or none."""
+
+    def one(transaction: Transaction, job: JobRow) -> JobRow:
+        return attributes.change(transaction, job, changes, changed_by)
+
+    def some(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
+        return _change_each(transaction, wanted, after, last, one)
+
+    return some
+
+
+def _change_each(
+    transaction: Transaction,
+    wanted: JobFilter,
+    after: int,
+    last: int,
+    change: Callable[[Transaction, JobRow], JobRow],
+) -> Batch:
+    found = _next(transaction, wanted, after, last)
+    changed = 0
+    for job in found:
+        with suppress(IllegalTransition, InvalidInput):  # both are raised before a row is written
+            changed += change(transaction, job) != job
+    return Batch(changed, len(found) - changed, _last(found))
 
 
 def _next(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> list[JobRow]:

@@ -13,9 +13,11 @@ from ipulse_core.errors import Problem
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.files import artifacts
 from ipulse_service.http import problems
-from ipulse_service.http.dependencies import State
+from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.routes.job_list import SelectionQuery
+from ipulse_service.http.schemas.job_requests import GroupChange
 from ipulse_service.http.schemas.jobs import BatchSummary
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import batches
@@ -53,7 +55,9 @@ class BatchQuery(SelectionQuery):
         return wanted
 
 
-router = APIRouter(prefix="/v1", tags=["jobs"], dependencies=[Depends(_check_once)])
+router = APIRouter(
+    prefix="/v1", tags=["jobs"], dependencies=[Depends(_check_once)], route_class=JSONRoute
+)
 
 
 @router.post(
@@ -84,6 +88,48 @@ async def delete_jobs(query: Annotated[BatchQuery, Query()], state: State) -> Ba
     as `created_before`, so that no job is changed that was not counted.
     """
     return await _change_all(query, state, batches.delete)
+
+
+@router.post(
+    "/jobs:pause",
+    summary="Pause jobs",
+    response_description="How many jobs were paused.",
+    responses=problems.documented(422),
+)
+async def pause_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+    """Pauses all jobs that pass the filters; see `jobs:cancel`."""
+    return await _change_all(query, state, batches.pause)
+
+
+@router.post(
+    "/jobs:resume",
+    summary="Resume jobs",
+    response_description="How many jobs were resumed.",
+    responses=problems.documented(422),
+)
+async def resume_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+    """Resumes all paused jobs that pass the filters; see `jobs:cancel`."""
+    return await _change_all(query, state, batches.resume)
+
+
+@router.post(
+    "/jobs:edit",
+    summary="Change attributes of jobs",
+    response_description="How many jobs were changed.",
+    responses=problems.documented(413, 415, 422),
+)
+async def edit_jobs(
+    request: GroupChange,
+    query: Annotated[BatchQuery, Query()],
+    state: State,
+    caller: CurrentCaller,
+) -> BatchSummary:
+    """Changes tags, group and priority of all jobs that pass the filters; see `jobs:cancel`.
+
+    A job for which one of the changes is not possible is left unchanged: the priority of one that
+    has ended, and a tag too many.
+    """
+    return await _change_all(query, state, batches.edit(request.attributes(), caller.name))
 
 
 async def _change_all(query: BatchQuery, state: AppState, change: Change) -> BatchSummary:

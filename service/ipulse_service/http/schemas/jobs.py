@@ -251,7 +251,7 @@ class BatchSummary(BaseModel):
     matched: int = Field(description="Jobs that passed the filters before the change.")
     by_state: dict[JobState, int] = Field(description="These jobs by their state.")
     changed: int
-    unchanged: int = Field(description="Their state does not allow the change.")
+    unchanged: int = Field(description="Their state does not allow the change, or they need none.")
     remaining: int = Field(description="Jobs that were not reached; repeat the request for them.")
     as_of: Timestamp | None = Field(description="All of these jobs were created before.")
 

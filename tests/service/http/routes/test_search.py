@@ -381,6 +381,33 @@ def test_many_jobs_change_by_a_query(service: InProcess) -> None:
     assert (left["total"], left["jobs"][0]["id"]) == (1, ids[0])
 
 
+def test_many_jobs_are_paused_resumed_and_edited(service: InProcess) -> None:
+    group = f"g{secrets.token_hex(6)}"
+    ids = [submit(service, spec(seed=seed), group=group, tag=["a"]) for seed in range(3)]
+    service.user.post(f"/v1/jobs/{ids[2]}/cancel")
+    query = {"q": f"group:{group}"}
+
+    def change(verb: str, body: dict[str, Any] | None = None) -> tuple[int, int]:
+        response = service.user.post(f"/v1/jobs:{verb}", params=query, json=body)
+        assert response.status_code == 200, response.text
+        return response.json()["changed"], response.json()["unchanged"]
+
+    assert change("pause") == (2, 1)
+    assert change("pause") == (0, 3)
+    assert change("resume") == (2, 1)
+    assert change("edit", {"add_tags": ["b"], "remove_tags": ["a"], "group": "other"}) == (3, 0)
+    query = {"q": "group:other tag:b"}
+    assert change("edit", {"priority": 5}) == (2, 1)
+    assert [service.job(job_id)["priority"] for job_id in ids] == [5, 5, 0]
+    assert change("edit", {"add_tags": [f"t{n}" for n in range(16)]}) == (0, 3)
+    response = service.user.post("/v1/jobs:edit", params=query, json={})
+    check_problem(response, 422)
+    response = service.user.post("/v1/jobs:edit", json={"priority": 1})
+    assert check_problem(response, 400)["errors"][0]["code"] == "missing_filter"
+    assert change("cancel") == (2, 1)
+    assert change("delete") == (3, 0)
+
+
 def test_a_resumed_training_has_the_values_of_all_its_epochs(service: InProcess) -> None:
     job_id = submit(service, spec(name="resumed"))
     first = service.attempt(job_id)
