@@ -46,17 +46,21 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "cancel": (
         "cancel 5f3a9c0d",
+        "cancel 5f3a9c0d 1085e90b",
+        "cancel -q 'state:queued tag:old' --dry-run",
         "cancel --state queued --label team=audio --dry-run",
     ),
-    "pause": ("pause latest",),
-    "resume": ("resume latest~1",),
+    "pause": ("pause latest 5f3a9c0d", "pause -q 'state:queued group:wide'"),
+    "resume": ("resume latest~1", "resume -q 'group:wide'"),
     "priority": ("priority 5f3a9c0d 10",),
     "edit": (
         "edit latest --tag baseline --note 'First with 512 neurons.'",
         "edit 5f3a9c0d latest~1 --untag old --group wide --priority 10",
+        "edit -q 'name:digits* age<1d' --tag digits --dry-run",
     ),
     "delete": (
         "delete job_5f3a9c0d7be14f2aa86c1e90",
+        "delete -q 'state:failed,cancelled age>30d' --yes",
         "delete --state cancelled --created-before 2026-01-31 --yes",
     ),
     "compare": (

@@ -17,7 +17,10 @@ from ipulse.client import Client
 from .completing import complete_job
 from .exits import Exit
 
-JOB_HELP = "Id of the job, its first characters (4 or more), latest, or latest~1 (one before)."
+JOB_HELP = (
+    "Id of the job, its first characters (4 or more), its name if no other job has it, latest, or "
+    "latest~1 (one before)."
+)
 
 JobId = Annotated[
     str,
@@ -27,6 +30,11 @@ OneOrMoreJobs = Annotated[
     list[str],
     typer.Argument(metavar="ID...", help=JOB_HELP, show_default=False, autocompletion=complete_job),
 ]
+JobQuery = Annotated[
+    str | None,
+    typer.Option("--query", "-q", metavar="QUERY", help="All jobs that this query finds."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs.")]
 SpecPath = Annotated[
     Path,
     typer.Argument(

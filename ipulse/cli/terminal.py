@@ -108,6 +108,11 @@ def minute_text(time: datetime) -> str:
     return f"{time.astimezone():%Y-%m-%d %H:%M}"
 
 
+def jobs_text(count: int) -> str:
+    """Format a number of jobs: 1 job, 1,234 jobs."""
+    return "1 job" if count == 1 else f"{count:,} jobs"
+
+
 def size_text(number: float) -> str:
     """Format bytes in binary units: 512 bytes, 98.5 KiB, 2.0 GiB."""
     if number < 1024:

@@ -127,14 +127,21 @@ def edit(job_id: str, changes: Mapping[str, Any]) -> APICall[Job]:
     return APICall("PATCH", _job_path(job_id), _job, headers=JSON_CONTENT, content=content)
 
 
-def change_all(verb: str, selection: JobSelection, dry_run: bool) -> APICall[BatchResult]:
+def change_all(
+    verb: str, selection: JobSelection, dry_run: bool, changes: Mapping[str, Any] | None = None
+) -> APICall[BatchResult]:
     """Return the call that changes all jobs of a selection, or counts them."""
     params = {**selection.parameters(), **({"dry_run": "true"} if dry_run else {})}
 
     def read(response: httpx.Response) -> BatchResult:
         return BatchResult.from_json(object_in(response))
 
-    return APICall("POST", f"/v1/jobs:{verb}", read, params=params)
+    if changes is None:
+        return APICall("POST", f"/v1/jobs:{verb}", read, params=params)
+    content = strict_json.dumps(changes).encode()
+    return APICall(
+        "POST", f"/v1/jobs:{verb}", read, params=params, headers=JSON_CONTENT, content=content
+    )
 
 
 def events(job_id: str, after: int, kinds: Sequence[str]) -> APICall[EventPage]:

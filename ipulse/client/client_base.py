@@ -191,10 +191,43 @@ class ClientBase(DataSets, Sweeping):
         """Delete all jobs of a selection that have ended; with `dry_run` only count them."""
         return await self._change_all("delete", selection, dry_run)
 
-    async def _change_all(self, verb: str, selection: JobSelection, dry_run: bool) -> BatchResult:
+    async def pause_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Pause all jobs of a selection; with `dry_run` only count them."""
+        return await self._change_all("pause", selection, dry_run)
+
+    async def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Resume all paused jobs of a selection; with `dry_run` only count them."""
+        return await self._change_all("resume", selection, dry_run)
+
+    async def edit_all(
+        self,
+        selection: JobSelection,
+        *,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        group: str | None = None,
+        priority: int | None = None,
+        dry_run: bool = False,
+    ) -> BatchResult:
+        """Change tags, group or priority of all jobs of a selection, see `edit`."""
+        changes = {
+            "add_tags": [*add_tags],
+            "remove_tags": [*remove_tags],
+            "group": group,
+            "priority": priority,
+        }
+        return await self._change_all("edit", selection, dry_run, changes)
+
+    async def _change_all(
+        self,
+        verb: str,
+        selection: JobSelection,
+        dry_run: bool,
+        changes: dict[str, Any] | None = None,
+    ) -> BatchResult:
         total: BatchResult | None = None  # of as many requests as are needed
         while True:
-            result = await self._send(calls.change_all(verb, selection, dry_run))
+            result = await self._send(calls.change_all(verb, selection, dry_run, changes))
             total = result if total is None else total.followed_by(result)
             if dry_run or not result.remaining:
                 return total

@@ -16,6 +16,7 @@ SHORTEST = 4  # digits of a shortened id
 LISTED = 10  # candidates in a message
 MOST_BACK = 100_000  # jobs that latest~N may pass over
 
+_LONGEST_NAME = 128
 _DIGITS = 24  # of a full id
 _SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{_DIGITS}}})")
 _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
@@ -24,25 +25,48 @@ _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
 async def find_job(calls: ClientBase, reference: str) -> str:
     """Return the full id of the job that a reference means.
 
-    A reference is an id, its first digits with or without `job_`, `latest`, or `latest~N` for the
-    N-th job before the latest. The service is asked only if it is not a full id. Raises NotFound,
-    with the candidates if several jobs match.
+    A reference is an id, its first digits with or without `job_`, the name of a single job,
+    `latest`, or `latest~N` for the N-th job before the latest. The service is asked only if it is
+    not a full id. Raises NotFound, with the candidates if several jobs match.
     """
     latest = _LATEST.fullmatch(reference)
     if latest:
         return await _latest(calls, reference, int(latest[1] or 0))
     shortened = _SHORTENED.fullmatch(reference)
-    if not shortened or (reference == f"job_{shortened[1]}" and len(shortened[1]) == _DIGITS):
+    if not shortened:
+        return await _named(calls, reference) or reference
+    if reference == f"job_{shortened[1]}" and len(shortened[1]) == _DIGITS:
         return reference
     digits = shortened[1]
     if len(digits) < SHORTEST:
+        named = await _named(calls, reference)
+        if named:
+            return named
         raise NotFound(f"{reference!r} is too short: give {SHORTEST} or more characters of an id")
     found = [job async for job in calls.list(page_size=LISTED + 1, id_prefix=f"job_{digits}")]
     if not found:
+        named = await _named(calls, reference)
+        if named:
+            return named
         raise NotFound(f"there is no job whose id begins with job_{digits}")
     if len(found) > 1:
-        raise NotFound(_ambiguous(digits, found))
+        raise NotFound(_ambiguous(f"several jobs have ids that begin with job_{digits}:", found))
     return found[0].id
+
+
+async def _named(calls: ClientBase, name: str) -> str | None:
+    """Return the id of the only job of this name, None without one. Raises NotFound if several."""
+    if not name.isprintable() or '"' in name or len(name) > _LONGEST_NAME:
+        return None
+    found = []
+    async for job in calls.list(page_size=LISTED + 1, query=f'name:"{name}"'):
+        if job.name == name:  # the query does not distinguish small and capital letters
+            found.append(job)
+        if len(found) > LISTED:
+            break
+    if len(found) > 1:
+        raise NotFound(_ambiguous(f"several jobs have the name {name!r}:", found))
+    return found[0].id if found else None
 
 
 async def _latest(calls: ClientBase, reference: str, back: int) -> str:
@@ -56,8 +80,8 @@ async def _latest(calls: ClientBase, reference: str, back: int) -> str:
     raise NotFound("there are no jobs" if not back else f"there are {back} jobs or fewer")
 
 
-def _ambiguous(digits: str, found: list[Job]) -> str:
+def _ambiguous(head: str, found: list[Job]) -> str:
     lines = [f"  {job.id}  {job.state.value}  {job.name}" for job in found[:LISTED]]
     if len(found) > LISTED:
         lines.append("  ...")
-    return "\n".join([f"several jobs have ids that begin with job_{digits}:", *lines])
+    return "\n".join([head, *lines])

@@ -227,6 +227,40 @@ class Client(BlockingDataSets):
         """Delete all jobs of a selection that have ended; with `dry_run` only count them."""
         return finished(self._calls.delete_all(selection, dry_run))
 
+    def pause_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Pause all jobs of a selection; with `dry_run` only count them."""
+        return finished(self._calls.pause_all(selection, dry_run))
+
+    def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Resume all paused jobs of a selection; with `dry_run` only count them."""
+        return finished(self._calls.resume_all(selection, dry_run))
+
+    def edit_all(
+        self,
+        selection: JobSelection,
+        *,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        group: str | None = None,
+        priority: int | None = None,
+        dry_run: bool = False,
+    ) -> BatchResult:
+        """Change tags, group or priority of all jobs of a selection, see `edit`.
+
+        A job for which one of the changes is not possible stays as it is. With `dry_run` the jobs
+        are only counted.
+        """
+        return finished(
+            self._calls.edit_all(
+                selection,
+                add_tags=add_tags,
+                remove_tags=remove_tags,
+                group=group,
+                priority=priority,
+                dry_run=dry_run,
+            )
+        )
+
     def events(self, job_id: str, after: int = 0, kinds: Sequence[str] = ()) -> Iterator[JobEvent]:
         """Yield the events so far, after number `after`; `kinds` selects some kinds."""
         return stepped(self._calls.events(job_id, after, kinds))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from ipulse.cli.commands.jobs import print_jobs
+from ipulse.cli.commands.many_jobs import ChosenJobs
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
-from ipulse.cli.options import Address, AsJSON, JobIds, addressed
-from ipulse.cli.terminal import emit, show
-from ipulse.client import Job
+from ipulse.cli.options import Address, addressed, with_options
+from ipulse.cli.terminal import show
+from ipulse.client import BatchResult, Job, JobSelection
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 
 @addressed
+@with_options(ChosenJobs)
 def edit(
+    chosen: ChosenJobs,
     at: Address,
-    job_ids: JobIds = None,
     name: Annotated[
         str | None, typer.Option(metavar="TEXT", help="New name, of one job only.")
     ] = None,
@@ -32,7 +35,7 @@ def edit(
         str | None, typer.Option(metavar="NAME", help="New group; an empty text: no group.")
     ] = None,
     note: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="New notes, in Markdown.")
+        str | None, typer.Option(metavar="TEXT", help="New notes, in Markdown; not with -q.")
     ] = None,
     priority: Annotated[
         int | None,
@@ -42,26 +45,27 @@ def edit(
             help="New priority; jobs with a greater one start first.",
         ),
     ] = None,
-    as_json: AsJSON = False,
 ) -> Exit:
     """Change names, tags, groups, notes or priorities of jobs.
 
-    With --json the job is printed; of several jobs, an object with the list `jobs`.
+    With --json the job is printed; of several jobs, an object with the list `jobs`; with -q, how
+    many were changed. A job that a query finds and that cannot be changed so is left as it is,
+    such as the priority of one that has ended.
     """
-    if not job_ids:
-        detail = "give the id of a job"
-        raise InvalidInput([Problem("/ID", "missing", detail)], detail)
-    if name is not None and len(job_ids) > 1:
+    chosen.check()
+    if name is not None and (chosen.query is not None or len(chosen.job_ids or ()) > 1):
         detail = "several jobs cannot get one name: give a single id"
         raise InvalidInput([Problem("/name", "several_jobs", detail)], detail)
+    if note is not None and chosen.query is not None:
+        detail = "notes are of single jobs: give their ids"
+        raise InvalidInput([Problem("/note", "several_jobs", detail)], detail)
     if (name, tag, untag, group, note, priority) == (None,) * 6:
         detail = "give --name, --tag, --untag, --group, --note or --priority"
         raise InvalidInput([Problem("", "missing", detail)], "there is nothing to change")
     with at.connect() as client:
-        found = [find_job(client, job_id) for job_id in job_ids]
-        edited = []
-        for job_id in found:
-            job = client.edit(
+
+        def one(job_id: str) -> Job:
+            return client.edit(
                 job_id,
                 name=name,
                 notes=note,
@@ -70,11 +74,25 @@ def edit(
                 group=group,
                 priority=priority,
             )
-            edited.append(job)
-            if not as_json:
-                show(_line(job))
+
+        def many(selection: JobSelection, dry_run: bool) -> BatchResult:
+            return client.edit_all(
+                selection,
+                add_tags=tag or (),
+                remove_tags=untag or (),
+                group=group,
+                priority=priority,
+                dry_run=dry_run,
+            )
+
+        return chosen.change(client, "changed", one, many, _report)
+
+
+def _report(jobs: Sequence[Job], as_json: bool) -> Exit:
     if as_json:
-        emit(edited[0].json if len(edited) == 1 else {"jobs": [job.json for job in edited]})
+        return print_jobs(jobs, as_json)
+    for job in jobs:
+        show(_line(job))
     return Exit.OK
 
 

@@ -1,4 +1,4 @@
-"""cancel and delete: one job, or all jobs that pass filters."""
+"""cancel and delete: some jobs, or all jobs that pass filters."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from typing import Annotated
 
 import typer
 
-from ipulse.cli.commands.jobs import print_job
-from ipulse.cli.completing import complete_job
+from ipulse.cli.commands.jobs import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
-from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed, with_options
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.options import (
+    Address,
+    AsJSON,
+    DryRun,
+    JobIds,
+    JobQuery,
+    addressed,
+    with_options,
+)
+from ipulse.cli.terminal import emit, jobs_text, say, show
 from ipulse.client import BatchResult, Client, JobSelection
 from ipulse.client.resources import time_of
 from ipulse_core.errors import InvalidInput, Problem
 
-OneJob = Annotated[
-    str | None,
-    typer.Argument(metavar="[ID]", help=JOB_HELP, show_default=False, autocompletion=complete_job),
-]
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="All jobs in this state.")
 ]
@@ -46,15 +49,15 @@ CreatedBefore = Annotated[
     str | None, typer.Option(metavar="TIME", help="All jobs submitted before this time.")
 ]
 Every = Annotated[bool, typer.Option("--all", help="All jobs, if there is no filter.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the jobs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @dataclass(frozen=True)
 class Target:
-    """The job or the jobs that a command ends, and whether it asks before."""
+    """The jobs that a command ends, and whether it asks before."""
 
-    job_id: OneJob = None
+    job_ids: JobIds = None
+    query: JobQuery = None
     state: States = None
     device: Devices = None
     label: Labels = None
@@ -78,15 +81,16 @@ class Target:
             labels=tuple(self.label or ()),
             fields=tuple(self.field or ()),
             every=self.every,
+            query=self.query or "",
             created_after=_time("created_after", self.created_after),
             created_before=_time("created_before", self.created_before),
         )
         has_selection = selection != JobSelection()
-        if self.job_id is not None and (has_selection or self.dry_run):
-            detail = "give either an id, or filters"
+        if self.job_ids and (has_selection or self.dry_run):
+            detail = "give either ids, or filters"
             raise InvalidInput([Problem("/ID", "id_and_filters", detail)], detail)
-        if self.job_id is None and not has_selection and not self.dry_run:
-            detail = "give the id of a job, a filter such as --state queued, or --all"
+        if not self.job_ids and not has_selection and not self.dry_run:
+            detail = "give the id of a job, a query, a filter such as --state queued, or --all"
             raise InvalidInput([Problem("/ID", "missing", detail)], detail)
         return selection
 
@@ -94,35 +98,40 @@ class Target:
 @addressed
 @with_options(Target)
 def cancel(target: Target, at: Address) -> Exit:
-    """Cancel a job, or all jobs that pass the filters. Jobs that have ended do not change."""
+    """Cancel jobs, or all jobs that pass the filters. Jobs that have ended do not change."""
     selection = target.selection()
     with at.connect() as client:
-        if target.job_id is not None:
-            return print_job(client.cancel(find_job(client, target.job_id)), target.as_json)
+        if target.job_ids:
+            ids = [find_job(client, job_id) for job_id in target.job_ids]
+            return print_jobs([client.cancel(job_id) for job_id in ids], target.as_json)
         return _change("cancel", client.cancel_all, selection, target)
 
 
 @addressed
 @with_options(Target)
 def delete(target: Target, at: Address) -> Exit:
-    """Delete a job that has ended, or all such jobs that pass the filters, with their files."""
+    """Delete jobs that have ended, or all such jobs that pass the filters, with their files."""
     selection = target.selection()
     with at.connect() as client:
-        if target.job_id is not None:
-            return _delete_one(client, find_job(client, target.job_id), target.as_json)
+        if target.job_ids:
+            ids = [find_job(client, job_id) for job_id in target.job_ids]
+            return _delete_named(client, ids, target.as_json)
         return _change("delete", client.delete_all, selection, target)
 
 
-def _delete_one(client: Client, job_id: str, as_json: bool) -> Exit:
-    job = client.get(job_id)
-    files = client.artifacts(job_id)
-    client.delete(job_id)
-    size = sum(file.size for file in files)
+def _delete_named(client: Client, job_ids: list[str], as_json: bool) -> Exit:
+    deleted = []
+    for job_id in dict.fromkeys(job_ids):
+        job = client.get(job_id)
+        files = client.artifacts(job_id)
+        client.delete(job_id)
+        size = sum(file.size for file in files)
+        deleted.append({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
+        if not as_json:
+            name = f" {job.name}" if job.name else ""
+            show(f"deleted {job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes")
     if as_json:
-        emit({"deleted": job.id, "name": job.name, "files": len(files), "bytes": size})
-    else:
-        name = f" {job.name}" if job.name else ""
-        show(f"deleted {job.id}{name} ({job.state.value}), {len(files)} files, {size:,} bytes")
+        emit(deleted[0] if len(deleted) == 1 else {"jobs": deleted})
     return Exit.OK
 
 
@@ -139,14 +148,16 @@ def _change(
             if target.as_json:
                 emit(counted.json)
             else:
-                show(_jobs(counted.matched) + (f": {found}" if found else ""))
+                show(jobs_text(counted.matched) + (f": {found}" if found else ""))
             return Exit.OK
         if not counted.matched:
             say("No job passes the filters.")
         elif not sys.stdin.isatty():
-            detail = f"{_jobs(counted.matched)} would change, and nobody can be asked: add --yes"
+            detail = (
+                f"{jobs_text(counted.matched)} would change, and nobody can be asked: add --yes"
+            )
             raise InvalidInput([Problem("/yes", "not_confirmed", detail)], "not confirmed")
-        elif not _confirmed(f"{verb} {_jobs(counted.matched)} ({found})?"):
+        elif not _confirmed(f"{verb} {jobs_text(counted.matched)} ({found})?"):
             say("Nothing was changed.")
             return Exit.INTERRUPTED
         if selection.created_before is None:  # only what was counted
@@ -156,12 +167,8 @@ def _change(
         emit(result.json)
     else:
         done = {"cancel": "cancelled", "delete": "deleted"}[verb]
-        show(f"{_jobs(result.changed)} {done}, {result.unchanged:,} left unchanged")
+        show(f"{jobs_text(result.changed)} {done}, {result.unchanged:,} left unchanged")
     return Exit.OK
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def _confirmed(question: str) -> bool:

@@ -1,8 +1,8 @@
-"""status, stop, pause, resume and priority."""
+"""status, stop and priority."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -48,26 +48,7 @@ def stop(at: Address, job_ids: OneOrMoreJobs, as_json: AsJSON = False) -> Exit:
     with at.connect() as client:
         found = [find_job(client, name) for name in job_ids]
         jobs = [client.finish(job_id) for job_id in found]
-    if as_json and len(jobs) > 1:
-        emit({"jobs": [job.json for job in jobs]})
-        return Exit.OK
-    for job in jobs:
-        print_job(job, as_json)
-    return Exit.OK
-
-
-@addressed
-def pause(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Pause a job; a running job writes a checkpoint first."""
-    with at.connect() as client:
-        return print_job(client.pause(find_job(client, job_id)), as_json)
-
-
-@addressed
-def resume(at: Address, job_id: JobId, as_json: AsJSON = False) -> Exit:
-    """Resume a paused job from its last checkpoint."""
-    with at.connect() as client:
-        return print_job(client.resume(find_job(client, job_id)), as_json)
+    return print_jobs(jobs, as_json)
 
 
 @addressed
@@ -97,6 +78,16 @@ def print_job(job: Job, as_json: bool) -> Exit:
         emit(job.json)
     else:
         show(outcome(job), style=style_of(job))
+    return Exit.OK
+
+
+def print_jobs(jobs: Sequence[Job], as_json: bool) -> Exit:
+    """Print jobs as `print_job` does; several as JSON are an object with the list `jobs`."""
+    if as_json and len(jobs) != 1:
+        emit({"jobs": [job.json for job in jobs]})
+        return Exit.OK
+    for job in jobs:
+        print_job(job, as_json)
     return Exit.OK
 
 

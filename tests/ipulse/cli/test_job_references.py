@@ -42,6 +42,22 @@ def test_the_first_digits_of_an_id_are_enough(
         assert (ran.code, ran.json["id"]) == (0, job_id)
 
 
+def test_the_name_of_a_single_job_is_enough(run: Run, client: Client) -> None:
+    name = f"my job {secrets.token_hex(4)}, ü"
+    first = client.submit({**SPEC, "name": name})
+    assert run("status", name, "--json").json["id"] == first.id
+    assert run("status", name.upper(), "--json").code == 3
+    hexadecimal = secrets.token_hex(8)
+    assert run("status", hexadecimal).code == 3
+    client.edit(first.id, name=hexadecimal)
+    assert run("status", hexadecimal, "--json").json["id"] == first.id
+    second = client.submit({**SPEC, "name": hexadecimal})
+    ran = run("cancel", hexadecimal)
+    assert ran.code == 3
+    assert {first.id, second.id} <= set(ran.err.split())
+    assert client.get(second.id).state is JobState.QUEUED
+
+
 def test_an_ambiguous_id_lists_the_candidates(run: Run, client: Client, twins: list[str]) -> None:
     shared = twins[0][:12]
     for command in ("status", "cancel", "pause"):

@@ -125,6 +125,52 @@ class TestCancel:
             client.cancel_all(JobSelection(created_before=datetime(2026, 1, 31)))
 
 
+class TestChosenJobs:
+    def test_several_ids(self, run: Run, client: Client, team: str) -> None:
+        jobs = submit(client, team, 3)
+        paused = run("pause", *jobs[:2], "--json").json["jobs"]
+        assert [job["state"] for job in paused] == ["paused", "paused"]
+        assert len(run("resume", jobs[0], jobs[1]).out.splitlines()) == 2
+        assert run("cancel", *jobs, "--json").json["jobs"][2]["state"] == "cancelled"
+        deleted = run("delete", jobs[0], jobs[2], jobs[0]).out.splitlines()
+        assert [line.split()[1] for line in deleted] == [jobs[0], jobs[2]]
+
+    def test_a_query(self, run: Run, client: Client, team: str) -> None:
+        jobs = submit(client, team, 3)
+        client.cancel(jobs[2])
+        query = f"label.team:{team.partition('=')[2]}"
+        counted = run("pause", "-q", query, "--dry-run")
+        assert "1 cancelled, 2 queued" in counted.out
+        assert run("pause", "-q", query, "--json").json["changed"] == 2
+        assert states(client, jobs[:2]) == [JobState.PAUSED] * 2
+        edited = run("edit", "-q", query, "--tag", "t", "--group", "g", "--priority", "3")
+        assert edited.out.split() == ["2", "jobs", "changed,", "1", "left", "unchanged"]
+        assert client.get(jobs[0]).json["tags"] == ["t"]
+        assert client.get(jobs[2]).json["group"] is None, "all of its changes, or none"
+        assert run("resume", "-q", f"{query} tag:t", "--json").json["changed"] == 2
+        assert run("cancel", "-q", f"{query} state:queued", "--yes").out.split()[0] == "2"
+        assert run("delete", "-q", query, "--yes", "--json").json["changed"] == 3
+        assert "no jobs" in run("pause", "-q", query).err
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("pause",),
+            ("pause", "job_1", "-q", "a"),
+            ("resume", "job_1", "--dry-run"),
+            ("edit", "-q", "a", "--name", "x"),
+            ("edit", "-q", "a", "--note", "x"),
+            ("edit", "-q", "state:over", "--tag", "x"),
+            ("cancel", "job_1", "-q", "a"),
+            ("delete", "-q", "state:", "--yes"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, run: Run, arguments: tuple[str, ...]) -> None:
+        ran = run(*arguments)
+        assert ran.code == 2
+        assert ran.err
+
+
 class TestDelete:
     def test_it_says_what_it_deleted(self, run: Run, client: Client, agent: Agent) -> None:
         job = client.submit(SPEC)
