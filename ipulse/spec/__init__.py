@@ -11,7 +11,6 @@ from .data.encoding import Encoding, LinearLatency, LogLatency, PopulationCode, 
 from .data.generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
 from .data.recordings import (
     DVSGestureData,
-    EventsData,
     NMNISTData,
     NpzData,
     Recording,
@@ -47,7 +46,6 @@ __all__ = [
     "EarlyStoppingSpec",
     "EmulatorDevice",
     "Encoding",
-    "EventsData",
     "ExperimentSpec",
     "ExponentialSpec",
     "ExportSpec",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.agents import METRIC
 from tests.service.running import SPEC, InProcess
 
 from .conftest import Page
@@ -25,6 +26,9 @@ VIEWS = {
     "/jobs": "table a.name",
     "/jobs?q=name:nothing": ".empty",
     "/jobs?q=seed>": ".search-error",
+    "/compare": ".empty",
+    "/compare?q=name:compared": "svg.dots",
+    "/jobs?q=name:compared&group=seed": "tbody td",
     "/login": "#token",
 }
 
@@ -37,7 +41,11 @@ def violations(page: Page) -> list[str]:
 
 @pytest.fixture(scope="module")
 def job_id(service: InProcess) -> str:
-    """A job, so that lists are not empty."""
+    """Jobs, so that lists are not empty."""
+    for seed in (1, 2, 3):
+        attempt = service.attempt(service.submit({**SPEC, "name": "compared", "seed": seed})["id"])
+        attempt.report({**METRIC, "scope": "epoch", "values": {"test_accuracy": seed / 4}})
+        attempt.complete()
     made: str = service.submit({**SPEC, "name": "a-name-without-a-space-" * 5})["id"]
     return made
 

@@ -15,6 +15,7 @@ export const routes = [
   { pattern: "/jobs", tag: "ip-jobs", nav: "jobs", title: "Jobs", load: () => import("../views/jobs/jobs.js") },
   { pattern: "/jobs/:id/:tab?", tag: "ip-job", nav: "jobs", title: "Job", load: () => import("../views/job/job.js") },
   { pattern: "/new", tag: "ip-new", nav: "new", title: "New job", load: () => import("../views/new/new.js") },
+  { pattern: "/compare", tag: "ip-compare", nav: "jobs", title: "Compare", load: () => import("../views/compare/compare.js") },
   { pattern: "/login", tag: "ip-login", title: "Sign in", load: () => import("./login.js") },
   { pattern: "/.*", tag: "ip-gone", title: "Not found", load: () => import("./gone.js") },
 ];

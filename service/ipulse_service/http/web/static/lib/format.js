@@ -48,12 +48,12 @@ export function metric(name, value) {
   return number(value);
 }
 
-const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", training_accuracy: "Training acc.", training_loss: "Training loss" };
+const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", accuracy: "Training acc.", loss: "Training loss" };
 
-/** A metric or column in words. */
+/** A metric or column in words; displayed layers count from 1. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
-  const words = plain(name);
+  const words = plain(name).replace(/(?:network\.)?layers\.(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

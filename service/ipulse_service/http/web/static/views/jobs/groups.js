@@ -24,7 +24,7 @@ export function groupTable(data, view) {
   return html`<div class="grid-box"><table class="grid">
     <caption>Groups of jobs</caption>
     <thead><tr>${names.map((name) => html`<th scope="col" title=${name}>${label(short.get(name) ?? name)}</th>`)}<th scope="col" class="number">Jobs</th>
-      ${metrics.map((name) => html`<th scope="col" class="number" title="mean ± standard deviation">${label(name)}, mean</th>`)}<th scope="col"></th></tr></thead>
+      ${metrics.map((name) => html`<th scope="col" class="number" title="mean ± standard deviation">${label(name)}, mean</th>`)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
     <tbody>${found.map((one) => html`<tr>
       ${names.map((name) => html`<td data-label=${label(short.get(name) ?? name)}>${metric(name, one.values[name])}</td>`)}
       <td class="number" data-label="Jobs">${one.jobs.length}</td>

@@ -1,0 +1,108 @@
+// Jobs side by side: curves, settings that differ, seeds, relations.
+import { html, nothing } from "../../vendor.js";
+import { api } from "../../lib/api.js";
+import { View } from "../../app/view.js";
+import { updateQuery } from "../../app/router.js";
+import { colorsFor } from "../../charts/palette.js";
+import { icon } from "../../parts/icon.js";
+import { empty } from "../../parts/states.js";
+import { curves } from "./curves.js";
+import { differences } from "./differences.js";
+import { lines, relations } from "./relations.js";
+import { seeds } from "./seeds.js";
+import "./configs.js";
+
+export const MOST_CURVES = 100; // jobs whose curves are drawn
+const CHIPS = 24;
+const USUAL = ["test_accuracy", "test_loss", "accuracy", "loss"];
+
+const whole = (id) => (id.startsWith("job_") ? id : `job_${id}`);
+
+class CompareView extends View {
+  static poll = 5000;
+  static properties = { ...View.properties, brushed: { state: true }, isTransposed: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {Set<string> | null} ids that the axes let through; null: all */
+    this.brushed = null;
+    this.isTransposed = false;
+  }
+
+  get q() { return this.route.query.get("q"); }
+  get ids() { return (this.route.query.get("jobs") ?? "").split(",").filter(Boolean).map(whole); }
+  get x() { return this.route.query.get("x") ?? "epoch"; }
+  get smooth() { return Math.min(0.99, Math.max(0, Number(this.route.query.get("smooth")) || 0)); }
+  get isLog() { return this.route.query.get("log") === "y"; }
+  get metrics() { return this.route.query.get("metrics")?.split(",") ?? null; }
+
+  loadKey(route) {
+    const { query } = route;
+    return ["jobs", "q", "x", "metrics"].map((name) => query.get(name)).join("|");
+  }
+
+  heading(data) { return data.comparison ? `${data.comparison.total.toLocaleString("en")} jobs compared` : "Compare"; }
+
+  async load(_route, signal) {
+    const { ids, q } = this;
+    if (!ids.length && q === null) {
+      const latest = await api.get("/v1/jobs", { query: { page_size: 2 }, signal });
+      return { latest: latest.jobs };
+    }
+    const comparison = await api.post("/v1/jobs:compare", ids.length ? { jobs: ids } : { q }, { signal });
+    const shown = comparison.jobs.slice(0, MOST_CURVES).map((job) => job.id);
+    const query = { jobs: shown.join(","), scope: this.x === "step" ? "step" : "epoch", x: this.x };
+    const known = shown.length ? await api.get("/v1/metrics", { query: { ...query, points: 2 }, signal }) : { jobs: [] };
+    const names = [...new Set(known.jobs.flatMap((job) => job.series.map((one) => one.name)))];
+    const chosen = (this.metrics ?? USUAL).filter((name) => names.includes(name));
+    const drawn = chosen.length ? chosen : names.slice(0, 4);
+    const series = drawn.length ? await api.get("/v1/metrics", { query: { ...query, names: drawn.join(","), points: 1000 }, signal }) : { jobs: [] };
+    return { comparison, names, drawn, series, colors: colorsFor(comparison.jobs.map((job) => job.id)) };
+  }
+
+  /** The jobs that the brushed axes let through. */
+  get shown() {
+    const { jobs } = this.data.comparison;
+    return this.brushed ? jobs.filter((job) => this.brushed.has(job.id)) : jobs;
+  }
+
+  remove_(id) {
+    const left = this.data.comparison.jobs.map((job) => job.id).filter((one) => one !== id);
+    updateQuery({ jobs: left.map((one) => one.slice(4)).join(","), q: null });
+  }
+
+  view(data) {
+    if (!data.comparison) return this.nothingChosen(data.latest);
+    const { comparison } = data;
+    if (comparison.jobs.length === 0) return empty({ title: "No job matches", text: html`<code>${this.q}</code>`, action: { words: "All jobs", href: "/jobs" } });
+    const rows = lines(data);
+    return html`
+      <div class="head"><h1>Compare</h1><p class="summary soft">${comparison.compared < comparison.total
+        ? `the newest ${comparison.compared.toLocaleString("en")} of ${comparison.total.toLocaleString("en")} jobs` : `${comparison.total.toLocaleString("en")} ${comparison.total === 1 ? "job" : "jobs"}`}
+        ${this.brushed ? html` · ${this.brushed.size} chosen by the axes` : nothing}</p></div>
+      ${this.chips(data)}
+      ${curves(this, data)}
+      ${differences(this, data)}
+      ${seeds(this, data)}
+      ${relations(this, data, rows)}
+      <ip-configs class="section" .jobs=${comparison.jobs}></ip-configs>`;
+  }
+
+  chips({ comparison, colors }) {
+    const { jobs } = comparison;
+    return html`<ul class="chips" aria-label="Compared jobs">${jobs.slice(0, CHIPS).map((job) => html`<li class=${this.brushed && !this.brushed.has(job.id) ? "off" : ""}>
+      <i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a href="/jobs/${job.id}">${job.name || "unnamed"} <span class="soft small id">${job.id.slice(4, 8)}</span></a>
+      ${jobs.length > 1 ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`)}
+      ${jobs.length > CHIPS ? html`<li class="soft">and ${(jobs.length - CHIPS).toLocaleString("en")} more</li>` : nothing}</ul>`;
+  }
+
+  nothingChosen(latest) {
+    return html`<h1 class="visually-hidden">Compare</h1>${empty({
+      title: "Nothing to compare yet",
+      text: "Select jobs in the list with their boxes, or with x on the keyboard, then press Compare.",
+      action: latest.length === 2 ? { words: "Compare the last two jobs", href: `/compare?jobs=${latest.map((job) => job.id.slice(4)).join(",")}` } : { words: "All jobs", href: "/jobs" },
+      command: "ipulse compare latest JOB",
+    })}`;
+  }
+}
+customElements.define("ip-compare", CompareView);

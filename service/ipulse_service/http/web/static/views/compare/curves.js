@@ -1,0 +1,76 @@
+// The curves of the compared jobs, one chart a metric.
+import { html, nothing, repeat } from "../../vendor.js";
+import { isShare, label } from "../../lib/format.js";
+import { updateQuery } from "../../app/router.js";
+import { icon } from "../../parts/icon.js";
+import { menu } from "../../parts/menu.js";
+import "../../charts/curve.js";
+
+const AXES = { epoch: "epoch", step: "step", samples: "samples", training_time: "training time (s)", wall_time: "time (s)" };
+const NEVER_SMOOTHED = /learning_rate|second_threshold/; // their steps are real
+const GROUP = "compare";
+
+function toggled(list, name) {
+  return list.includes(name) ? list.filter((one) => one !== name) : [...list, name];
+}
+
+/** Shows the same part of x in all charts. */
+function zoom(view) {
+  const [from, to] = [...view.querySelectorAll(".zoom input")].map((field) => (field.value === "" ? null : Number(field.value)));
+  for (const chart of view.querySelectorAll("ip-curve")) {
+    const xs = chart.data?.[0] ?? [];
+    if (chart.plot && xs.length) chart.zoom(from ?? xs[0], to ?? xs.at(-1));
+  }
+}
+
+/** Writes the part that the pointer has chosen into the number fields. */
+function read(view) {
+  const chart = [...view.querySelectorAll("ip-curve")].find((one) => one.plot);
+  if (!chart) return;
+  const { min, max } = chart.plot.scales.x;
+  const fields = view.querySelectorAll(".zoom input");
+  fields[0].value = chart.isZoomed ? String(Number(min.toPrecision(4))) : "";
+  fields[1].value = chart.isZoomed ? String(Number(max.toPrecision(4))) : "";
+}
+
+function seriesOf(name, view, data) {
+  const shown = new Set(view.shown.map((job) => job.id));
+  const jobs = data.series.jobs.filter((job) => shown.has(job.job));
+  const names = new Map();
+  jobs.forEach((job) => names.set(job.name, (names.get(job.name) ?? 0) + 1));
+  const scale = isShare(name) ? 100 : 1;
+  return jobs.flatMap((job) => {
+    const series = job.series.find((one) => one.name === name);
+    if (!series) return [];
+    const { color, dash } = data.colors.get(job.job);
+    const first = view.x === "wall_time" ? series.x[0] : 0;
+    return [{
+      id: job.job, label: names.get(job.name) > 1 || !job.name ? `${job.name} ${job.job.slice(4, 8)}` : job.name, color, dash,
+      x: first ? series.x.map((value) => value - first) : series.x, y: series.last.map((value) => (value === null ? null : scale * value)),
+    }];
+  });
+}
+
+export function curves(view, data) {
+  const { names, drawn } = data;
+  if (!names.length) return html`<section class="section"><p class="soft">These jobs have no curves yet.</p></section>`;
+  const set = (name, convert = (text) => text) => (event) => updateQuery({ [name]: convert(event.target.value) });
+  return html`<section class="section" aria-label="Curves">
+    <div class="bar curve-bar">
+      <h2>Curves</h2>
+      ${menu(html`Metrics${icon("down")}`, names.map((name) => ({
+        words: label(name), isChecked: drawn.includes(name), act: () => updateQuery({ metrics: toggled(drawn, name).join(",") }),
+      })), { name: "Metrics", key: view })}
+      <label class="inline">x <select @change=${set("x", (value) => (value === "epoch" ? null : value))}>
+        ${Object.entries(AXES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.x}>${words}</option>`)}</select></label>
+      <label class="inline">Smoothing <input type="range" min="0" max="0.99" step="0.01" .value=${String(view.smooth)} @input=${set("smooth", (value) => (Number(value) ? value : null))}>
+        <output>${view.smooth.toFixed(2)}</output></label>
+      <label class="inline"><input type="checkbox" .checked=${view.isLog} @change=${(event) => updateQuery({ log: event.target.checked ? "y" : null })}>Log y</label>
+      <span class="inline zoom" role="group" aria-label="Part of the x axis"><label>from <input type="number" step="any" @change=${() => zoom(view)}></label> <label>to <input type="number" step="any" @change=${() => zoom(view)}></label></span>
+    </div>
+    <div class="curve-grid" @pointerup=${() => setTimeout(() => read(view), 50)}>${repeat(drawn, (name) => `${name} ${view.x}`, (name) => html`<figure class="card">
+      <ip-curve .series=${seriesOf(name, view, data)} .x=${AXES[view.x]} .name=${label(name)} .unit=${isShare(name) ? "%" : ""} .log=${view.isLog}
+        .smooth=${NEVER_SMOOTHED.test(name) ? 0 : view.smooth} group=${GROUP}></ip-curve></figure>`)}</div>
+    ${data.comparison.jobs.length > data.series.jobs.length ? html`<p class="soft small">Curves of the first ${data.series.jobs.length} jobs.</p>` : nothing}
+  </section>`;
+}

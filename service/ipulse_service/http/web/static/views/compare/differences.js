@@ -1,0 +1,58 @@
+// The table of settings that differ and of the metrics, with the best value of each.
+import { html, nothing } from "../../vendor.js";
+import { label, metric } from "../../lib/format.js";
+import { chip } from "../../parts/chip.js";
+
+const ROWS = 50;
+const SMALL_IS_GOOD = /loss|error|seconds|dropped|overflow/;
+
+/** The best of the kept values of a metric, undefined if they are equal. */
+function best(jobs, name) {
+  const values = jobs.map((job) => job.metrics[name]?.kept).filter((value) => typeof value === "number");
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return values.length < 2 || low === high ? undefined : SMALL_IS_GOOD.test(name) ? low : high;
+}
+
+/** The columns of the table: what differs, then the metrics. */
+export function columnsOf({ settings, metrics }) {
+  return [
+    ...settings.map((one) => ({ key: one.name, words: label(one.label), value: (job) => job.settings[one.name], isMetric: false })),
+    ...metrics.map((name) => ({ key: name, words: label(name), value: (job) => job.metrics[name]?.kept, isMetric: true })),
+  ];
+}
+
+function csv(comparison) {
+  const quoted = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const columns = columnsOf(comparison);
+  const rows = comparison.jobs.map((job) => [job.id, job.name, job.state, ...columns.map((column) => column.value(job))]);
+  const text = [["id", "name", "state", ...columns.map((column) => column.key)], ...rows].map((row) => row.map(quoted).join(",")).join("\n");
+  Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "compare.csv" }).click();
+}
+
+function cell(job, column, top) {
+  const value = column.value(job);
+  const isBest = column.isMetric && value !== undefined && value === top;
+  return html`<td class="${typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""}" data-label=${column.words}>${metric(column.key, value)}${isBest ? html`<span class="visually-hidden"> (best)</span>` : nothing}</td>`;
+}
+
+export function differences(view, data) {
+  const { comparison, colors } = data;
+  const jobs = view.shown;
+  const columns = columnsOf(comparison);
+  const tops = new Map(columns.filter((column) => column.isMetric).map((column) => [column.key, best(jobs, column.key)]));
+  const name = (job) => html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>`;
+  const rows = jobs.slice(0, ROWS);
+  const table = view.isTransposed
+    ? html`<thead><tr><th scope="col">Setting or metric</th>${rows.map((job) => html`<th scope="col">${name(job)}</th>`)}</tr></thead>
+      <tbody>${columns.map((column) => html`<tr><th scope="row" title=${column.key}>${column.words}</th>${rows.map((job) => cell(job, { ...column, words: job.name }, tops.get(column.key)))}</tr>`)}</tbody>`
+    : html`<thead><tr><th scope="col">Job</th><th scope="col">State</th>${columns.map((column) => html`<th scope="col" class=${typeof column.value(jobs[0] ?? {}) === "number" ? "number" : ""} title=${column.key}>${column.words}</th>`)}</tr></thead>
+      <tbody>${rows.map((job) => html`<tr><th scope="row">${name(job)}</th><td class="c-state" data-label="State">${chip(job.state)}</td>${columns.map((column) => cell(job, column, tops.get(column.key)))}</tr>`)}</tbody>`;
+  return html`<section class="section" aria-label="Settings and metrics">
+    <div class="bar"><h2>Settings that differ, and results</h2>
+      <div class="buttons right"><button type="button" aria-pressed=${String(view.isTransposed)} @click=${() => { view.isTransposed = !view.isTransposed; }}>Transpose</button>
+      <button type="button" @click=${() => csv(comparison)}>CSV</button></div></div>
+    ${comparison.settings.length ? nothing : html`<p class="soft">All settings of these jobs are equal.</p>`}
+    <div class="grid-box jobs" tabindex="0" role="region" aria-label="Settings that differ, and results"><table class="grid"><caption>Settings that differ, and results</caption>${table}</table></div>
+    ${jobs.length > ROWS ? html`<p class="soft small">The first ${ROWS} of ${jobs.length.toLocaleString("en")} jobs; the CSV file has all.</p>` : nothing}
+  </section>`;
+}

@@ -1,0 +1,120 @@
+"""Jobs side by side: curves, settings that differ, spread over seeds, axes that filter."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import pytest
+
+from tests.service.running import InProcess
+
+from .conftest import Page
+
+pytestmark = pytest.mark.browser
+
+RATES, SEEDS, EPOCHS = (0.001, 0.01), (1, 2, 3), 4
+SCALES = """
+    return [...document.querySelectorAll("ip-curve")]
+      .map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]);
+"""
+BRUSH = """
+    const { chart } = document.querySelector("ip-chart");
+    const axis = chart.getModel().getComponent("parallelAxis", arguments[0]);
+    const intervals = arguments[1];
+    chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axis.id, intervals });
+"""
+
+
+def accuracy(rate: float, seed: int, epoch: int) -> float:
+    return 0.5 + 10 * rate + 0.013 * seed * seed + 0.05 * epoch
+
+
+@pytest.fixture(scope="module")
+def group(service: InProcess) -> str:
+    """Jobs with curves, and a search that finds them."""
+    for rate in RATES:
+        for seed in SEEDS:
+            spec = {
+                "version": 1,
+                "name": f"rate {rate}",
+                "seed": seed,
+                "network": {"layers": [{"neurons": 4}]},
+                "training": {"epochs": EPOCHS, "optimizer": {"learning_rate": rate}},
+            }
+            attempt = service.attempt(service.submit(spec)["id"])
+            for epoch in range(1, EPOCHS + 1):
+                values = {"test_accuracy": accuracy(rate, seed, epoch), "learning_rate": rate}
+                attempt.report(metric(epoch, **values, test_loss=1.5))
+            attempt.complete()
+    return "name:rate*"
+
+
+def metric(epoch: int, **values: float) -> dict[str, Any]:
+    facts = {"epoch": epoch, "epochs": EPOCHS, "step": 10 * epoch, "steps": 10 * EPOCHS}
+    return {"kind": "metric", "scope": "epoch", "values": values, **facts}
+
+
+def test_what_differs_is_shown_with_the_best_result(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}")
+    page.until(lambda: len(page.texts(".chips li")) == len(RATES) * len(SEEDS))
+    heads = page.texts("section[aria-label='Settings and metrics'] thead th")
+    assert [head.lower() for head in heads[2:4]] == ["seed", "learning rate"]
+    assert not any("epochs" in head.lower() for head in heads), "all jobs have as many"
+    best = accuracy(RATES[-1], SEEDS[-1], EPOCHS)
+    assert f"{100 * best:.1f} %" in page.texts("td.best")[0]
+
+
+def test_the_spread_over_seeds_is_that_of_the_statistics(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}")
+    page.find("svg.dots")
+    rows = page.driver.execute_script("""
+        return [...document.querySelectorAll("section[aria-label='Over seeds'] tbody tr")]
+          .map((row) => [...row.cells].map((cell) => cell.innerText.trim()));
+    """)
+    shown = {row[0]: row for row in rows}
+    for rate in RATES:
+        values = [100 * accuracy(rate, seed, EPOCHS) for seed in SEEDS]
+        row = shown[str(rate)]
+        assert row[1] == str(len(SEEDS))
+        assert row[2] == f"{statistics.mean(values):.1f} %"
+        assert row[3] == f"{statistics.stdev(values):.1f} %"
+
+
+def test_charts_zoom_together_and_the_address_has_the_view(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}&metrics=test_accuracy,test_loss,learning_rate")
+    page.until(lambda: len(page.driver.execute_script(SCALES)) == 3)
+    low, high = page.all(".zoom input")
+    low.send_keys("2")
+    high.send_keys("3\t")
+    page.until(lambda: page.driver.execute_script(SCALES) == [[2, 3]] * 3)
+    page.find(".curve-bar input[type=checkbox]").click()
+    page.until(lambda: "log=y" in page.address())
+    page.driver.refresh()
+    page.until(lambda: page.find(".curve-bar input[type=checkbox]").is_selected())
+
+
+def test_an_axis_filters_the_table(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}")
+    rows = "section[aria-label='Settings and metrics'] tbody tr"
+    page.until(lambda: len(page.all(rows)) == len(RATES) * len(SEEDS))
+    chart = page.find("ip-chart")
+    page.driver.execute_script("arguments[0].scrollIntoView()", chart)
+    page.until(lambda: page.driver.execute_script("return Boolean(arguments[0].chart)", chart))
+    page.driver.execute_script(BRUSH, 0, [[0.9, 1.1]])  # the first axis: the seed
+    page.until(lambda: len(page.all(rows)) == len(RATES))
+    page.driver.execute_script("scrollTo(0, 0)")  # from below the bar of the page
+    page.press("Show all")
+    page.until(lambda: len(page.all(rows)) == len(RATES) * len(SEEDS))
+
+
+def test_two_configurations_show_their_changed_lines(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}+seed:1")
+    page.until(lambda: page.texts(".diff tbody th"))
+    assert set(page.texts(".diff tbody th")) == {"name", "training.optimizer.learning_rate"}
+
+
+def test_without_jobs_the_page_says_how_to_choose_them(page: Page, group: str) -> None:
+    page.open("/compare")
+    page.press("Compare the last two jobs")
+    page.until(lambda: len(page.texts(".chips li")) == 2)

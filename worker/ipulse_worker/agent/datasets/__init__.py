@@ -1,1 +1,0 @@
-"""Uploaded data sets on this machine: their download and the cache."""
