@@ -41,6 +41,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
         metavar="FLAG",
         help="for the compiler, as --flag=-DN=3; may be repeated",
     )
+    parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        help="check that no vertex writes beside its fields, and fill outputs with NaN first",
+    )
     parser.add_argument("--no-profile", action="store_true", help="print the program's output only")
     parser.epilog = "Arguments after -- are passed to the program."
     words = sys.argv[1:] if arguments is None else arguments
@@ -67,7 +72,7 @@ def _run(options: argparse.Namespace, arguments: List[str], scratch: Path) -> in
     compile_program(options.sources, program, options.flag)
     reports = scratch / "reports"
     environment = {
-        **environment_of(options.sources, scratch),
+        **environment_of(options.sources, scratch, options.sanitize),
         "IPULSE_EMULATOR_IPUS": str(options.ipus),
         "IPULSE_EMULATOR_ARCH": options.target,
         "IPULSE_EMULATOR_REPORTS": str(reports),

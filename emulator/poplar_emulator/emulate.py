@@ -2,8 +2,9 @@
 
 `python -m poplar_emulator.emulate REQUEST` is the back end of `ipulse emulate`. REQUEST is one JSON
 object: `sources` and `codelets` (paths of C++ files), `flags` of the compiler, `arguments` of the
-program, and the directory `scratch` for the program and the compiled codelets (.gp). If the program
-cannot be compiled, `failure.json` in `scratch` has `code`, `message` and the compiler's `output`.
+program, `sanitize`, and the directory `scratch` for the program and the compiled codelets (.gp).
+If the program cannot be compiled, `failure.json` in `scratch` has `code`, `message` and the
+compiler's `output`.
 """
 
 from __future__ import annotations
@@ -51,8 +52,16 @@ def compile_codelets(source: str, directory: Path) -> Path:
     return out
 
 
-def environment_of(sources: Sequence[str], scratch: Path) -> Dict[str, str]:
-    """Return the environment in which a program finds its codelets and popc."""
+# Engine options of a checked run: a write outside of a field is an error, and an output that no
+# vertex writes is NaN.
+SANITIZE = {"debug.checkBounds": "true", "debug.poisonOutputs": "true"}
+
+
+def environment_of(sources: Sequence[str], scratch: Path, sanitize: bool = False) -> Dict[str, str]:
+    """Return the environment in which a program finds its codelets and popc.
+
+    sanitize: adds SANITIZE to the engine options of the environment.
+    """
     places = [str(scratch), *dict.fromkeys(str(Path(path).resolve().parent) for path in sources)]
     path = f"{build() / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     return {
@@ -60,7 +69,17 @@ def environment_of(sources: Sequence[str], scratch: Path) -> Dict[str, str]:
         "IPULSE_EMULATOR_CODELETS": ":".join(places),
         "PATH": path,
         "CXX": shlex.join(compiler()),  # of popc
+        **(_sanitized_options() if sanitize else {}),
     }
+
+
+def _sanitized_options() -> Dict[str, str]:
+    given = os.environ.get("POPLAR_ENGINE_OPTIONS") or "{}"
+    try:
+        options = {**json.loads(given), **SANITIZE}
+    except (ValueError, TypeError) as error:
+        raise CompileFailed(f"POPLAR_ENGINE_OPTIONS is not a JSON object: {error}", "") from error
+    return {"POPLAR_ENGINE_OPTIONS": json.dumps(options)}
 
 
 def main(request: Dict[str, Any]) -> None:
@@ -71,7 +90,7 @@ def main(request: Dict[str, Any]) -> None:
         for source in request["codelets"]:
             compile_codelets(source, scratch)
         compile_program(request["sources"], program, request["flags"])
-        environment = environment_of(request["sources"], scratch)
+        environment = environment_of(request["sources"], scratch, request.get("sanitize", False))
         os.execve(program, [str(program), *request["arguments"]], environment)  # noqa: S606 (no shell)
     except NativeError as error:
         output = getattr(error, "output", "")

@@ -85,6 +85,14 @@ def emulate(
             help="Folder for profile.json and summary.txt; a second engine's go to DIR/2, ...",
         ),
     ] = None,
+    sanitize: Annotated[
+        bool,
+        typer.Option(
+            "--sanitize",
+            help="Check that no vertex writes beside its fields, and fill outputs with NaN first. "
+            "The program runs slower; its cycles are the same.",
+        ),
+    ] = False,
     no_profile: Annotated[
         bool, typer.Option("--no-profile", help="Show only the program's own output.")
     ] = False,
@@ -105,6 +113,7 @@ def emulate(
             "codelets": [str(path) for path in codelets or []],
             "flags": flag or [],
             "arguments": context.obj,
+            "sanitize": sanitize,
             "scratch": place,
         }
         shown = {

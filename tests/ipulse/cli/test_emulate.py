@@ -111,3 +111,13 @@ def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     ran = emulate(tmp_path / "none.cpp")
     assert (ran.code, ran.out) == (2, "")
     assert "none.cpp" in ran.err
+
+
+def test_a_checked_run_finds_a_write_outside_of_a_field() -> None:
+    source = ROOT / "tests" / "emulator" / "programs" / "faulty_codelets.cpp"
+    arguments = ("--no-profile", "--", "Behind", "1", "false")
+    found = emulate(source, "--sanitize", *arguments)
+    assert found.code == 0, found.err
+    assert "'Behind' on tile 0" in found.out
+    assert "0 bytes after the end" in found.out
+    assert emulate(source, *arguments).out.startswith("sum ")

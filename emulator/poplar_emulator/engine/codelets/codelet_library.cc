@@ -7,9 +7,17 @@
 #include "shared_object.h"
 
 namespace poplar::emulator {
+namespace {
+
+const char *const kDescribe = "popc_describe";
+
+} // namespace
 
 std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path,
                                                      const std::string &named) {
+  if (!isCutShort(path) && !definesSymbol(path, kDescribe))
+    throw graph_object_load_error(named + " was not written by this emulator's popc: compile its "
+                                          "codelets again");
   void *handle = nullptr;
   try {
     handle = loadedObject(path);
@@ -20,10 +28,7 @@ std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path,
   library->handle = handle;
   library->file = path;
   const auto describe =
-      reinterpret_cast<void (*)(std::vector<field::VertexTable> &)>(dlsym(handle, "popc_describe"));
-  if (!describe)
-    throw graph_object_load_error(named + " was not written by this emulator's popc: compile its "
-                                          "codelets again");
+      reinterpret_cast<void (*)(std::vector<field::VertexTable> &)>(dlsym(handle, kDescribe));
   describe(library->described);
   library->first = library->described.data();
   library->count = library->described.size();

@@ -9,6 +9,10 @@ namespace poplar::emulator {
 /// says. dlopen maps such a file, and access to the missing part raises SIGBUS.
 bool isCutShort(const std::string &path);
 
+/// Returns whether a shared object that is not cut short defines a symbol. It is not loaded,
+/// because loading runs code of it.
+bool definesSymbol(const std::string &path, const char *name);
+
 /// Opens a shared object with dlopen. Raises std::runtime_error, also for a truncated file.
 void *loadedObject(const std::string &path);
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "codelets/vertex_estimate.h"
-#include "session/worker_schedule.h"
+#include "compute/worker_schedule.h"
 
 namespace poplar::emulator {
 

@@ -27,6 +27,7 @@ bool isSwitch(const std::string &name) {
                                          "autoReport.outputDebugInfo",
                                          "autoReport.streamAtEachRun",
                                          "debug.allowOutOfMemory",
+                                         "debug.checkBounds",
                                          "debug.poisonOutputs",
                                          "debug.retainDebugInformation"};
   return std::any_of(std::begin(switches), std::end(switches),

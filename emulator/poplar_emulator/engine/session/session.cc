@@ -72,7 +72,8 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
     for (unsigned replica = 0; replica < memories.size(); ++replica)
       step->computeSets.push_back(std::make_unique<ComputeSetRun>(
           *compiled, node->id, *memories[replica], replica * compiled->graph->machine.numTiles(),
-          isOn(compiled->options, "debug.poisonOutputs")));
+          isOn(compiled->options, "debug.poisonOutputs"),
+          isOn(compiled->options, "debug.checkBounds")));
   if (node->kind == Kind::Call && compiled->graph->functions[node->id])
     step->children.push_back(bind(compiled->graph->functions[node->id]));
   for (const auto &child : node->children)

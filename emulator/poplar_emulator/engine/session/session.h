@@ -12,11 +12,11 @@
 #include <poplar/Device.hpp>
 #include <poplar/Engine.hpp>
 
-#include "compute_set_run.h"
+#include "compute/compute_set_run.h"
+#include "compute/worker_threads.h"
 #include "executable/compiled.h"
 #include "host_streams.h"
 #include "memory/memory_image.h"
-#include "worker_threads.h"
 
 namespace poplar::emulator {
 

@@ -10,6 +10,7 @@
 
 #include "executable/compiled.h"
 #include "memory/memory_image.h"
+#include "row_guards.h"
 #include "worker_threads.h"
 
 namespace poplar::emulator {
@@ -30,8 +31,12 @@ public:
   /// replicas.
   /// poisonOutputs: fill every Output before compute(), not only those of other tiles' memory, so
   /// that what compute() does not write is seen.
+  /// checkBounds: give every field memory of its own and raise application_runtime_error if a
+  /// vertex writes beside it.
   ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
-                unsigned firstTile, bool poisonOutputs);
+                unsigned firstTile, bool poisonOutputs, bool checkBounds);
+  /// Raises application_runtime_error for a vertex that does not end (VertexWatch) or that writes
+  /// outside of its fields.
   ComputeCost run(WorkerThreads &threads);
   /// Cycles of each tile in the last run; only tiles with vertices.
   struct TileCycles {
@@ -63,7 +68,7 @@ private:
     std::uint64_t estimate; // tile cycles; kCounted: count them
     std::uint64_t estimatedFlops;
     std::uint64_t overheadBundles; // to start compute(), for each worker
-    std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned;
+    std::uint32_t firstStaged, endStaged, firstPoisoned, endPoisoned, firstGuarded, endGuarded;
     std::uint32_t scope; // its place in scopes
   };
   struct BoundTile {
@@ -82,13 +87,16 @@ private:
   field::Span bindRow(const field::FieldTable &table, const View &view, bool aliased,
                       unsigned tile);
   void runTile(std::size_t index);
+  void runVertices(std::size_t index);
+  std::string describe(std::size_t vertex, unsigned tile) const;
   std::uint32_t placeOfScope(const VertexInstance &vertex);
   char *allocate(std::size_t bytes, std::size_t align);
 
   const GraphState &graph;
   MemoryImage &memory;
   const unsigned firstTile;
-  const bool poisonOutputs;
+  const bool poisonOutputs, checkBounds;
+  const std::string name; // of the compute set
   std::vector<std::unique_ptr<char[]>> arenas;
   std::size_t arenaUsed = 0, arenaSize = 0;
   std::vector<std::shared_ptr<const View>> joined; // rows made of several connections
@@ -96,6 +104,7 @@ private:
   std::vector<BoundTile> tiles;
   std::vector<Staged> staged;
   std::vector<Poisoned> poisoned;
+  RowGuards guards;
   std::vector<std::string> scopes;
   std::map<std::string, std::uint32_t> scopePlaces;
   std::uint64_t rounds = 0; // executions so far
@@ -104,6 +113,8 @@ private:
   std::vector<std::uint64_t> flops;
   std::vector<std::uint64_t> scopeCycles; // [tiles, scopes]
   std::vector<char> results;
+  std::vector<std::size_t> running; // [tiles], a vertex
+  std::vector<std::string> faults;  // [tiles], a description or ""
 };
 
 } // namespace poplar::emulator

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <sstream>
+
+#include <poplar/exceptions.hpp>
 
 #include "codelets/vertex_estimate.h"
 #include "counters.h"
 #include "graph/field_layout.h"
 #include "graph/other_fields.h"
 #include "graph/vertex_scope.h"
+#include "vertex_watch.h"
 #include "worker_schedule.h"
 
 namespace poplar::emulator {
@@ -24,8 +28,10 @@ constexpr std::size_t kArenaBytes = 1 << 20;
 } // namespace
 
 ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
-                             unsigned firstTile, bool poisonOutputs)
-    : graph(*compiled.graph), memory(memory), firstTile(firstTile), poisonOutputs(poisonOutputs) {
+                             unsigned firstTile, bool poisonOutputs, bool checkBounds)
+    : graph(*compiled.graph), memory(memory), firstTile(firstTile), poisonOutputs(poisonOutputs),
+      checkBounds(checkBounds), name(graph.computeSets[computeSet].name) {
+  VertexWatch::limit(); // raises for a wrong variable here, not in another thread
   std::vector<std::size_t> order = graph.computeSets[computeSet].vertices;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return graph.vertices[a].tile < graph.vertices[b].tile;
@@ -48,6 +54,8 @@ ComputeSetRun::ComputeSetRun(const Compiled &compiled, unsigned computeSet, Memo
   flops.resize(tiles.size());
   scopeCycles.resize(tiles.size() * scopes.size());
   results.resize(tiles.size());
+  running.resize(tiles.size());
+  faults.resize(tiles.size());
 }
 
 char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align) {
@@ -69,10 +77,12 @@ void ComputeSetRun::bind(const VertexInstance &vertex) {
   bound.state = allocate(table.size, table.align);
   bound.firstStaged = static_cast<std::uint32_t>(staged.size());
   bound.firstPoisoned = static_cast<std::uint32_t>(poisoned.size());
+  bound.firstGuarded = static_cast<std::uint32_t>(guards.size());
   for (unsigned f = 0; f < table.numFields; ++f)
     bindField(vertex, f, bound.state + table.fields[f].offset);
   bound.endStaged = static_cast<std::uint32_t>(staged.size());
   bound.endPoisoned = static_cast<std::uint32_t>(poisoned.size());
+  bound.endGuarded = static_cast<std::uint32_t>(guards.size());
   bound.overheadBundles =
       graph.machine.vertexOverheadBundles + unpackBundles(graph.machine, vertex);
   const std::optional<VertexPerfEstimate> estimate = estimateOf(graph, vertex);
@@ -168,8 +178,12 @@ Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool alia
   const bool aligned = reinterpret_cast<std::uintptr_t>(direct) % align == 0;
   Span span{direct, view.size()};
   // Poplar rearranges rows that are not contiguous; this copies them to a buffer.
-  if (!onePiece || !aligned || aliased) {
-    char *buffer = allocate(view.size() * size, std::max<std::size_t>(align, 16));
+  if (!onePiece || !aligned || aliased || checkBounds) {
+    const std::size_t guard = checkBounds ? std::max(RowGuards::kBytes, align) : 0;
+    const std::size_t bytes = view.size() * size;
+    char *buffer = allocate(bytes + 2 * guard, std::max<std::size_t>(align, 16)) + guard;
+    if (checkBounds)
+      guards.add(table, buffer, bytes);
     staged.push_back({&view, buffer, !poison, written});
     span.first = buffer;
   }
@@ -178,14 +192,31 @@ Span ComputeSetRun::bindRow(const FieldTable &table, const View &view, bool alia
   return span;
 }
 
+std::string ComputeSetRun::describe(std::size_t vertex, unsigned tile) const {
+  return "vertex '" + std::string(vertices[vertex].table->name) + "' on tile " +
+         std::to_string(tile) + " in compute set '" + name + "'";
+}
+
 void ComputeSetRun::runTile(std::size_t index) {
+  if (VertexWatch::ofThread().run([this, index] { runVertices(index); }))
+    return;
+  std::ostringstream text;
+  text << describe(running[index], tiles[index].tile) << " did not end: it took more than "
+       << VertexWatch::limit() << " s of processor time ($IPULSE_EMULATOR_VERTEX_SECONDS)";
+  faults[index] = text.str();
+}
+
+void ComputeSetRun::runVertices(std::size_t index) {
   const Machine &m = graph.machine;
   WorkerSchedule schedule(m);
   std::uint64_t operations = 0;
   bool result = true;
   enterTile(firstTile + tiles[index].tile, rounds);
+  VertexWatch &watch = VertexWatch::ofThread();
   for (std::size_t v = tiles[index].first; v < tiles[index].end; ++v) {
     const BoundVertex &vertex = vertices[v];
+    running[index] = v;
+    watch.begin();
     const bool counted = vertex.estimate == kCounted;
     for (std::uint32_t i = vertex.firstPoisoned; i < vertex.endPoisoned; ++i)
       poisonElements(poisoned[i].type, poisoned[i].first, poisoned[i].count);
@@ -220,6 +251,11 @@ void ComputeSetRun::runTile(std::size_t index) {
         schedule.runOnOne(taken);
       }
     }
+    if (checkBounds && faults[index].empty()) {
+      const std::string written = guards.writtenOutside(vertex.firstGuarded, vertex.endGuarded);
+      if (!written.empty())
+        faults[index] = describe(v, tiles[index].tile) + " " + written;
+    }
     operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].out)
@@ -233,6 +269,9 @@ void ComputeSetRun::runTile(std::size_t index) {
 ComputeCost ComputeSetRun::run(WorkerThreads &threads) {
   ++rounds;
   threads.run(tiles.size(), [this](std::size_t i) { runTile(i); });
+  for (const std::string &fault : faults)
+    if (!fault.empty())
+      throw application_runtime_error(fault);
   ComputeCost cost;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     cost.cycles = std::max(cost.cycles, cycles[i].cycles);
