@@ -37,6 +37,7 @@ from ipulse.cli.commands.listing import list_jobs
 from ipulse.cli.commands.metrics import metrics
 from ipulse.cli.commands.nir import import_nir
 from ipulse.cli.commands.op import check_library
+from ipulse.cli.commands.op_project import compare_op, new_op
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.pausing import pause, resume
 from ipulse.cli.commands.profile import profile, profile_diff
@@ -130,7 +131,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "delete": delete_dataset,
     },
     "nir": {"import": import_nir},
-    "op": {"check": check_library},
+    "op": {"new": new_op, "check": check_library, "test": compare_op},
     "profile": {DEFAULT: profile, "diff": profile_diff},
     "sweep": {
         "run": run_sweep,
@@ -150,7 +151,7 @@ GROUP_HELP = {
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "data": "Upload your own data sets, look at them and delete them.",
     "nir": "Import networks of other simulators.",
-    "op": "Check libraries of custom ops.",
+    "op": "Write, check and test custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
     "sweep": "Train one spec with several values of some settings, and compare the trials.",
     "token": "Create, list and revoke access tokens.",

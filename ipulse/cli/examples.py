@@ -99,6 +99,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "nir import theirs.nir --to theirs.yaml --solver euler --step-ms 0.1",
         "nir import theirs.nir --to theirs.yaml --base examples/digits.yaml",
     ),
+    "op new": ("op new scale_spikes", "op new scale_spikes --to ops/scale"),
+    "op test": ("op test scale_spikes", "op test scale_spikes --seed 7"),
     "op check": ("op check libcustom_op.so --level 5",),
     "export": (
         "export tensorboard latest --to logs",

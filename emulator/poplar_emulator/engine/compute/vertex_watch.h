@@ -48,7 +48,7 @@ private:
   std::atomic<bool> isRunning{false};
   std::atomic<std::uint64_t> count{0};
   std::atomic<std::uint64_t> ended{0}; // the count of the compute() to end
-  // Of the thread that watches.
+  // The next two belong to the thread that watches.
   std::uint64_t seen = 0;
   double since = 0; // processor time of the thread when it was first seen in this compute()
 };
