@@ -224,4 +224,5 @@ class Assignment(WireObject):
     checkpoint: Optional[str] = None  # checkpoint file to resume from
     start_seconds: float = 0.0  # since the agent got the job
     start_from: Optional[str] = None  # file of another job to start from
-    start_mode: Optional[str] = None  # "weights": begin with its weights, by the names of layers
+    # "continue": train on from its checkpoint; "weights": begin with its weights, by layer names.
+    start_mode: Optional[str] = None

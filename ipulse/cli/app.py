@@ -43,7 +43,7 @@ from ipulse.cli.commands.pausing import pause, resume
 from ipulse.cli.commands.profile import profile, profile_diff
 from ipulse.cli.commands.results import artifacts, download
 from ipulse.cli.commands.selftest import selftest
-from ipulse.cli.commands.submit import submit, validate
+from ipulse.cli.commands.submit import continue_job, submit, validate
 from ipulse.cli.commands.sweep import (
     best_of_sweep,
     extend_sweep,
@@ -96,6 +96,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "cancel": cancel,
     "pause": pause,
     "resume": resume,
+    "continue": continue_job,
     "priority": priority,
     "edit": edit,
     "delete": delete,

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "submit": (
         "submit examples/digits.yaml --watch",
         "submit examples/digits.yaml --set epochs=5 --set 'layers[0].neurons=256'",
+        "submit wide.yaml --from 5f3a9c0d --start-mode weights",
         "submit - --priority 10 < spec.json",
         "submit examples/digits.yaml --tag baseline --group wide --note 'First try.'",
     ),
@@ -52,6 +53,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "pause": ("pause latest 5f3a9c0d", "pause -q 'state:queued group:wide'"),
     "resume": ("resume latest~1", "resume -q 'group:wide'"),
+    "continue": ("continue latest --epochs 10",),
     "priority": ("priority 5f3a9c0d 10",),
     "edit": (
         "edit latest --tag baseline --note 'First with 512 neurons.'",

@@ -105,6 +105,14 @@ def finish(job_id: str) -> APICall[Job]:
     return APICall("POST", _job_path(job_id) + "/finish", _job)
 
 
+def continue_training(job_id: str, epochs: int, idempotency_key: str) -> APICall[Job]:
+    """Return the call that trains a job for more epochs, as a new job."""
+    headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
+    content = strict_json.dumps({"epochs": epochs}).encode()
+    path = _job_path(job_id) + "/continue"
+    return APICall("POST", path, _job, headers=headers, content=content)
+
+
 def pause(job_id: str) -> APICall[Job]:
     """Return the call that pauses a job."""
     return APICall("POST", _job_path(job_id) + "/pause", _job)

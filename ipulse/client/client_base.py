@@ -9,7 +9,7 @@ import builtins
 import uuid
 from collections.abc import AsyncGenerator, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -65,6 +65,8 @@ class ClientBase(DataSets, Sweeping):
         tags: Sequence[str] = (),
         group: str | None = None,
         notes: str = "",
+        start_from: str | None = None,
+        start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
@@ -72,6 +74,8 @@ class ClientBase(DataSets, Sweeping):
         Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
         priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
         group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
+        With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
+        same spec with more epochs) or begins with its weights.
         Raises InvalidSpec, and InvalidInput for a key that is none.
         """
         options = {
@@ -82,6 +86,8 @@ class ClientBase(DataSets, Sweeping):
             "tag": [*tags],
             "group": group,
             "notes": notes,
+            "start_from": start_from,
+            "start_mode": start_mode,
         }
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.submit(spec, key, options))
@@ -138,6 +144,16 @@ class ClientBase(DataSets, Sweeping):
         agent holds, NotFound.
         """
         return await self._send(calls.finish(job_id))
+
+    async def continue_training(
+        self, job_id: str, epochs: int, idempotency_key: str | None = None
+    ) -> Job:
+        """Train a job that has ended for more epochs, as a new job from its last checkpoint.
+
+        Raises Conflict for a job that runs or has no checkpoint, NotFound.
+        """
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+        return await self._send(calls.continue_training(job_id, epochs, key))
 
     async def pause(self, job_id: str) -> Job:
         """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""

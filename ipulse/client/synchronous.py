@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from ipulse.sweeps import SweepConfig
 
@@ -101,6 +101,8 @@ class Client(BlockingDataSets):
         tags: Sequence[str] = (),
         group: str | None = None,
         notes: str = "",
+        start_from: str | None = None,
+        start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
 
@@ -108,6 +110,8 @@ class Client(BlockingDataSets):
         Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
         priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
         group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
+        With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
+        same spec with more epochs) or begins with its weights.
         Raises InvalidSpec.
         """
         return finished(
@@ -121,6 +125,8 @@ class Client(BlockingDataSets):
                 tags=tags,
                 group=group,
                 notes=notes,
+                start_from=start_from,
+                start_mode=start_mode,
             )
         )
 
@@ -172,6 +178,15 @@ class Client(BlockingDataSets):
         agent holds, NotFound.
         """
         return finished(self._calls.finish(job_id))
+
+    def continue_training(
+        self, job_id: str, epochs: int, idempotency_key: str | None = None
+    ) -> Job:
+        """Train a job that has ended for more epochs, as a new job from its last checkpoint.
+
+        Raises Conflict for a job that runs or has no checkpoint, NotFound.
+        """
+        return finished(self._calls.continue_training(job_id, epochs, idempotency_key))
 
     def pause(self, job_id: str) -> Job:
         """Pause the job; a running job writes a checkpoint first. Raises Conflict, NotFound."""

@@ -102,6 +102,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "created", time_text(job.created_at)
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)
+    start = job.json.get("start_from")
+    yield "starts from", f"{start['job']} ({start['mode']})" if start else ""
     yield "waits for", waiting_text(job.json.get("waiting_on"))
     seconds = phase_seconds(job)
     if seconds:

@@ -1,19 +1,22 @@
-"""submit and validate: read a spec file and report its problems with their lines."""
+"""submit, continue and validate: read a spec file and report its problems with their lines."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
+from enum import Enum
 from typing import Annotated
 
 import typer
 
 from ipulse.cli.commands.watch import follow
 from ipulse.cli.exits import Exit
+from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (
     Address,
     AsJSON,
     Group,
+    JobId,
     Note,
     Settings,
     SpecPath,
@@ -22,11 +25,19 @@ from ipulse.cli.options import (
 )
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, show_facts
+from ipulse.client import Client, Job
 from ipulse.spec import spec_to_json
 from ipulse.spec.experiment import layer_sizes, weight_count
 from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+
+
+class StartMode(str, Enum):
+    """How a job starts from another one."""
+
+    CONTINUE = "continue"
+    WEIGHTS = "weights"
 
 
 @addressed
@@ -61,6 +72,21 @@ def submit(
     tags: Tags = None,
     group: Group = None,
     note: Note = "",
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="ID",
+            help="Start from this job: train on from its checkpoint, or --start-mode weights.",
+        ),
+    ] = None,
+    start_mode: Annotated[
+        StartMode | None,
+        typer.Option(
+            help="continue: the same spec with more epochs; weights: begin another training with "
+            "the weights, by the names of layers. [default: continue]"
+        ),
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Submit a job from a spec in YAML or JSON.
@@ -81,13 +107,40 @@ def submit(
             tags=tags or (),
             group=group,
             notes=note,
+            start_from=None if start_from is None else find_job(client, start_from),
+            start_mode=None if start_mode is None else start_mode.value,
         )
-        if not as_json:
-            show(job.id)
-            if sys.stderr.isatty():
-                say(job_address(client, job.id))
-        if watch:
-            return follow(client, job, as_json)
+        return _submitted(client, job, watch, as_json)
+
+
+@addressed
+def continue_job(
+    at: Address,
+    job_id: JobId,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs to add.")],
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
+    ] = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Train a job that has ended for more epochs, as a new job from its last checkpoint.
+
+    The spec is the same but for the number of epochs. The result is that of one longer training,
+    bit for bit, on one kind of device and with a constant learning rate.
+    """
+    with at.connect() as client:
+        job = client.continue_training(find_job(client, job_id), epochs)
+        return _submitted(client, job, watch, as_json)
+
+
+def _submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit:
+    """Print a job that was just submitted, and follow it where asked."""
+    if not as_json:
+        show(job.id)
+        if sys.stderr.isatty():
+            say(job_address(client, job.id))
+    if watch:
+        return follow(client, job, as_json)
     if as_json:
         emit(job.json)
     elif sys.stderr.isatty():

@@ -67,6 +67,8 @@ jobs = Table(
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),
     Column("notes", Text, nullable=False, server_default=""),  # Markdown
+    Column("start_from", Text),  # JSON: the file of another job that it starts from
+    Column("start_sha256", String(64), index=True),  # of that file, which is kept for it
     Column("finish_by", BigInteger),  # asked to finish: when it is cancelled instead
     Column("finish_reason", String(64)),  # of a job that was asked to finish
     Index("ix_jobs_group_name", "group_name"),

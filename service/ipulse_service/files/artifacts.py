@@ -207,6 +207,13 @@ def latest_checkpoint(transaction: Transaction, job: JobRow) -> ArtifactRow | No
     return None if row is None else ArtifactRow.of(row)
 
 
+def of_role(transaction: Transaction, job: JobRow, role: str) -> ArtifactRow | None:
+    """Returns the latest file with a role of any attempt of a job."""
+    query = _SELECTION.where(artifacts.c.job_pk == job.pk, artifacts.c.role == role)
+    row = transaction.connection.execute(query.order_by(artifacts.c.pk.desc()).limit(1)).first()
+    return None if row is None else ArtifactRow.of(row)
+
+
 def lock_name(sha256: str) -> str:
     """Returns the name to lock while a row for a stored file is added, or the file deleted."""
     return f"blob/{sha256}"
@@ -226,6 +233,7 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
             dataset_versions.c.sha256 == sha256, dataset_versions.c.state != "deleted"
         ),
         select(jobs.c.pk).where(jobs.c.dataset_sha256 == sha256),
+        select(jobs.c.pk).where(jobs.c.start_sha256 == sha256),
         select(uploads.c.id).where(uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None)),
     )
     return any(transaction.connection.execute(each.limit(1)).first() for each in queries)

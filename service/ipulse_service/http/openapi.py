@@ -25,10 +25,12 @@ from ipulse_service.http.schemas.events import EventList
 from ipulse_service.http.schemas.jobs import JobDetail, JobList, ListedJob
 from ipulse_service.http.schemas.problems import ProblemDocument
 from ipulse_service.http.schemas.sweeps import SweepDetail, SweepList, TrialList
+from ipulse_service.http.schemas.worker import ClaimedAttempt
 
 _REF = "#/components/schemas/{model}"
 # FastAPI leaves nulls out of its document, also out of examples.
 _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
+    ClaimedAttempt,
     ComparedJob,
     ComparisonInfo,
     DatasetDetail,

@@ -47,6 +47,8 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         jobs.c.pk.in_(pks), jobs.c.dataset_sha256.is_not(None)
     )
     digests |= set(transaction.connection.execute(query).scalars())
+    query = select(jobs.c.start_sha256).where(jobs.c.pk.in_(pks), jobs.c.start_sha256.is_not(None))
+    digests |= set(transaction.connection.execute(query).scalars())
     for table in (
         outbox,
         idempotency_keys,

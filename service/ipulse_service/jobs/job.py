@@ -48,6 +48,8 @@ class JobRow(NamedTuple):
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown
+    start_from: str | None  # JSON: the file of another job that it starts from
+    start_sha256: str | None  # of that file
     finish_by: int | None  # asked to finish: when it is cancelled instead
     finish_reason: str | None  # of a job that was asked to finish
 

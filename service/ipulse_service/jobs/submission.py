@@ -14,13 +14,14 @@ from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import store, transitions
+from ipulse_service.jobs import starting, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
+from ipulse_service.jobs.starting import StartFile, StartRequest
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its job for a day
@@ -80,18 +81,20 @@ def submit(
     key: str | None,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
     attributes: JobAttributes = _NO_ATTRIBUTES,
+    start: StartRequest | None = None,
 ) -> Submitted:
     """Stores a job once. The same key from the same caller returns the same job for a day.
 
     Raises KeyInUse while another request with that key is under way, KeyReused if the key was
-    used with another spec, other options or other attributes, and what `admission.check` raises.
+    used with another spec, options, attributes or start, and what `starting.resolve` and
+    `admission.check` raise.
     """
     if key is None:
-        return _submit(database, resolved, caller, None, options, attributes)
+        return _submit(database, resolved, caller, None, options, attributes, start)
     with database.key_locks.acquire(_name(caller, key), WAIT_SECONDS) as is_acquired:
         if not is_acquired:
             raise KeyInUse()
-        return _submit(database, resolved, caller, key, options, attributes)
+        return _submit(database, resolved, caller, key, options, attributes, start)
 
 
 def _submit(
@@ -101,19 +104,26 @@ def _submit(
     key: str | None,
     options: SchedulingOptions,
     attributes: JobAttributes,
+    start: StartRequest | None,
 ) -> Submitted:
     fingerprint = resolved.sha256
     for chosen, default in ((options, _DEFAULT_OPTIONS), (attributes, _NO_ATTRIBUTES)):
         if chosen != default:
             text = strict_json.dumps(asdict(chosen)) + fingerprint
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    if start is not None:
+        text = strict_json.dumps(asdict(start)) + fingerprint
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
             transaction.lock(_name(caller, key))  # against other replicas
             former = _find(transaction, fingerprint, caller, key)
             if former is not None:
                 return Submitted(former, replayed=True)
-        job = store_job(transaction, resolved, options, attributes)
+        file = None
+        if start is not None:
+            file = starting.resolve(transaction, start, resolved.spec, resolved.value)
+        job = store_job(transaction, resolved, options, attributes, file)
         if key is not None:
             row = {
                 "caller": caller,
@@ -136,6 +146,7 @@ def store_job(
     resolved: ResolvedSpec,
     options: SchedulingOptions = _DEFAULT_OPTIONS,
     attributes: JobAttributes = _NO_ATTRIBUTES,
+    start: StartFile | None = None,
 ) -> JobRow:
     """Stores a queued job and its wake-up in this transaction.
 
@@ -143,7 +154,7 @@ def store_job(
     """
     admission.check(transaction, Needs.of_spec(resolved.spec))
     job = transitions.add(
-        transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes
+        transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes, start
     )
     settings_index.add(transaction, job.pk, resolved.value)
     outbox.add(transaction, job)

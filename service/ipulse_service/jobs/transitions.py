@@ -23,6 +23,7 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
+    from ipulse_service.jobs.starting import StartFile
 
 RETRY_TOPIC = "retry"  # notified when a job starts to wait for another attempt
 
@@ -52,6 +53,7 @@ def add(
     sha256: str,
     options: SchedulingOptions,
     attributes: JobAttributes = _NO_ATTRIBUTES,
+    start: StartFile | None = None,
 ) -> JobRow:
     """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
@@ -72,6 +74,7 @@ def add(
         "last_seq": 1,
         **asdict(options),
         **attributes.columns(),
+        **(start.columns() if start else {}),
         "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
     }
     job = JobRow.of(transaction.connection.execute(_ADD, values).one())

@@ -105,6 +105,11 @@ class FakeHandler(BaseHTTPRequestHandler):
         match = re.fullmatch(r"/v1/worker/attempts/([^/]+)/(.+)", path)
         if match is None:
             raise Refusal(404, "not_found")
+        if match[2] == "start-file":
+            started, _ = service.held(match[1], fence)
+            if started.start_from is None:
+                raise Refusal(404, "not_found")
+            return started.start_from.content
         body = strict_json.loads(content) if self.command == "POST" else {}
         if match[2] == "finish":
             job = service.finished(match[1], fence, body)

@@ -51,6 +51,8 @@ class Job:
     spec: dict[str, Any]
     state: JobState = JobState.QUEUED
     is_finishing: bool = False
+    start_from: Artifact | None = None  # a file of another job
+    start_mode: str = "continue"
     attempts: list[Attempt] = field(default_factory=list)
     checkpoint: Artifact | None = None
 

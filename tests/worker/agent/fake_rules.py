@@ -75,6 +75,13 @@ class FakeRules:
             "lease_seconds": self.lease_seconds,
             "heartbeat_seconds": self.heartbeat_seconds,
             "spec": job.spec,
+            "start_from": job.start_from
+            and {
+                "mode": job.start_mode,
+                "sha256": job.start_from.sha256,
+                "size": len(job.start_from.content),
+                "name": job.start_from.name,
+            },
             "checkpoint": job.checkpoint
             and {
                 "artifact_id": "art_checkpoint",

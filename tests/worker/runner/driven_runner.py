@@ -54,7 +54,9 @@ class DrivenRunner:
                 )
         os.close(writer)
 
-    def assign(self, work_dir: Path, spec: Any, checkpoint: Optional[Path] = None) -> None:
+    def assign(
+        self, work_dir: Path, spec: Any, checkpoint: Optional[Path] = None, **more: Any
+    ) -> None:
         work_dir.mkdir(parents=True, exist_ok=True)
         assignment = {
             "protocol": 1,
@@ -64,6 +66,7 @@ class DrivenRunner:
             "spec": resolve("ExperimentSpec", spec),
             "checkpoint": None if checkpoint is None else str(checkpoint),
             "start_seconds": time.monotonic() - self.started,
+            **more,
         }
         self.write_line(json.dumps(assignment).encode())
 

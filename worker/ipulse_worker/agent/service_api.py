@@ -196,12 +196,21 @@ class ServiceAPI:
 
     def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
         """Download an artifact into a file, from the file's beginning."""
+        self._download(f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content", {}, into)
+
+    def download_start_file(self, lease: AttemptLease, into: BinaryIO) -> None:
+        """Download the file that the job starts from into a file, from the file's beginning."""
+        headers = {FENCE_HEADER: lease.fence}
+        self._download(f"/v1/worker/attempts/{lease.attempt_id}/start-file", headers, into)
+
+    def _download(self, path: str, headers: dict[str, str], into: BinaryIO) -> None:
         into.seek(0)
         into.truncate()
-        path = f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content"
         with (
             self._connections.use() as http,
-            http.stream("GET", path, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True) as response,
+            http.stream(
+                "GET", path, headers=headers, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True
+            ) as response,
         ):
             if response.is_error:
                 response.read()

@@ -29,6 +29,20 @@ class StoredCheckpoint:
         )
 
 
+@dataclass(frozen=True)
+class StartFromFile:
+    """The file of another job that an attempt without a checkpoint starts from."""
+
+    mode: str  # continue or weights
+    sha256: str
+    name: str
+
+    @classmethod
+    def from_json(cls, value: Any) -> StartFromFile:
+        """Read the file from a response."""
+        return cls(str(value["mode"]), str(value["sha256"]), str(value["name"]))
+
+
 class AgentOrders(NamedTuple):
     """Orders of the service for this agent; the fields are those of the response."""
 
@@ -66,11 +80,12 @@ class ClaimedJob:
     checkpoint: StoredCheckpoint | None
     lease: AttemptLease
     heartbeat_seconds: float
+    start_from: StartFromFile | None = None
 
     @classmethod
     def from_json(cls, value: dict[str, Any], sent_at: float) -> ClaimedJob:
         """Read the claim from a response; `sent_at` is the monotonic time of its request."""
-        stored = value["checkpoint"]
+        stored, start = value["checkpoint"], value.get("start_from")
         return cls(
             job_id=str(value["job_id"]),
             attempt=int(value["attempt"]),
@@ -83,6 +98,7 @@ class ClaimedJob:
                 sent_at=sent_at,
             ),
             heartbeat_seconds=float(value["heartbeat_seconds"]),
+            start_from=None if start is None else StartFromFile.from_json(start),
         )
 
     @property

@@ -161,7 +161,9 @@ class AttemptProcess:
             timeline=self.timeline,
             kernel_seconds=self.device.kernel_seconds,
         )
-        if self.assignment.checkpoint is None:
+        if self.assignment.checkpoint is None and self.assignment.start_mode == "continue":
+            self._continue(training)
+        elif self.assignment.checkpoint is None:
             self._set_weights(training, dataset)
             training.begin()
         else:
@@ -178,6 +180,14 @@ class AttemptProcess:
         self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(compilation.log_message(self.device, self._compile_seconds))
         self._training = training
+
+    def _continue(self, training: Training) -> None:
+        """Train on from the checkpoint of another job, whose spec has fewer epochs."""
+        path = Path(self.assignment.start_from or "")
+        training.resume(checkpoint.load(path, None, like=training.state()))
+        if training.early_stopping is not None:
+            training.early_stopping.wait_again()
+        self.events.log(f"continues another job from step {training.step:,}")
 
     def _set_weights(self, training: Training, dataset: Dataset) -> None:
         """Draw the initial weights, or take those of a file or another job."""

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 # Generators take the first one; the file's own media type is in its ArtifactInfo.
 _FILE: dict[str, Any] = {"application/octet-stream": _BINARY, "*/*": _BINARY}
-_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+DOWNLOAD: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file.", "content": _FILE},
     206: {"description": "The bytes that the Range header names.", "content": _FILE},
     304: {"description": "The file still has the ETag of If-None-Match."},
@@ -33,16 +33,16 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 _OBJECT = {"schema": {"type": "object", "additionalProperties": True}}
 _PROFILE: dict[int | str, dict[str, Any]] = {
     200: {"description": "The profile.", "content": {"application/json": _OBJECT}},
-    206: {**_DOWNLOAD[206], "content": {"application/json": {"schema": {}}}},
-    304: _DOWNLOAD[304],
+    206: {**DOWNLOAD[206], "content": {"application/json": {"schema": {}}}},
+    304: DOWNLOAD[304],
     **problems.documented(404, 416),
 }
 
 _HTML: dict[str, Any] = {"text/html": {"schema": {"type": "string"}}}
 _REPORT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The report.", "content": _HTML},
-    206: {**_DOWNLOAD[206], "content": _HTML},
-    304: _DOWNLOAD[304],
+    206: {**DOWNLOAD[206], "content": _HTML},
+    304: DOWNLOAD[304],
     **problems.documented(404, 416),
 }
 # The report itself allows only its own script and style sheet, by their digests.
@@ -74,7 +74,7 @@ def list_artifacts(job_id: JobId, state: State) -> ArtifactList:
     "/artifacts/{artifact_id}/content",
     response_class=Response,
     summary="Download a file",
-    responses=_DOWNLOAD,
+    responses=DOWNLOAD,
 )
 @open_to("user", "worker")  # an agent downloads the checkpoint that it resumes from
 async def download_artifact(

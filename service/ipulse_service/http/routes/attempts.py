@@ -6,19 +6,22 @@ import asyncio
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse.log_lines import in_parts, length
 from ipulse.models import FromObject
+from ipulse_core.errors import NotFound
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_service.agents import drains
+from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
-from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
+from ipulse_service.http.routes.artifacts import DOWNLOAD
 from ipulse_service.http.schemas.jobs import JobDetail
 from ipulse_service.http.schemas.worker import AttemptOrders, NextEvent, RenewedLease
 from ipulse_service.http.schemas.worker_requests import EventBatch, FinishRequest, attempt_end
@@ -26,6 +29,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
+from ipulse_service.jobs.starting import StartFile
 from ipulse_service.sweeps import pruning
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
@@ -89,6 +93,24 @@ async def get_orders(
             await asyncio.sleep(GIVE_WAY_SECONDS)
 
 
+@router.get(
+    "/start-file",
+    response_class=Response,
+    summary="Download the file that a job starts from",
+    responses={**DOWNLOAD, **problems.documented(404, 409, 416)},
+)
+@open_to("worker")
+async def download_start_file(
+    attempt_id: AttemptId, fence: Fence, state: State, request: Request
+) -> Response:
+    """Returns the file of another job that the attempt's job starts from, or a range of it."""
+    log.bind(attempt=attempt_id)
+    artifact = await run_in_threadpool(_start_file, state, attempt_id, fence)
+    return await file_response.respond(
+        request, artifact, state.blobs, state.file_threads, "attachment", may_redirect=True
+    )
+
+
 @events_router.post(
     "/events",
     summary="Report events",
@@ -135,6 +157,15 @@ async def finish_attempt(
     job, job_attempts = await run(finisher.finish, attempt_id, fence, attempt_end(request))
     log.bind(job=job.id)
     return job_detail(response, job, job_attempts)
+
+
+def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:
+    with state.database.read() as transaction:
+        attempt = leases.hold(transaction, attempt_id, fence)
+        start = StartFile.of(store.get_by_pk(transaction, attempt.job_pk))
+    if start is None:
+        raise NotFound("the job does not start from another one")
+    return start.artifact
 
 
 def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, StopOrders]:

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse_core.limits import GROUP, HIGHEST_PRIORITY, LOWEST_PRIORITY, MAX_NOTES, MAX_TAGS
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
-from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
 from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, Tag
+from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, ContinueRequest, Tag
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
 from ipulse_service.http.schemas.plans import PlannedJob
-from ipulse_service.jobs import leases, submission
+from ipulse_service.jobs import leases, starting, store, submission
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.jobs.starting import StartMode, StartRequest
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
+JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
 _MAX_SECONDS = 10**8  # three years
-_SPEC_ERRORS = problems.documented(409, 413, 415, 422)
+_SPEC_ERRORS = problems.documented(404, 409, 413, 415, 422)
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=SpecRoute)
 
@@ -65,6 +68,19 @@ class SubmitQuery(BaseModel):
         description="Notes for people, in Markdown. Long ones are better sent by PATCH.",
     )
 
+    start_from: Annotated[str, Field(pattern=JOB_ID_PATTERN, max_length=64)] | None = Field(
+        default=None, description="Id of a job that has ended or is paused, to start from."
+    )
+    start_mode: StartMode = Field(
+        default="continue",
+        description="continue: train on from its last checkpoint, with the same spec but more "
+        "epochs; weights: begin another training with its final weights, by the names of layers.",
+    )
+
+    def start(self) -> StartRequest | None:
+        """Returns the job to start from."""
+        return None if self.start_from is None else StartRequest(self.start_from, self.start_mode)
+
     def options(self) -> SchedulingOptions:
         """Returns the priority and the limits."""
         return SchedulingOptions(
@@ -101,7 +117,13 @@ def submit_job(
     key = None if idempotency_key is None else check_key(idempotency_key)
     resolved = submission.resolve(spec)
     submitted = submission.submit(
-        state.database, resolved, caller.name, key, query.options(), query.attributes()
+        state.database,
+        resolved,
+        caller.name,
+        key,
+        query.options(),
+        query.attributes(),
+        query.start(),
     )
     job = submitted.job
     log.bind(job=job.id)
@@ -114,6 +136,49 @@ def submit_job(
     response.headers["location"] = f"/v1/jobs/{job.id}"
     response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
     return detail
+
+
+@router.post(
+    "/jobs/{job_id}/continue",
+    status_code=202,
+    summary="Train a job for more epochs",
+    response_description="The new job is stored.",
+    responses=_SPEC_ERRORS,
+)
+def continue_job(
+    job_id: JobId,
+    request: ContinueRequest,
+    state: State,
+    caller: CurrentCaller,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None, Header(description="Makes a repeated request return the same job.")
+    ] = None,
+) -> JobDetail:
+    """Submits a job that trains on from the last checkpoint of a job that has ended.
+
+    The spec is the same but for the number of epochs. On one kind of device and with a constant
+    learning rate the result is that of one longer training, bit for bit.
+    """
+    key = None if idempotency_key is None else check_key(idempotency_key)
+    with state.database.read() as transaction:
+        parent = store.get(transaction, job_id)
+        epochs = starting.checkpoint_epoch(transaction, parent) + request.epochs
+    document = json.loads(parent.spec)
+    document["training"]["epochs"] = epochs
+    resolved = submission.resolve(parse_spec(document))
+    start = StartRequest(job_id, "continue")
+    submitted = submission.submit(
+        state.database, resolved, caller.name, key, SchedulingOptions(), JobAttributes(), start
+    )
+    log.bind(job=submitted.job.id)
+    if submitted.replayed:
+        response.headers["idempotency-replayed"] = "true"
+    response.headers["location"] = f"/v1/jobs/{submitted.job.id}"
+    response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
+    with state.database.read() as transaction:
+        attempts = leases.of_job(transaction, submitted.job.pk)
+    return job_detail(response, submitted.job, attempts)
 
 
 @router.post(

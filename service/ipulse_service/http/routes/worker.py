@@ -26,12 +26,15 @@ from ipulse_service.http.schemas.joining import OrdersResponse
 from ipulse_service.http.schemas.worker import (
     CheckpointInfo,
     ClaimedAttempt,
+    StartFileInfo,
 )
 from ipulse_service.http.schemas.worker_requests import (
     AgentRegistration,
     ClaimRequest,
 )
+from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.starting import StartFile
 
 _BODY_ERRORS = (413, 415, 422)
 
@@ -142,4 +145,12 @@ def claim_job(
             size=checkpoint.size,
             name=checkpoint.name,
         ),
+        start_from=_start_file(claim.job),
     )
+
+
+def _start_file(job: JobRow) -> StartFileInfo | None:
+    start = StartFile.of(job)
+    if start is None:
+        return None
+    return StartFileInfo(mode=start.mode, sha256=start.sha256, size=start.size, name=start.name)

@@ -37,6 +37,17 @@ AS_GROUP: BeforeValidator = written_as(
 )
 NOTES = rf"^[^{CONTROL}]*$"
 
+
+class ContinueRequest(StrictModel):
+    """A request to train a job for more epochs."""
+
+    model_config = example(epochs=10)
+
+    epochs: Annotated[Integer, Field(ge=1, le=100_000)] = Field(
+        description="Epochs in addition to those that its last checkpoint has."
+    )
+
+
 Tag = Annotated[str, Field(pattern=TAG), AS_TAG]
 _Tags = Annotated[ListOf[Tag], Field(max_length=MAX_TAGS)]
 

@@ -15,6 +15,7 @@ from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting, Why
 from ipulse_service.jobs.search.columns import ColumnKind, Scalar
+from ipulse_service.jobs.starting import StartFile, StartMode
 
 _SUMMARY: dict[str, Any] = {
     "object": "job",
@@ -27,6 +28,7 @@ _SUMMARY: dict[str, Any] = {
     "priority": 0,
     "deadline_at": None,
     "finish_by": None,
+    "start_from": None,
     "attempt": 1,
     "progress": {
         **METRIC,
@@ -80,6 +82,26 @@ class AttemptInfo(BaseModel):
         )
 
 
+class StartInfo(BaseModel):
+    """The file of another job that a job starts from."""
+
+    job: str = Field(description="Id of that job; it may be deleted.")
+    mode: StartMode
+    name: str
+    sha256: str = Field(description="SHA-256 of the file, which is kept as long as this job.")
+    epoch: int | None = Field(description="Whole epochs of the checkpoint; null for weights.")
+
+    @classmethod
+    def from_row(cls, job: JobRow) -> Self | None:
+        """Returns the model of the start of a stored job."""
+        start = StartFile.of(job)
+        if start is None:
+            return None
+        return cls(
+            job=start.job, mode=start.mode, name=start.name, sha256=start.sha256, epoch=start.epoch
+        )
+
+
 class JobSummary(BaseModel):
     """A job as a list contains it."""
 
@@ -99,6 +121,7 @@ class JobSummary(BaseModel):
     finish_by: Timestamp | None = Field(
         description="When a job that was asked to finish is cancelled instead; else null."
     )
+    start_from: StartInfo | None = Field(description="The job that it starts from.")
     attempt: int = Field(description="Number of the latest attempt; 0 before the first.")
     progress: dict[str, Any] | None = Field(
         description="The fields of the last metric event, and in `evaluated` the epoch and the "
@@ -277,6 +300,7 @@ def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
         "priority": job.priority,
         "deadline_at": rfc3339(job.deadline_at),
         "finish_by": rfc3339(job.finish_by),
+        "start_from": StartInfo.from_row(job),
         "attempt": job.attempt,
         "progress": None if job.progress is None else json.loads(job.progress),
         "summary": None if job.summary is None else json.loads(job.summary),

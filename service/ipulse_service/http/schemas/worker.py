@@ -15,12 +15,22 @@ from ipulse_service.http.schemas.base import (
     Digest,
     example,
 )
+from ipulse_service.jobs.starting import StartMode
 
 
 class CheckpointInfo(BaseModel):
     """The checkpoint that an attempt resumes from."""
 
     artifact_id: str
+    sha256: Digest
+    size: int = Field(description="Bytes.")
+    name: str
+
+
+class StartFileInfo(BaseModel):
+    """A file of another job that an attempt without a checkpoint starts from."""
+
+    mode: StartMode
     sha256: Digest
     size: int = Field(description="Bytes.")
     name: str
@@ -43,6 +53,7 @@ class ClaimedAttempt(BaseModel):
             "size": 275_968,
             "name": "checkpoint-3.npz",
         },
+        start_from=None,
     )
 
     job_id: str
@@ -55,6 +66,9 @@ class ClaimedAttempt(BaseModel):
     heartbeat_seconds: float = Field(description="Time between two heartbeats.")
     spec: dict[str, Any] = Field(description="With all defaults filled in.")
     checkpoint: CheckpointInfo | None
+    start_from: StartFileInfo | None = Field(
+        description="Download it from `/v1/worker/attempts/{attempt_id}/start-file`."
+    )
 
 
 class RenewedLease(BaseModel):

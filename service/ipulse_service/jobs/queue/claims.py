@@ -17,6 +17,8 @@ from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.needs import Needs
 
+START_PROTOCOL = 7  # the first protocol whose agents start from a file of another job
+
 
 class NotClaimable(Conflict):
     """The job is held by another attempt, not due yet, or has ended."""
@@ -60,6 +62,8 @@ def claim(
         raise NotClaimable("no job is queued that this agent can run")
     if named and job.pk != named.pk:
         outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
+    if job.start_from is not None and protocol < START_PROTOCOL:
+        raise NotClaimable("the job starts from another one, for which this agent is too old")
     attempt, fence = leases.start(transaction, job, agent, lease_seconds, protocol)
     job = transitions.move(
         transaction,

@@ -13,28 +13,34 @@ from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import IPUlseError, NotFound, StaleToken
-from ipulse_core.events import PROTOCOL, Assignment, ProgressEvent
+from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ProgressEvent
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_types import ClaimedJob
+from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
 from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
 from ipulse_worker.agent.supervision.inbox import Delivered, FinishOrder, Inbox, LeaseLost
-from ipulse_worker.agent.supervision.runner_exit import StopCause
+from ipulse_worker.agent.supervision.runner_exit import RunnerExit, StopCause
 from ipulse_worker.agent.supervision.runner_messages import Violation
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
-from ipulse_worker.agent.uploads.resumption import fetch_checkpoint
+from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_start_file
 from ipulse_worker.agent.uploads.uploader import Uploader
 
 _log = logging.getLogger(__name__)
+
+
+class StartFileMissing(IPUlseError):
+    """The file that the job starts from cannot be downloaded, and nothing can replace it."""
+
+    code = "start_file_missing"
 
 
 class AttemptSupervisor:
@@ -149,8 +155,17 @@ class AttemptSupervisor:
         )
         reporter.start()
         uploader.start()
+        delivery = Delivery(
+            self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
+        )
+        try:
+            assignment = self._assignment(directory, reporter)
+        except StartFileMissing as missing:
+            done = DoneEvent(Reason.DATA_UNAVAILABLE.value, missing.message)
+            delivery.run(RunnerExit(done, exit_code=0))
+            return
         supervision = RunnerSupervisor(
-            self._assignment(directory, reporter),
+            assignment,
             self._claimed,
             self._settings,
             self._inbox,
@@ -159,20 +174,32 @@ class AttemptSupervisor:
             self._warm,
             self._facts,
         )
-        delivery = Delivery(
-            self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
-        )
         delivery.run(supervision.run())
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
+        checkpoint = self._resume(directory, reporter)
+        start = self._claim.start_from if checkpoint is None else None
         return Assignment(
             protocol=PROTOCOL,
             job_id=self._claim.job_id,
             attempt=self._claim.attempt,
             work_dir=str(directory),
             spec=self._claim.spec,
-            checkpoint=self._resume(directory, reporter),
+            checkpoint=checkpoint,
+            start_from=None if start is None else self._start_file(start, directory, reporter),
+            start_mode=None if start is None else start.mode,
         )
+
+    def _start_file(self, start: StartFromFile, directory: Path, reporter: EventReporter) -> str:
+        """Download the file of another job to start from. Raises StartFileMissing."""
+        downloading = f"downloading {start.name} of the job that this one starts from"
+        reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
+        try:
+            return str(fetch_start_file(self._api, self._claim, start, directory))
+        except StaleToken:
+            raise
+        except IPUlseError as error:
+            raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
 
     def _resume(self, directory: Path, reporter: EventReporter) -> str | None:
         """Download the checkpoint to resume from; return None to start from the beginning."""

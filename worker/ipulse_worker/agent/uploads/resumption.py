@@ -1,35 +1,56 @@
-"""Downloads the checkpoint of an earlier attempt, from which the next one resumes."""
+"""Downloads the file that an attempt begins with: a checkpoint, or a file of another job."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from ipulse_core.errors import RemoteError
 from ipulse_core.worker_faults import errors_name
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_types import ClaimedJob, StoredCheckpoint
+from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile, StoredCheckpoint
 
-NAME = "resume.checkpoint"  # a fixed name: names from the service never become paths
+# Fixed names: names from the service never become paths.
+NAME = "resume.checkpoint"
+START_NAME = "start.npz"
 
 
 def fetch_checkpoint(
     api: ServiceAPI, claim: ClaimedJob, stored: StoredCheckpoint, directory: Path
 ) -> Path:
-    """Download the checkpoint and return its path.
+    """Download the checkpoint of an earlier attempt and return its path.
 
     Raises IPUlseError if the download fails, or the digest is wrong, and OSError if it cannot be
     written.
     """
-    path = directory / NAME
+
+    def download(file: BinaryIO) -> None:
+        api.download(claim.job_id, stored.artifact_id, file)
+
+    return _fetch(download, claim, stored.sha256, directory / NAME)
+
+
+def fetch_start_file(
+    api: ServiceAPI, claim: ClaimedJob, start: StartFromFile, directory: Path
+) -> Path:
+    """Download the file of another job that this one starts from, as `fetch_checkpoint`."""
+
+    def download(file: BinaryIO) -> None:
+        api.download_start_file(claim.lease, file)
+
+    return _fetch(download, claim, start.sha256, directory / START_NAME)
+
+
+def _fetch(
+    download: Callable[[BinaryIO], None], claim: ClaimedJob, expected: str, path: Path
+) -> Path:
     with errors_name(path), path.open("w+b") as file:
-        retry_while_unavailable(
-            lambda: api.download(claim.job_id, stored.artifact_id, file),
-            claim.lease.wait_for_loss,
-        )
+        retry_while_unavailable(lambda: download(file), claim.lease.wait_for_loss)
         file.seek(0)
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    if sha256 != stored.sha256:
-        raise RemoteError(f"its content has the digest {sha256} and not {stored.sha256}")
+    if sha256 != expected:
+        raise RemoteError(f"its content has the digest {sha256} and not {expected}")
     return path

@@ -59,12 +59,13 @@ def save(checkpoint: Checkpoint, work_dir: WorkDir, name: str) -> Path:
     return work_dir.path / name
 
 
-def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
+def load(path: Path, spec_sha256: Optional[str], like: State) -> Checkpoint:
     """Read a checkpoint.
 
     Args:
         path: of the file.
-        spec_sha256: digest of the spec, which must be the checkpoint's.
+        spec_sha256: digest of the spec, which must be the checkpoint's; None: that of another job,
+            whose spec the service compared.
         like: a state with the expected names and shapes.
 
     Raises:
@@ -92,7 +93,7 @@ def load(path: Path, spec_sha256: str, like: State) -> Checkpoint:
         raise UnusableCheckpoint(
             f"the checkpoint cannot be read ({error}): submit the experiment again"
         ) from error
-    if checkpoint.spec_sha256 != spec_sha256:
+    if spec_sha256 is not None and checkpoint.spec_sha256 != spec_sha256:
         raise UnusableCheckpoint(
             "the checkpoint belongs to another spec: resume the job that wrote it"
         )

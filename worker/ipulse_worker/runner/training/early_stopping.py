@@ -62,6 +62,11 @@ class EarlyStopping:
         """The trained arrays after the best epoch."""
         return self._kept
 
+    def wait_again(self) -> None:
+        """Begin to wait anew if the patience is used up: another job continues the training."""
+        if self.stopped:
+            self._waited = 0
+
     def state(self) -> State:
         """Return the state for a checkpoint."""
         return {

@@ -1,0 +1,183 @@
+"""The job that another one starts from: its checkpoint, to train on, or its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sqlalchemy import select
+
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse_core import strict_json
+from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_core.start_weights import mismatches, start_shapes
+from ipulse_core.states import JobState
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import events
+from ipulse_service.files import artifacts
+from ipulse_service.files.artifacts import ArtifactRow
+from ipulse_service.jobs import store
+from ipulse_service.jobs.job import JobRow
+
+StartMode = Literal["continue", "weights"]
+
+# Fields of a spec that a continued training may change: they do not touch what is trained so far.
+_FREE = (
+    "/name",
+    "/metadata",
+    "/export",
+    "/profile",
+    "/training/epochs",
+    "/training/checkpoint_epochs",
+    "/training/schedule",
+)
+MAX_PROBLEMS = 20
+
+
+class NothingToStartFrom(Conflict):
+    """The job has no such file to start from."""
+
+    code = "nothing_to_start_from"
+
+
+@dataclass(frozen=True)
+class StartRequest:
+    """The job to start from, and how."""
+
+    job_id: str
+    mode: StartMode
+
+
+@dataclass(frozen=True)
+class StartFile:
+    """A file of a job that another job starts from, kept as long as that job exists."""
+
+    job: str
+    mode: StartMode
+    artifact_id: str
+    name: str
+    role: str
+    media_type: str
+    sha256: str
+    size: int  # bytes
+    epoch: int | None  # whole epochs that its checkpoint has
+
+    def columns(self) -> dict[str, Any]:
+        """Returns the values of the columns of a job's row."""
+        return {"start_from": strict_json.dumps(asdict(self)), "start_sha256": self.sha256}
+
+    @classmethod
+    def of(cls, job: JobRow) -> StartFile | None:
+        """Returns the file that a job starts from."""
+        return None if job.start_from is None else cls(**json.loads(job.start_from))
+
+    @property
+    def artifact(self) -> ArtifactRow:
+        """The file as an artifact, also when its job was deleted."""
+        return ArtifactRow(
+            self.artifact_id,
+            self.name,
+            self.role,
+            self.media_type,
+            self.size,
+            self.sha256,
+            attempt=0,
+            created_at=0,
+        )
+
+
+def resolve(
+    transaction: Transaction, request: StartRequest, spec: ExperimentSpec, value: dict[str, Any]
+) -> StartFile:
+    """Returns the file to start from, whose digest is fixed now.
+
+    `spec` is that of the new job, and `value` its JSON.
+
+    Raises NotFound, NothingToStartFrom, and InvalidInput for a spec that does not fit.
+    """
+    parent = store.get(transaction, request.job_id)
+    if not (parent.state.is_terminal or parent.state is JobState.PAUSED):
+        raise NothingToStartFrom(
+            f"the job {parent.id} is {parent.state.value}: wait for its end, pause or stop it"
+        )
+    former = json.loads(parent.spec)
+    if request.mode == "weights":
+        return _weights(transaction, parent, former, spec)
+    found = artifacts.latest_checkpoint(transaction, parent)
+    if found is None:
+        raise NothingToStartFrom(f"the job {parent.id} has no checkpoint to continue from")
+    epoch = checkpoint_epoch(transaction, parent)
+    problems = list(_differences(former, value, ""))[:MAX_PROBLEMS]
+    epochs = spec.training.epochs
+    if epochs <= epoch:
+        detail = (
+            f"the checkpoint has {epoch:,} epochs already, and this is the number in all: "
+            f"got {epochs:,}"
+        )
+        problems.append(Problem("/training/epochs", "out_of_range", detail))
+    if problems:
+        raise InvalidInput(problems, "the spec does not continue that of the job")
+    return _file(parent, "continue", found, epoch)
+
+
+def checkpoint_epoch(transaction: Transaction, job: JobRow) -> int:
+    """Returns the whole epochs that a job's last checkpoint has."""
+    query = (
+        select(events.c.body)
+        .where(events.c.job_pk == job.pk, events.c.kind == "checkpoint")
+        .order_by(events.c.seq.desc())
+        .limit(1)
+    )
+    body = transaction.connection.execute(query).scalar_one_or_none()
+    return 0 if body is None else int(json.loads(body)["epoch"])
+
+
+def _weights(
+    transaction: Transaction, parent: JobRow, former: dict[str, Any], spec: ExperimentSpec
+) -> StartFile:
+    found = artifacts.of_role(transaction, parent, "weights")
+    if found is None:
+        raise NothingToStartFrom(
+            f"the job {parent.id} has no weights, which are written at its end; "
+            "start_mode=continue starts from a checkpoint"
+        )
+    if spec.network.initial is not None:
+        detail = "the weights come from another job: leave this out, or start_from"
+        raise InvalidInput([Problem("/network/initial", "inconsistent", detail)])
+    sentences = mismatches(start_shapes(spec), start_shapes(parse_spec(former)))
+    if sentences:
+        problems = [Problem("/network", "inconsistent", each) for each in sentences[:MAX_PROBLEMS]]
+        raise InvalidInput(problems, f"the weights of {parent.id} do not fit the network")
+    return _file(parent, "weights", found, None)
+
+
+def _file(parent: JobRow, mode: StartMode, found: ArtifactRow, epoch: int | None) -> StartFile:
+    return StartFile(
+        job=parent.id,
+        mode=mode,
+        artifact_id=found.id,
+        name=found.name,
+        role=found.role,
+        media_type=found.media_type,
+        sha256=found.sha256,
+        size=found.size,
+        epoch=epoch,
+    )
+
+
+def _differences(before: Any, after: Any, pointer: str) -> Iterator[Problem]:
+    """Yields a problem for each field that differs and must not."""
+    if pointer in _FREE or before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted({*before, *after}):
+            inside = f"{pointer}/{strict_json.escape(name)}"
+            yield from _differences(before.get(name), after.get(name), inside)
+        return
+    detail = (
+        "it differs from the job that is continued; start_mode=weights takes its weights into "
+        "another training"
+    )
+    yield Problem(pointer, "differs", detail)

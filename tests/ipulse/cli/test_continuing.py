@@ -1,0 +1,63 @@
+"""continue, submit --from and stop: jobs that go on from others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ipulse.client import Client
+from tests.ipulse.cli.conftest import FILES, Run
+from tests.ipulse.live_service import Agent
+
+CONTENTS = {
+    "checkpoint.npz": b"the state after two epochs",
+    "weights.npz": b"weights",
+    "manifest.json": FILES["manifest.json"],
+}
+
+
+@pytest.fixture
+def trained(client: Client, agent: Agent, spec_file: Path) -> str:
+    job = client.submit(spec_file)
+    agent.claim(job.id).run(CONTENTS, [])
+    return job.id
+
+
+def test_continue_adds_epochs(run: Run, client: Client, trained: str) -> None:
+    ran = run("continue", trained[4:12], "--epochs", "3", "--json")
+    assert ran.code == 0
+    start = ran.json["start_from"]
+    assert (start["job"], start["mode"]) == (trained, "continue")
+    assert ran.json["spec"]["training"]["epochs"] == (start["epoch"] or 0) + 3
+    assert trained in run("status", ran.json["id"]).out
+    client.cancel(ran.json["id"])
+
+
+def test_submit_from_another_job(run: Run, client: Client, trained: str, spec_file: Path) -> None:
+    longer = ("--set", "epochs=100000")
+    ran = run("submit", str(spec_file), *longer, "--from", trained, "--json")
+    assert ran.json["start_from"]["mode"] == "continue"
+    client.cancel(ran.json["id"])
+    ran = run("submit", str(spec_file), "--from", trained, "--start-mode", "weights", "--json")
+    assert ran.json["start_from"]["mode"] == "weights"
+    client.cancel(ran.json["id"])
+
+
+def test_what_cannot_be_continued_is_refused(run: Run, client: Client, spec_file: Path) -> None:
+    queued = run("submit", str(spec_file)).out.strip()
+    ran = run("continue", queued, "--epochs", "1", "--json")
+    assert ran.code != 0
+    assert ran.json["error"]["code"] == "conflict"
+    client.cancel(queued)
+
+
+def test_stop_finishes_a_job_that_runs(
+    run: Run, client: Client, agent: Agent, spec_file: Path
+) -> None:
+    queued = run("submit", str(spec_file)).out.strip()
+    assert run("stop", queued, "--json").json["error"]["code"] == "illegal_transition"
+    attempt = agent.claim(queued)
+    assert run("stop", queued, "--json").json["finish_by"] is not None
+    assert attempt.heartbeat()["finish"] is True
+    client.cancel(queued)

@@ -1,0 +1,63 @@
+"""Attempts that start from a file of another job."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ipulse_core.states import JobState
+from ipulse_worker.agent.agent import Agent
+
+from .fake_jobs import Artifact
+from .fake_service import FakeService
+
+
+def world(service: FakeService, job_id: str) -> dict[str, Any]:
+    (line,) = [m for m in service.job(job_id).last.messages("runner") if m.startswith("{")]
+    shown: dict[str, Any] = json.loads(line)
+    return shown
+
+
+@pytest.mark.parametrize("mode", ["continue", "weights"])
+def test_the_runner_gets_the_file(service: FakeService, agent: Agent, mode: str) -> None:
+    job_id = service.submit("shows_its_world")
+    content = b"a checkpoint of another job"
+    service.job(job_id).start_from = Artifact("checkpoint.npz", "checkpoint", content)
+    service.job(job_id).start_mode = mode
+    agent.run_job(job_id)
+    assignment = world(service, job_id)["assignment"]
+    assert (assignment["start_mode"], assignment["checkpoint"]) == (mode, None)
+    assert world(service, job_id)["start_file"] == content.decode()
+
+
+def test_a_checkpoint_of_its_own_comes_first(service: FakeService, agent: Agent) -> None:
+    job_id = service.submit("shows_its_world")
+    service.job(job_id).start_from = Artifact("checkpoint.npz", "checkpoint", b"another job")
+    service.job(job_id).checkpoint = Artifact("checkpoint", "checkpoint", b"its own")
+    agent.run_job(job_id)
+    shown = world(service, job_id)
+    assert (shown["checkpoint"], shown["assignment"]["start_from"]) == ("its own", None)
+
+
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_without_the_file_the_job_fails_with_the_reason(
+    service: FakeService, agent: Agent, how: str
+) -> None:
+    """From the beginning it would be another training."""
+    job_id = service.submit("shows_its_world")
+    service.job(job_id).start_from = Artifact("checkpoint.npz", "checkpoint", b"another job")
+    if how == "gone":
+        service.fail("start-file", 404)
+    else:
+
+        class Damaged(Artifact):
+            sha256 = "00" * 32
+
+        service.job(job_id).start_from = Damaged("checkpoint.npz", "checkpoint", b"another job")
+    agent.run_job(job_id)
+    job = service.job(job_id)
+    assert job.state is JobState.FAILED
+    assert job.outcome["reason"] == "data_unavailable"
+    assert "checkpoint.npz" in job.outcome["message"]
