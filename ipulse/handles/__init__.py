@@ -13,6 +13,7 @@ from .job_profile import JobProfile
 from .logs import LogLine
 from .metrics import BestEpoch
 from .spikes import SampleSpikes
+from .sweep import SweepHandle
 
 __all__ = [
     "AsyncConnection",
@@ -29,6 +30,7 @@ __all__ = [
     "JobProfile",
     "LogLine",
     "SampleSpikes",
+    "SweepHandle",
     "compare",
     "connect",
     "connect_async",

@@ -18,7 +18,7 @@ from . import arrays, metrics
 from .failures import JobFailed
 from .job_profile import JobProfile
 from .logs import LogLine, levels_from
-from .metrics import Axis, BestEpoch, Columns, Scope
+from .metrics import Axis, BestEpoch, Scope
 from .optional import data_frame
 from .progress import ProgressLines
 from .snapshot import JobSnapshot
@@ -92,12 +92,8 @@ class AsyncJobHandle(JobSnapshot):
         as_: Literal["frame", "columns"] = "frame",
     ) -> Any:
         """Return the metrics with these names, or all; see JobHandle.metrics."""
-        columns = await self._columns(names, scope, x)
+        columns = await metrics.read_columns(self._calls, self.id, names, scope, x)
         return columns if as_ == "columns" else data_frame(columns, next(iter(columns)))
-
-    async def _columns(self, names: Sequence[str], scope: Scope, x: Axis | None) -> Columns:
-        events = [event async for event in self._calls.events(self.id, 0, ["metric"])]
-        return metrics.columns_of(events, names, scope, x)
 
     async def follow(self, *names: str) -> AsyncGenerator[dict[str, Any], None]:
         """Yield every epoch as it ends: its number as `epoch`, and these metrics, or all."""
@@ -109,7 +105,8 @@ class AsyncJobHandle(JobSnapshot):
 
     async def best(self, metric: str = "test_accuracy") -> BestEpoch:
         """Return the epoch in which a metric was best. Raises NotFound if there is none yet."""
-        return metrics.best_epoch(await self._columns([metric], "epoch", None), metric)
+        columns = await metrics.read_columns(self._calls, self.id, [metric], "epoch", None)
+        return metrics.best_epoch(columns, metric)
 
     async def logs(self, level: str | None = None) -> list[LogLine]:
         """Return the log, or the lines of this level and of more severe ones."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from ipulse.client import Client, SubmissionPlan, ValidSpec
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
+from ipulse.experiment import Experiment
+from ipulse.experiment.part import plain
 from ipulse_core.errors import Conflict
 
 from .data_library import DataLibrary
 from .found_jobs import FoundJobs
 from .job import JobHandle
 from .submission import JobSpec, document_of
+from .sweep import SweepHandle, sweep_document
 
 
 def connect(
@@ -135,6 +139,62 @@ class Connection:
         Raises InvalidSpec, and InvalidInput if no agent could run it.
         """
         return self.client.plan(document_of(experiment), priority)
+
+    def sweep(
+        self,
+        experiment: JobSpec,
+        vary: Mapping[str, Any],
+        *,
+        seeds: int | Sequence[int] = 0,
+        name: str | None = None,
+        method: str | None = None,
+        trials: int | None = None,
+        parallel: int | None = None,
+        metric: str = "test_accuracy",
+        goal: Literal["maximize", "minimize"] = "maximize",
+        priority: int = 0,
+        idempotency_key: str | None = None,
+    ) -> SweepHandle:
+        """Create a sweep, whose trials begin at once, and return its handle.
+
+        Args:
+            experiment: The experiment, as for `submit`.
+            vary: The values of each setting that varies, by its path or the end of it. A list is
+                an axis of a grid; {"log_uniform": [1e-4, 1e-1]} and the like are drawn from.
+            seeds: Replicas of each trial: their number, counted from the experiment's seed, or a
+                list of seeds; 0 for one job with the experiment's seed.
+            name: The name; by default that of the experiment.
+            method: grid, random or another of POST /v1/sweeps.
+            trials: The number of trials, where it is not that of the grid.
+            parallel: Trials at the same time.
+            metric: The final metric by which trials are compared.
+            goal: Which values are better.
+            priority: Of the jobs in the queue.
+            idempotency_key: Equal keys create one sweep only.
+
+        Raises InvalidSpec and InvalidSweep with every problem.
+        """
+        document = document_of(experiment)
+        if isinstance(document, (str, os.PathLike)):
+            document = Experiment.load(document).to_json()
+        definition = sweep_document(
+            plain(document),
+            name,
+            vary,
+            seeds,
+            {
+                "method": method,
+                "trials": trials,
+                "parallel": parallel,
+                "priority": priority,
+                "objective": {"metric": metric, "goal": goal},
+            },
+        )
+        return SweepHandle(self, self.client.create_sweep(definition, idempotency_key))
+
+    def open_sweep(self, sweep_id: str) -> SweepHandle:
+        """Return the handle of a sweep by its id. Raises NotFound."""
+        return SweepHandle(self, self.client.sweep(sweep_id))
 
     @property
     def data(self) -> DataLibrary:

@@ -83,7 +83,8 @@ class JobHandle(JobSnapshot):
         Args:
             names: The metrics; without names all.
             scope: epoch (means of epochs and test metrics) or step (metrics of batches).
-            x: The index: epoch, step, or wall_time in Unix seconds; by default the scope.
+            x: The index: epoch, step, samples, training_time (seconds without pauses) or
+                wall_time (Unix seconds); by default the scope.
             as_: columns returns a dict of lists, for which pandas is not needed.
         """
         return finished(self._handle.metrics(*names, scope=scope, x=x, as_=as_))

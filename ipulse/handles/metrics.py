@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
-from ipulse.client import JobEvent
-from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse.client import MetricCurve
+from ipulse.client.client_base import ClientBase
+from ipulse_core.errors import NotFound
 
 Scope = Literal["epoch", "step"]
-Axis = Literal["epoch", "step", "wall_time"]
+Axis = Literal["epoch", "step", "samples", "training_time", "wall_time"]
 Columns = dict[str, list[Any]]
-AXES: tuple[Axis, ...] = ("epoch", "step", "wall_time")
+MOST_POINTS = 10_000  # of one answer
+_COLUMNS = ("x", "last", "min", "max", "n")
 _SMALLER_IS_BETTER = ("loss", "error", "seconds", "dropped", "overflow", "penalty")
 
 
@@ -25,34 +29,63 @@ class BestEpoch:
     value: float
 
 
-def columns_of(
-    events: Iterable[JobEvent], names: Sequence[str], scope: Scope, x: Axis | None
+async def read_columns(
+    calls: ClientBase, job_id: str, names: Sequence[str], scope: Scope, x: Axis | None
 ) -> Columns:
-    """Return the x axis and the metrics with these names, or all, of a job's metric events.
+    """Return the x axis and the metrics with these names, or all of the scope.
 
-    An attempt that was resumed replaces the points that it repeats. A metric without a value at a
-    point is None there. Raises InvalidInput for an unknown scope or axis, and NotFound for a name
-    that no point has.
+    A metric without a value at a point is None there. Raises InvalidInput for an unknown scope or
+    axis, and NotFound for a name that no point has.
     """
-    _choice("scope", scope, ("epoch", "step"))
-    axis = _choice("x", x or scope, AXES)
-    points: dict[int, Mapping[str, Any]] = {}
-    for event in events:
-        fields = event.fields
-        if fields.get("scope", _former_scope(fields)) == scope:
-            key = int(fields[scope])
-            points.pop(key, None)
-            points[key] = {**fields, "wall_time": event.time.timestamp()}
-    rows = [points[key] for key in sorted(points)]
-    known = list(dict.fromkeys(name for row in rows for name in row["values"]))
-    for name in names:
-        if name not in known:
-            listed = ", ".join(known) or "none yet"
-            raise NotFound(f"the job has no metric {name[:100]!r}; its metrics: {listed}")
-    columns: Columns = {axis: [row[axis] for row in rows]}
-    for name in names or known:
-        columns[name] = [row["values"].get(name) for row in rows]
+    axis = x or scope
+    read = partial(calls.curves, [job_id], scope=scope, x=axis, points=MOST_POINTS)
+    found = [curve for curve in await read(names) if curve.x]
+    missing = [name for name in names if name not in {curve.name for curve in found}]
+    if missing:
+        listed = ", ".join(curve.name for curve in await read([]) if curve.x) or "none yet"
+        raise NotFound(f"the job has no metric {missing[0][:100]!r}; its metrics: {listed}")
+    curves = {curve.name: await _whole(read, curve) for curve in found}
+    return _aligned(axis, {name: curves[name] for name in names or curves})
+
+
+async def _whole(
+    read: Callable[..., Any],
+    curve: MetricCurve,
+    begin: float | None = None,
+    end: float | None = None,
+) -> MetricCurve:
+    """Return a curve without merged points: the parts of a long one are read again."""
+    if max(curve.n) == 1 or len(curve.x) < 2:
+        return curve
+    middle = curve.x[(len(curve.x) - 1) // 2]  # the last point of a bucket
+    parts = []
+    for bounds in ((begin, middle), (math.nextafter(middle, math.inf), end)):
+        for part in await read([curve.name], begin=bounds[0], end=bounds[1]):
+            if part.x:
+                parts.append(await _whole(read, part, *bounds))
+    columns = [[value for part in parts for value in vars(part)[name]] for name in _COLUMNS]
+    return MetricCurve(curve.job_id, curve.job_name, curve.name, *columns)
+
+
+def _aligned(axis: str, curves: Mapping[str, MetricCurve]) -> Columns:
+    """Return curves over one x axis."""
+    axes = [curve.x for curve in curves.values()]
+    if all(x == axes[0] for x in axes):
+        return {axis: _numbers(axis, axes[0] if axes else []), **_values(curves)}
+    whole = sorted({at for x in axes for at in x})
+    columns: Columns = {axis: _numbers(axis, whole)}
+    for name, curve in curves.items():
+        values = dict(zip(curve.x, curve.last, strict=True))
+        columns[name] = [values.get(at) for at in whole]
     return columns
+
+
+def _values(curves: Mapping[str, MetricCurve]) -> Columns:
+    return {name: list(curve.last) for name, curve in curves.items()}
+
+
+def _numbers(axis: str, x: Sequence[float]) -> list[Any]:
+    return [int(at) for at in x] if axis in ("epoch", "step", "samples") else list(x)
 
 
 def best_epoch(columns: Columns, metric: str) -> BestEpoch:
@@ -74,15 +107,3 @@ def best_epoch(columns: Columns, metric: str) -> BestEpoch:
 def smaller_is_better(metric: str) -> bool:
     """Return whether a metric should fall, as losses and durations should."""
     return any(word in metric for word in _SMALLER_IS_BETTER)
-
-
-def _former_scope(fields: Mapping[str, Any]) -> str:
-    """Return the scope of an event of version 0.1, which has none."""
-    return "epoch" if "test_loss" in fields["values"] else "step"
-
-
-def _choice(name: str, value: str, choices: Sequence[str]) -> str:
-    if value in choices:
-        return value
-    detail = f"must be one of {', '.join(choices)}; got {str(value)[:60]!r}"
-    raise InvalidInput([Problem(f"/{name}", "not_a_choice", detail)], f"there is no such {name}")

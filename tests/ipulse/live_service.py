@@ -90,13 +90,18 @@ class Agent:
 
     def claim(self, job_id: str) -> Attempt:
         """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""
-        body = {"job_id": job_id, "agent": "scripted", "device_kinds": ["cpu"]}
         while True:
-            answer = self._http.post("/v1/worker/claims", json=body)
-            answer.raise_for_status()
-            claimed = answer.json()
-            if claimed["job_id"] == job_id:
-                return Attempt(self._http, claimed)
+            claimed, attempt = self.claim_next(job_id)
+            if claimed == job_id:
+                return attempt
+
+    def claim_next(self, job_id: str) -> tuple[str, Attempt]:
+        """Claims the first job of the queue, in which this one waits; returns its id, too."""
+        body = {"job_id": job_id, "agent": "scripted", "device_kinds": ["cpu"]}
+        answer = self._http.post("/v1/worker/claims", json=body)
+        answer.raise_for_status()
+        claimed = answer.json()
+        return claimed["job_id"], Attempt(self._http, claimed)
 
     def close(self) -> None:
         self._http.close()

@@ -16,7 +16,7 @@ import ipulse
 from ipulse import LIF, Experiment
 from ipulse.handles import Connection, JobHandle
 from ipulse_core.manifest import ListedFile, manifest_json
-from tests.ipulse.live_service import Agent, LiveService
+from tests.ipulse.live_service import Agent, Attempt, LiveService
 
 # Reported by the scripted agent for every epoch: loss, test accuracy.
 EPOCHS = [(2.0, 0.5), (1.0, 0.9), (0.5, 0.75)]
@@ -102,7 +102,11 @@ def agent(service: LiveService) -> Iterator[Agent]:
 
 def run_job(agent: Agent, job_id: str, fails: bool = False, accuracy: float = 0.9) -> None:
     """Plays the agent of a job from its claim to its end, with this final accuracy."""
-    attempt = agent.claim(job_id)
+    play(agent.claim(job_id), fails, accuracy)
+
+
+def play(attempt: Attempt, fails: bool = False, accuracy: float = 0.9) -> None:
+    """Plays an attempt that was claimed."""
     for phase in ("prepare", "compile", "acquire", "run"):
         attempt.report({"kind": "phase", "phase": phase})
     attempt.report({"kind": "log", "message": "begins"})

@@ -90,6 +90,13 @@ def test_metrics_are_columns_by_epoch_or_step(ended: Ended) -> None:
     assert job.best("test_loss").epoch == 3
 
 
+def test_long_curves_are_read_in_parts(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = ended()
+    whole = job.metrics("loss", "accuracy", scope="step", as_="columns")
+    monkeypatch.setattr("ipulse.handles.metrics.MOST_POINTS", 2)
+    assert job.metrics("loss", "accuracy", scope="step", as_="columns") == whole
+
+
 def test_unknown_metrics_scopes_and_axes_are_refused(ended: Ended) -> None:
     job = ended()
     with pytest.raises(NotFound, match="test_accuracy"):

@@ -1,0 +1,68 @@
+"""Handles of sweeps against the real service."""
+
+from __future__ import annotations
+
+import pytest
+
+from ipulse.handles import Connection
+from ipulse_core.errors import InvalidInput, InvalidSpec
+from tests.ipulse.live_service import Agent
+
+from .conftest import experiment, play
+
+RATES = (0.1, 0.01)
+
+
+def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Agent) -> None:
+    vary = {"learning_rate": list(RATES), "layers[0].neurons": [4]}
+    sweep = connection.sweep(experiment(seed=7), vary, seeds=2, name="rates")
+    assert (sweep.name, sweep.state) == ("rates", "running")
+    assert connection.open_sweep(sweep.id) == sweep
+    waiting = {job.id: job for job in sweep.jobs}
+    while waiting:
+        claimed, attempt = agent.claim_next(next(iter(waiting)))
+        if claimed in waiting:  # another test may have left jobs in the queue
+            spec = waiting.pop(claimed).spec
+            rate = spec["training"]["optimizer"]["learning_rate"]
+            play(attempt, accuracy=0.9 - rate - (spec["seed"] - 7) / 100)
+    ended = list(sweep.as_completed())
+    assert len(ended) == 4
+    assert all(job.state.is_terminal for job in ended)
+    assert sweep.wait().state == "ended"
+    frame = sweep.frame()
+    assert set(frame.index) == {job.id for job in ended}
+    assert list(frame.columns) == [
+        "trial",
+        "seed",
+        "learning_rate",
+        "neurons",
+        "state",
+        "test_accuracy",
+    ]
+    means = frame.groupby("learning_rate").test_accuracy.mean()
+    assert means[0.01] == pytest.approx(0.885)
+    best = sweep.best()
+    assert best is not None
+    assert (best.parameters["/training/optimizer/learning_rate"], best.n) == (0.01, 2)
+    assert best.value == pytest.approx(0.885)
+
+
+def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> None:
+    sweep = connection.sweep(experiment(), {"seed": [1, 2, 3]}, parallel=1)
+    assert sweep.best() is None
+    assert sweep.pause().state == "paused"
+    assert sweep.resume().state == "running"
+    sweep.stop()
+    assert [job.state.is_terminal for job in sweep.as_completed()] == [True]
+    assert sweep.state == "ended"
+
+
+def test_wrong_sweeps_are_refused(connection: Connection) -> None:
+    with pytest.raises(InvalidInput):
+        connection.sweep(experiment(), {})
+    with pytest.raises(InvalidSpec):
+        connection.sweep(experiment(), {"kind": ["a"]})
+    with pytest.raises(InvalidInput):
+        connection.sweep(experiment(), {"epochs": [0, "x"]})
+    with pytest.raises(InvalidInput):
+        connection.sweep(experiment(), {"learning_rate": {"log_uniform": [1e-3, 1e-1]}})
