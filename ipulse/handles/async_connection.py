@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
+from typing import Literal
 
 from ipulse.client import AsyncClient, SubmissionPlan, ValidSpec
 from ipulse.client.location import PathLike
 
 from .async_job import AsyncJobHandle
+from .snapshot import JobSnapshot
 from .submission import JobSpec, document_of
 
 
@@ -54,6 +56,8 @@ class AsyncConnection:
         tags: Sequence[str] = (),
         group: str | None = None,
         notes: str = "",
+        start_from: JobSnapshot | str | None = None,
+        start_mode: Literal["continue", "weights"] | None = None,
         priority: int | None = None,
         queue_seconds: int | None = None,
         run_seconds: int | None = None,
@@ -67,6 +71,8 @@ class AsyncConnection:
             tags=tags,
             group=group,
             notes=notes,
+            start_from=start_from.id if isinstance(start_from, JobSnapshot) else start_from,
+            start_mode=start_mode,
             priority=priority,
             queue_seconds=queue_seconds,
             run_seconds=run_seconds,

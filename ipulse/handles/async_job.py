@@ -149,6 +149,10 @@ class AsyncJobHandle(JobSnapshot):
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return JobProfile(await self._calls.profile(self.id))
 
+    async def continue_training(self, epochs: int) -> AsyncJobHandle:
+        """Train for more epochs as a new job, from the last checkpoint; returns its handle."""
+        return AsyncJobHandle(self._calls, await self._calls.continue_training(self.id, epochs))
+
     async def spikes(self, sample: int = 0) -> SampleSpikes:
         """Return the spikes of a stored held-out sample. Raises NotFound."""
         return sample_in(strict_json.loads(await self.read_file("spikes.json")), sample)

@@ -18,6 +18,7 @@ from ipulse_core.errors import Conflict
 from .data_library import DataLibrary
 from .found_jobs import FoundJobs
 from .job import JobHandle
+from .snapshot import JobSnapshot
 from .submission import JobSpec, document_of
 from .sweep import SweepHandle, sweep_document
 
@@ -82,6 +83,8 @@ class Connection:
         tags: Sequence[str] = (),
         group: str | None = None,
         notes: str = "",
+        start_from: JobSnapshot | str | None = None,
+        start_mode: Literal["continue", "weights"] | None = None,
         priority: int | None = None,
         queue_seconds: int | None = None,
         run_seconds: int | None = None,
@@ -95,6 +98,9 @@ class Connection:
             tags: Short words to find the job by.
             group: A group of jobs that it belongs to.
             notes: Notes for people, in Markdown.
+            start_from: A job, or its id, from which this one begins.
+            start_mode: continue (the default) trains on from its last checkpoint, with the same
+                spec but for the epochs; weights begins with its weights, by the names of layers.
             priority: Jobs of a higher priority start first.
             queue_seconds: The job fails if it waits longer.
             run_seconds: The job fails if it runs longer.
@@ -109,6 +115,8 @@ class Connection:
             tags=tags,
             group=group,
             notes=notes,
+            start_from=start_from.id if isinstance(start_from, JobSnapshot) else start_from,
+            start_mode=start_mode,
             priority=priority,
             queue_seconds=queue_seconds,
             run_seconds=run_seconds,

@@ -136,6 +136,15 @@ class JobHandle(JobSnapshot):
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return finished(self._handle.profile())
 
+    def continue_training(self, epochs: int) -> JobHandle:
+        """Train for more epochs as a new job, from the last checkpoint; returns its handle.
+
+        The result is that of one longer training, with a constant learning rate on one kind of
+        device. Raises Conflict for a job that has not ended or has no checkpoint.
+        """
+        more = finished(self._handle.continue_training(epochs))
+        return JobHandle(self._connection, more._job)
+
     def spikes(self, sample: int = 0) -> SampleSpikes:
         """Return the spikes of a held-out sample that the job stored, the first being 0."""
         return finished(self._handle.spikes(sample))

@@ -139,6 +139,17 @@ def test_files_are_found_by_name(ended: Ended, folder: Path) -> None:
         job.download_file("../token", folder)
 
 
+def test_a_job_begins_from_another(connection: Connection, ended: Ended) -> None:
+    job = ended()
+    more = job.continue_training(epochs=4)
+    assert more.experiment.replace(epochs=3) == experiment()
+    tuned = connection.submit(experiment(learning_rate=0.003), start_from=job, start_mode="weights")
+    for started, mode in ((more, "continue"), (tuned, "weights")):
+        start = started.json["start_from"]
+        assert (start["job"], start["mode"]) == (job.id, mode)
+        started.cancel()
+
+
 def test_weights_are_arrays(ended: Ended) -> None:
     found = ended().weights()
     assert found.keys() == weights().keys()
