@@ -57,7 +57,7 @@ def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCh
                 stdout=output,
                 stderr=log,
                 cwd=unpacked,
-                env=_environment(),
+                env=environment(),
                 start_new_session=True,
             )
             status = _wait(process, must_stop)
@@ -65,7 +65,7 @@ def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCh
             return _result(status, output.read(MAX_OUTPUT_BYTES + 1))
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Returns the variables of the process: no secret of the service is among them."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {

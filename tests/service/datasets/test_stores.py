@@ -1,0 +1,71 @@
+"""Data sets in other stores: a bucket, and a disk that fills."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ipulse.stack.redis_server import RedisServer
+from ipulse_service.files import partial_upload
+from tests.service.datasets.files import spikes
+from tests.service.datasets.uploading import announce, check_refused, push, send, upload
+from tests.service.running import InProcess, settings_for
+from tests.worker.disks import small_disk
+
+
+def test_a_bucket(redis_server: RedisServer, home: Path, s3_settings: dict[str, Any]) -> None:
+    content = spikes()
+    with InProcess(settings_for(home, redis_server.url, **s3_settings)) as service:
+        version = push(service, content)
+        assert version["state"] == "ready"
+        place = f"/v1/datasets/{version['dataset']}/versions/1/content"
+        moved = service.user.get(place)
+        assert moved.status_code == 307
+        assert httpx.get(moved.headers["location"]).content == content
+        assert list((home / "artifacts" / "spool").iterdir()) == []
+        assert service.user.delete(f"/v1/datasets/{version['dataset']}").status_code == 204
+        assert httpx.get(moved.headers["location"]).status_code in (403, 404)
+
+
+def test_a_full_disk_is_said_and_passes(
+    redis_server: RedisServer, home: Path, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "small", "size=4m,mode=0700") as disk:
+        settings = settings_for(home, redis_server.url, artifacts_dir=disk / "artifacts")
+        with InProcess(settings) as service:
+            large = secrets.token_bytes(6_000_000)
+            upload_id = announce(service, large).json()["id"]
+            response = send(service, upload_id, large)
+            check_refused(response, 503, "artifact_store")
+            assert "free some space" in response.json()["detail"]
+            assert push(service, spikes())["state"] == "ready"
+
+
+def test_housekeeping_forgets_what_was_begun(
+    redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        kept = push(service, spikes())
+        begun = announce(service, secrets.token_bytes(5000)).json()["id"]
+        send(service, begun, bytes(100))
+        unused = upload(service, secrets.token_bytes(300))
+        day = partial_upload.ABANDONED_SECONDS
+        now = time.time()
+        monkeypatch.setattr(partial_upload.time, "time", lambda: now + 2 * day)
+        monkeypatch.setattr("ipulse_service.files.blobs.time.time", lambda: now + 2 * day)
+        with service.database.write() as transaction:
+            from sqlalchemy import update
+
+            from ipulse_service.db.tables import uploads
+
+            transaction.connection.execute(update(uploads).values(expires_at=transaction.now))
+        service.state.housekeeper.clean_up()
+        for upload_id in (begun, unused):
+            check_refused(service.user.get(f"/v1/uploads/{upload_id}"), 404, "not_found")
+        files = [path.name for path in (home / "artifacts").rglob("*") if path.is_file()]
+        assert files == [kept["sha256"]]
