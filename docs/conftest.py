@@ -19,7 +19,7 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
 # Pages with Python blocks that use a service.
-ONLINE = ["tutorial/2-results.md", "guides/python.md", "guides/sweeps.md"]
+ONLINE = ["tutorial/2-results.md", "guides/own_data.md", "guides/python.md", "guides/sweeps.md"]
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,9 @@ LAYOUTS: Dict[str, Sequence[Tuple[str, ...]]] = {
         ("ibmGestureTrain", "ibmGestureTest"),
     ),
 }
+# An agent links the folder with the files of uploaded data into the work directory of the attempt.
+UPLOADED_FOLDER = "dataset"
+UPLOADED_NAME = "data"  # of the file, without suffix, or of the folder in it
 NPZ = "npz"  # the kind of data set that is one file, NAME.npz
 KINDS_IN_FILES: FrozenSet[str] = frozenset({NPZ, *LAYOUTS})
 

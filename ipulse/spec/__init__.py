@@ -11,6 +11,7 @@ from .data.encoding import Encoding, LinearLatency, LogLatency, PopulationCode, 
 from .data.generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
 from .data.recordings import (
     DVSGestureData,
+    EventsData,
     NMNISTData,
     NpzData,
     Recording,
@@ -46,6 +47,7 @@ __all__ = [
     "EarlyStoppingSpec",
     "EmulatorDevice",
     "Encoding",
+    "EventsData",
     "ExperimentSpec",
     "ExponentialSpec",
     "ExportSpec",

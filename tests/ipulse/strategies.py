@@ -24,6 +24,7 @@ from ipulse.spec import (
     MAX_SYNAPSES,
     CPUDevice,
     EmulatorDevice,
+    EventsData,
     ExperimentSpec,
     ExportSpec,
     FrozenNoiseData,
@@ -42,6 +43,7 @@ from ipulse.spec import (
     TrainingSpec,
     spec_to_json,
 )
+from ipulse.spec.data.recordings import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse.spec.experiment import MOST_SENDERS
 from ipulse_core.derived_values import class_count, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
@@ -66,6 +68,7 @@ MOST: dict[type[Any], dict[str, int]] = {
     PoissonData: {"classes": 10, "channels": 256, "samples_per_class": 5},
     FrozenNoiseData: {"classes": 10, "channels": 256, "templates": 5, "samples_per_class": 5},
     NpzData: {"channels": 1024},
+    EventsData: {"channels": 1024},
 }
 
 ENGINE_OPTIONS = st.dictionaries(
@@ -199,6 +202,10 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
         return st.text(NAME_CHARACTERS, min_size=1, max_size=most).filter(lambda s: s[0].isalnum())
     if pattern == SHA256:
         return st.text("0123456789abcdef", min_size=64, max_size=64)
+    if pattern == OPTIONAL_NAME:
+        return st.sampled_from(["", "mine", "a.b-c_d"])
+    if pattern == DATASET_REFERENCE:
+        return st.sampled_from(["mine", "a.b-c@17", f"sha256:{'0f' * 32}"])
     assert pattern == TRIMMED
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 
@@ -246,6 +253,7 @@ def _least(value: Any) -> float:
 def specs(draw: Any) -> ExperimentSpec:
     """Any valid experiment: sizes are shrunk until the whole fits, nothing is thrown away."""
     spec: ExperimentSpec = draw(_sound_specs())
+    spec = replace(spec, data=_fit_data(spec.data))
     spec = replace(spec, network=_fit_readout(spec))
     spec = replace(spec, network=_fit_synapses(spec))
     readout = replace(spec.network.readout, trainable=True)
@@ -254,8 +262,8 @@ def specs(draw: Any) -> ExperimentSpec:
     spec = _fit_device(spec)
     spec = replace(spec, export=_fit_export(spec), profile=_fit_profile(spec))
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
-    steps = min(spec.data.steps, MAX_STATE // neurons)
-    batch = min(spec.training.batch_size, max(1, MAX_STATE // (neurons * steps)))
+    steps = min(spec.data.steps, MAX_STATE // max(1, neurons))
+    batch = min(spec.training.batch_size, max(1, MAX_STATE // max(1, neurons * steps)))
     return replace(
         spec,
         data=replace(spec.data, steps=steps),
@@ -319,6 +327,22 @@ def _fit_export(spec: ExperimentSpec) -> ExportSpec:
             for file in files
         )
     )
+
+
+def _fit_data(data: Any) -> Any:
+    """Data in files have one name; the sizes of a worker's own file are known."""
+    if isinstance(data, EventsData):
+        return replace(data, dataset=data.dataset or "mine", classes=_not_one(data.classes))
+    if not isinstance(data, NpzData):
+        return data
+    if data.dataset is not None:
+        return replace(data, name="", classes=_not_one(data.classes))
+    sizes = {"channels": data.channels or 1, "classes": max(2, data.classes)}
+    return replace(data, name=data.name or "mine", steps=data.steps or 1, **sizes)
+
+
+def _not_one(classes: int) -> int:
+    return 2 if classes == 1 else classes
 
 
 def _fit_profile(spec: ExperimentSpec) -> ProfileSpec:

@@ -2,7 +2,7 @@
 
 from .digits import DigitsData
 from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
-from .recordings import DVSGestureData, NMNISTData, NpzData, SHDData, SSCData
+from .recordings import DVSGestureData, EventsData, NMNISTData, NpzData, SHDData, SSCData
 
 Data = (
     DigitsData
@@ -11,6 +11,7 @@ Data = (
     | PoissonData
     | FrozenNoiseData
     | NpzData
+    | EventsData
     | SHDData
     | SSCData
     | NMNISTData

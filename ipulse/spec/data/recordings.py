@@ -1,4 +1,4 @@
-"""Data sets in files that the worker's owner keeps in the worker's data directory.
+"""Data sets in files: uploaded by users, or in the data directory of a worker's owner.
 
 A spec names one by a plain name, never by a path. docs/reference/data.md describes the files.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel
-from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction
+from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
@@ -15,7 +15,45 @@ from ipulse_core.errors import Problem
 from .encoding import Encoding
 
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
+OPTIONAL_NAME = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
+DATASET_REFERENCE = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[1-9][0-9]{0,8})?|sha256:[0-9a-f]{64})$"
 DataName = Annotated[str, Field(max_length=128, pattern=NAME_PATTERN)]
+OptionalName = Annotated[str, Field(max_length=128, pattern=OPTIONAL_NAME)]
+DatasetReference = Annotated[
+    str | None,
+    Field(
+        max_length=160,
+        pattern=DATASET_REFERENCE,
+        description="An uploaded data set: NAME for its latest version, NAME@VERSION, or "
+        "`sha256:` and the digest of the content, by which the service replaces the other two.",
+        examples=["mine@3"],
+    ),
+]
+OwnChannels = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=MAX_CHANNELS,
+        description="Channels, or values, of a sample; 0: those of the uploaded data set.",
+    ),
+]
+OwnClasses = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=1000,
+        description="Labels are 0 to classes - 1; 0: as many as the uploaded data set has.",
+    ),
+]
+OwnSteps = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=10_000,
+        description="Time steps of one sample; later spikes are dropped and counted. 0: as many as "
+        "the uploaded data set has.",
+    ),
+]
 Capacity = Annotated[
     int | None,
     Field(
@@ -28,14 +66,17 @@ Capacity = Annotated[
 
 
 class NpzData(StrictModel):
-    """Your own spikes or values, in NAME.npz; docs/reference/data.md describes its arrays."""
+    """Your own spikes or values, in an npz file; docs/reference/data.md describes its arrays."""
 
-    name: DataName = Field(description="Name of the file without .npz.")
-    channels: int = Field(ge=1, le=MAX_CHANNELS, description="Channels, or values, of a sample.")
-    classes: Classes = Field(description="Labels are 0 to classes - 1.")
-    steps: Steps = Field(
-        description="Time steps of one sample; later spikes are dropped and counted."
+    dataset: DatasetReference = None
+    name: OptionalName = Field(
+        default="",
+        description="Instead of `dataset`: name, without .npz, of a file in the data directory of "
+        "the workers.",
     )
+    channels: OwnChannels = 0
+    classes: OwnClasses = 0
+    steps: OwnSteps = 0
     kind: Literal["npz"] = Field(default="npz", description="Data set.")
     step_ms: StepMs = 1.0
     encoding: Annotated[Encoding, ByKind()] | None = Field(
@@ -53,17 +94,66 @@ class NpzData(StrictModel):
     )
 
     def problems(self) -> Iterator[Problem]:
-        """Yields a problem if the encoding makes too many channels."""
+        """Yields a problem if the data are not named, or the encoding makes too many channels."""
+        yield from _naming_problems(self)
         channels = input_channels(self)
         if channels > MAX_CHANNELS:
             detail = f"with this encoding {channels:,} inputs; at most {MAX_CHANNELS:,} are allowed"
             yield Problem("/channels", "too_large", detail)
 
 
+class EventsData(StrictModel):
+    """Your own events, uploaded as HDF5 with one list per sample, or as CSV with one row each."""
+
+    dataset: DatasetReference = None
+    channels: OwnChannels = 0
+    classes: OwnClasses = 0
+    steps: OwnSteps = 0
+    kind: Literal["events"] = Field(default="events", description="Data set.")
+    step_ms: StepMs = 1.0
+    capacity: Capacity = None
+    test_fraction: TestFraction = Field(
+        default=0.2,
+        description="Fraction of the samples held out for the test accuracy, unless the file "
+        "defines the test set.",
+    )
+    split_seed: Seed = Field(
+        default=0,
+        description="Selects the samples that are held out and the spikes that are dropped.",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if the data are not named."""
+        if self.dataset is None:
+            yield Problem(
+                "/dataset", "inconsistent", "must name an uploaded data set: ipulse data push"
+            )
+        yield from _size_problems(self)
+
+
+def _naming_problems(data: NpzData) -> Iterator[Problem]:
+    if data.dataset is None and not data.name:
+        detail = "must name an uploaded data set (ipulse data push), or give name"
+        yield Problem("/dataset", "inconsistent", detail)
+    elif data.dataset is not None and data.name:
+        yield Problem("/name", "inconsistent", "give either dataset or name")
+    elif data.dataset is None:
+        for field in ("channels", "classes", "steps"):
+            if not getattr(data, field):
+                yield Problem(f"/{field}", "inconsistent", "is required for a file that name names")
+    yield from _size_problems(data)
+
+
+def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
+    if data.classes == 1:
+        yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
+
+
 class Recording(StrictModel):
     """Fields of a published data set, read from the files in which it is published."""
 
     kind: str = ""
+    dataset: DatasetReference = None
     name: str = ""
     steps: Steps = Field(
         default=100,

@@ -122,10 +122,15 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
     return found
 
 
+def find_all(transaction: Transaction, name: str) -> list[VersionRow]:
+    """Returns all versions of a data set that may not exist, the newest first."""
+    query = _SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
+    return [VersionRow.of(row) for row in transaction.connection.execute(query)]
+
+
 def of_dataset(transaction: Transaction, name: str) -> list[VersionRow]:
     """Returns all versions of a data set, the newest first. Raises NotFound."""
-    query = _SELECTION.where(datasets.c.name == name).order_by(dataset_versions.c.number.desc())
-    found = [VersionRow.of(row) for row in transaction.connection.execute(query)]
+    found = find_all(transaction, name)
     if not found:
         raise NotFound(f"there is no data set {name[:128]}")
     return found
@@ -136,6 +141,13 @@ def by_digest(transaction: Transaction, sha256: str) -> VersionRow | None:
     query = _SELECTION.where(
         dataset_versions.c.sha256 == sha256, dataset_versions.c.state == READY
     ).limit(1)
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else VersionRow.of(row)
+
+
+def with_content(transaction: Transaction, sha256: str) -> VersionRow | None:
+    """Returns a version with this content in any state: jobs keep the content of deleted ones."""
+    query = _SELECTION.where(dataset_versions.c.sha256 == sha256).limit(1)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else VersionRow.of(row)
 

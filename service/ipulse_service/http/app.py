@@ -51,7 +51,7 @@ from ipulse_service.http.routes import (
     uploads,
     worker,
 )
-from ipulse_service.http.routes.data import datasets, user_uploads
+from ipulse_service.http.routes.data import attempt_dataset, datasets, user_uploads
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.queue.waiting import QueueView
@@ -166,6 +166,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(module.router)
     app.include_router(attempts.events_router)
     app.include_router(user_uploads.content_router)
+    app.include_router(attempt_dataset.router)
     return app
 
 

@@ -80,7 +80,10 @@ def conclude(
         return transitions.move(
             transaction, job, OUTCOMES[reason], reason, message, summary=summary
         )
-    is_lost = outcome.reason in INFRASTRUCTURE
+    is_lost = outcome.reason in INFRASTRUCTURE or (
+        # Uploaded data are the service's: another worker, or the same one later, can get them.
+        outcome.reason is Reason.DATA_UNAVAILABLE and job.dataset_sha256 is not None
+    )
     if is_pausing and (is_lost or is_stopped):
         return transitions.move(transaction, job, JobState.PAUSED)
     if is_lost and job.losses + 1 < settings.max_attempts:

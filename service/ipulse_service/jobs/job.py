@@ -52,6 +52,7 @@ class JobRow(NamedTuple):
     start_sha256: str | None  # of that file
     finish_by: int | None  # asked to finish: when it is cancelled instead
     finish_reason: str | None  # of a job that was asked to finish
+    dataset_sha256: str | None  # of the uploaded data that it needs
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:

@@ -12,6 +12,7 @@ from ipulse.spec import ExperimentSpec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
+from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
 from ipulse_service.jobs import starting, store, transitions
@@ -72,6 +73,15 @@ def resolve(spec: ExperimentSpec) -> ResolvedSpec:
     value = spec_to_json(spec)
     text = strict_json.dumps(value)
     return ResolvedSpec(spec, value, text, hashlib.sha256(text.encode()).hexdigest())
+
+
+def with_data(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
+    """Returns the spec with the digest of its uploaded data in place of their name.
+
+    Raises what `references.resolve` raises.
+    """
+    spec = references.resolve(transaction, resolved.spec)
+    return resolved if spec is resolved.spec else resolve(spec)
 
 
 def submit(
@@ -150,8 +160,10 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up in this transaction.
 
-    Raises what `admission.check` raises.
+    Raises what `with_data` and `admission.check` raise.
     """
+    resolved = with_data(transaction, resolved)
+    references.pin(transaction, resolved.spec)
     admission.check(transaction, Needs.of_spec(resolved.spec))
     job = transitions.add(
         transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes, start

@@ -13,6 +13,7 @@ from sqlalchemy import insert
 from ipulse_core import strict_json
 from ipulse_core.events import Level
 from ipulse_core.states import ACTIVE, STATE_OF_PHASE, STOPPING, JobState, Reason, check_transition
+from ipulse_service.datasets import references
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import events, store
@@ -63,6 +64,7 @@ def add(
         "name": spec.name,
         "state": JobState.QUEUED.value,
         **needs._asdict(),
+        "dataset_sha256": references.digest_of(spec),
         "spec": text,
         "spec_sha256": sha256,
         "metadata": strict_json.dumps(spec.metadata),

@@ -28,7 +28,9 @@ def spikes(samples: int = 40, steps: int = 10, channels: int = 6, seed: int = 1)
     return npz(spikes=some, labels=labels)
 
 
-def hdf5(path: Path, samples: int = 30, channels: int = 8, classes: int = 2) -> bytes:
+def hdf5(
+    path: Path, samples: int = 30, channels: int = 8, classes: int = 2, events: int = 20
+) -> bytes:
     """Lists of spikes as the Heidelberg data sets have them, one class in each part."""
     random = np.random.RandomState(3)
     labels = np.arange(samples) % classes
@@ -37,8 +39,8 @@ def hdf5(path: Path, samples: int = 30, channels: int = 8, classes: int = 2) -> 
         times = file.create_dataset("spikes/times", (samples,), h5py.vlen_dtype("f4"))
         units = file.create_dataset("spikes/units", (samples,), h5py.vlen_dtype("u2"))
         for number, label in enumerate(labels):
-            times[number] = np.sort(random.rand(20) * 0.05).astype(np.float32)
-            units[number] = label * width + random.randint(0, width, 20)
+            times[number] = np.sort(random.rand(events) * 0.05).astype(np.float32)
+            units[number] = label * width + random.randint(0, width, events)
         file["labels"] = labels
     return path.read_bytes()
 

@@ -5,9 +5,10 @@ Nothing is retried here; `retry_policy.retry_while_unavailable` retries after Se
 
 from __future__ import annotations
 
+import os
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
 import httpx
@@ -217,6 +218,39 @@ class ServiceAPI:
             raise_refusal(response)
             for chunk in response.iter_bytes(_DOWNLOAD_BYTES):
                 into.write(chunk)
+
+    def download_dataset(
+        self, lease: AttemptLease, into: BinaryIO, on_chunk: Callable[[], None]
+    ) -> None:
+        """Download the rest of the data set of the attempt's job to the end of a file.
+
+        `on_chunk` is called after each piece and may raise to stop.
+        """
+        offset = into.seek(0, os.SEEK_END)
+        headers = {FENCE_HEADER: lease.fence}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+        with (
+            self._connections.use() as http,
+            http.stream(
+                "GET",
+                f"/v1/worker/attempts/{lease.attempt_id}/dataset",
+                headers=headers,
+                timeout=_DOWNLOAD_TIMEOUT,
+                follow_redirects=True,
+            ) as response,
+        ):
+            if response.is_error:
+                response.read()
+            if response.status_code == 416:
+                return  # all of it was there
+            raise_refusal(response)
+            if response.status_code != 206:
+                into.seek(0)
+                into.truncate()
+            for chunk in response.iter_bytes(_DOWNLOAD_BYTES):
+                into.write(chunk)
+                on_chunk()
 
     def finish(
         self,

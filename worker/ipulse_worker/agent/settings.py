@@ -41,10 +41,16 @@ class AgentSettings:
     quarantine_seconds: float = 300.0  # for the reset of a device's partition
     log_quota_bytes: int = 4 * 2**20  # of one attempt's log
     data_dir: Path | None = None  # the directory of the files that specs name
+    dataset_cache_bytes: int = 20 * 2**30  # of uploaded data sets that are kept for later jobs
     log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines
     nice: int = 0  # added to the niceness of the agent and all its runners
     membership_file: Path | None = None  # of an agent that has joined; holds its own token
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
+
+    @property
+    def dataset_cache(self) -> Path:
+        """The directory of uploaded data sets, which agents with one work directory share."""
+        return self.work_dir / ".datasets"
 
     def trust(self) -> ssl.SSLContext | None:
         """Return how the agent verifies the service; None: by the machine's own authorities.
@@ -76,6 +82,9 @@ class AgentSettings:
             "data_dir": reader.directory("IPULSE_DATA"),
             "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
+            "dataset_cache_bytes": int(
+                reader.number("IPULSE_DATASET_CACHE_BYTES", cls.dataset_cache_bytes)
+            ),
             "log_lines_per_second": reader.number(
                 "IPULSE_LOG_LINES_PER_SECOND", cls.log_lines_per_second
             ),

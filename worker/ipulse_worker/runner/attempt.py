@@ -11,11 +11,11 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase, Reason
-from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.data.uploaded import directory_of
 from ipulse_worker.runner.devices import compilation, device_of
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
@@ -127,7 +127,7 @@ class AttemptProcess:
         self.progress(START_FRACTION, f"reading the data set {self.spec.data.kind}")
         require_nir()
         self.device.configure()
-        data_directory = DataDirectory.from_environment(os.environ)
+        data_directory = directory_of(self.spec.data, self.work_dir.path, os.environ)
         dataset = load(
             self.spec.data,
             data_directory,

@@ -189,9 +189,9 @@ def continue_job(
 )
 def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
-    resolved = submission.resolve(spec)
     with state.database.read() as transaction:
-        admission.check(transaction, Needs.of_spec(spec))
+        resolved = submission.with_data(transaction, submission.resolve(spec))
+        admission.check(transaction, Needs.of_spec(resolved.spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
 
 
@@ -211,9 +211,9 @@ def plan_job(
     ] = 0,
 ) -> PlannedJob:
     """Checks a spec as a submission does, and says when the job would start; stores nothing."""
-    resolved = submission.resolve(spec)
-    needs = Needs.of_spec(spec)
     with state.database.read() as transaction:
+        resolved = submission.with_data(transaction, submission.resolve(spec))
+        needs = Needs.of_spec(resolved.spec)
         admission.check(transaction, needs)
         plan = state.queue_view.plan(transaction, needs, priority)
     return PlannedJob.from_plan(resolved.value, resolved.sha256, needs.data_set, plan)

@@ -26,7 +26,7 @@ class Needs(NamedTuple):
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
             ipus = device.ipus
         data_set = None
-        if isinstance(data, (NpzData, Recording)):
+        if isinstance(data, (NpzData, Recording)) and data.dataset is None:
             data_set = key_of(data.kind, data.name)
         return cls(device.kind, ipus, data_set)
 

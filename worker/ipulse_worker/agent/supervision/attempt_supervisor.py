@@ -16,6 +16,8 @@ from ipulse_core.errors import IPUlseError, NotFound, StaleToken
 from ipulse_core.events import PROTOCOL, Assignment, DoneEvent, ProgressEvent
 from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
+from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
+from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, dataset_linked
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -100,6 +102,8 @@ class AttemptSupervisor:
                     # The files may exist nowhere else, and the attempt may not be over.
                     self.is_unreported = directory.is_kept = True
                     _log.error("attempt_not_reported", extra={**self._facts, "why": error.message})
+        except DatasetNotDownloaded as error:
+            self._give_back(WorkerFault(Reason.DATA_UNAVAILABLE, f"{error}"))
         except (OSError, RuntimeError) as error:
             fault = fault_of(error, work_directory.path)
             if fault is None:
@@ -158,23 +162,31 @@ class AttemptSupervisor:
         delivery = Delivery(
             self._api, self._lease, self._inbox, reporter, uploader, self._record, self._facts
         )
-        try:
-            assignment = self._assignment(directory, reporter)
-        except StartFileMissing as missing:
-            done = DoneEvent(Reason.DATA_UNAVAILABLE.value, missing.message)
-            delivery.run(RunnerExit(done, exit_code=0))
-            return
-        supervision = RunnerSupervisor(
-            assignment,
-            self._claimed,
-            self._settings,
-            self._inbox,
-            reporter,
-            uploader,
-            self._warm,
-            self._facts,
-        )
-        delivery.run(supervision.run())
+        downloading = ProgressEvent(Phase.PREPARE.value, 0.0, "downloading the data set")
+        with dataset_linked(
+            self._api,
+            self._claim,
+            DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes),
+            directory,
+            on_download=lambda: reporter.add(downloading),
+        ):
+            try:
+                assignment = self._assignment(directory, reporter)
+            except StartFileMissing as missing:
+                done = DoneEvent(Reason.DATA_UNAVAILABLE.value, missing.message)
+                delivery.run(RunnerExit(done, exit_code=0))
+                return
+            supervision = RunnerSupervisor(
+                assignment,
+                self._claimed,
+                self._settings,
+                self._inbox,
+                reporter,
+                uploader,
+                self._warm,
+                self._facts,
+            )
+            delivery.run(supervision.run())
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
         checkpoint = self._resume(directory, reporter)

@@ -71,7 +71,7 @@ def remove_of_attempt(root: Path, attempt_id: str) -> bool:
 def sweep(root: Path, keep_seconds: float = KEEP_SECONDS) -> Iterator[Path]:
     """Remove old directories of dead agents and unreported attempts; yield their paths."""
     for path in root.iterdir():
-        if not path.is_dir() or path.is_symlink():
+        if not path.is_dir() or path.is_symlink() or not ID.fullmatch(path.name):
             continue
         try:
             if time.time() - path.stat().st_mtime < keep_seconds:

@@ -9,17 +9,23 @@ import numpy as np
 
 from ipulse_core.numbers import plain_number
 from ipulse_data.directory import DataDirectory
-from ipulse_worker.runner.data import digits, frozen_noise, npz, poisson, randman, yin_yang
+from ipulse_worker.runner.data import digits, events, frozen_noise, npz, poisson, randman, yin_yang
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.recordings import dvs_gesture, heidelberg, n_mnist
+from ipulse_worker.runner.data.uploaded import is_uploaded
 
 if TYPE_CHECKING:
     from ipulse.spec import Data
 
 
 # The unit of times in each kind of files.
-UNITS = {"npz": "milliseconds", "shd": "seconds", "ssc": "seconds"}
+UNITS = {
+    "npz": "milliseconds",
+    "events": "seconds in HDF5, milliseconds in CSV",
+    "shd": "seconds",
+    "ssc": "seconds",
+}
 
 
 def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Dataset:
@@ -49,6 +55,8 @@ def _load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Datas
         return frozen_noise.generate(data, progress)
     if data.kind == "npz":
         return npz.load(data, directory, progress)
+    if data.kind == "events":
+        return events.load(data, directory, progress)
     if data.kind == "shd" or data.kind == "ssc":
         return heidelberg.load(data, directory, progress)
     if data.kind == "n_mnist":
@@ -72,7 +80,7 @@ def _checked(dataset: Dataset, data: Data) -> Dataset:
 
 def _name_of(data: Data) -> str:
     """Return the data set's kind, and the name of its files if it has files."""
-    name = getattr(data, "name", "")
+    name = "" if is_uploaded(data) else getattr(data, "name", "")
     return f"data set {name} ({data.kind})" if name else f"data set {data.kind}"
 
 

@@ -15,6 +15,7 @@ from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.spike_trains import index_type
+from ipulse_worker.runner.data.uploaded import file_name
 
 if TYPE_CHECKING:
     from ipulse.spec import NpzData
@@ -30,7 +31,7 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
     whatever `progress` raises.
     """
     path = directory.file(
-        f"{data.name}.npz", hint="docs/reference/data.md has the arrays that it must hold"
+        f"{file_name(data)}.npz", hint="docs/reference/data.md has the arrays that it must hold"
     )
     arrays = read(path, KNOWN)
     labels = _labels(path, arrays, data)

@@ -14,6 +14,7 @@ DATA_NAMES = {
     "frozen_noise": "frozen noise",
     "n_mnist": "digits before a moving event camera",
     "npz": "recorded spikes",
+    "events": "recorded events",
     "poisson": "Poisson rate patterns",
     "randman": "smooth random manifolds",
     "shd": "spoken digits through an artificial cochlea",

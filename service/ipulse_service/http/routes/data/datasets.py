@@ -35,7 +35,7 @@ POLL_SECONDS = 1.0  # another replica may check the version
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILE: dict[str, Any] = {"application/octet-stream": _BINARY}
-_DOWNLOAD: dict[int | str, dict[str, Any]] = {
+DOWNLOAD: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file.", "content": _FILE},
     206: {"description": "The bytes that the Range header names.", "content": _FILE},
     304: {"description": "The file still has the ETag of If-None-Match."},
@@ -141,7 +141,7 @@ async def get_version(
     "/{name}/versions/{number}/content",
     response_class=Response,
     summary="Download a version",
-    responses=_DOWNLOAD,
+    responses=DOWNLOAD,
 )
 async def download_version(name: Name, number: Number, state: State, request: Request) -> Response:
     """Returns the file of a version, or one range of its bytes. Its ETag is the SHA-256."""

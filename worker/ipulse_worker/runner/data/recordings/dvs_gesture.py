@@ -12,6 +12,7 @@ from ipulse_data.directory import DataDirectory
 from ipulse_data.gesture_files import Gesture, by_file, cut_events, gestures_in, recorded_events
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, subset
+from ipulse_worker.runner.data.uploaded import file_name
 
 if TYPE_CHECKING:
     from ipulse.spec import DVSGestureData
@@ -24,7 +25,7 @@ def load(data: DVSGestureData, directory: DataDirectory, progress: LoadProgress)
     """
     chosen = [
         [part[at] for at in subset(len(part), data.samples, data.subset_seed)]
-        for part in gestures_in(directory, data.name)
+        for part in gestures_in(directory, file_name(data))
     ]
     gestures = [gesture for part in chosen for gesture in part]
     binning = Binning(

@@ -21,6 +21,7 @@ from ipulse_worker.runner.data.dataset import (
     divided,
     subset,
 )
+from ipulse_worker.runner.data.uploaded import file_name
 
 if TYPE_CHECKING:
     from ipulse.spec import SHDData, SSCData
@@ -41,7 +42,7 @@ def load(
     """
     held_out = "valid" if data.kind == "ssc" and data.judged_on == "validation" else "test"
     paths = [
-        directory.file(data.name, f"{data.kind}_{part}.h5", hint=HINT)
+        directory.file(file_name(data), f"{data.kind}_{part}.h5", hint=HINT)
         for part in ("train", held_out)
     ]
     binning = Binning(

@@ -18,6 +18,7 @@ from ipulse_worker.runner.data.dataset import (
     divided,
     subset,
 )
+from ipulse_worker.runner.data.uploaded import file_name
 
 if TYPE_CHECKING:
     from ipulse.spec import NMNISTData
@@ -40,7 +41,7 @@ def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> 
         time_us = np.concatenate([times for times, _ in chunk])
         binning.add(
             np.repeat(np.arange(len(chunk)), [len(times) for times, _ in chunk]),
-            binning.step_of(time_us, data.name, per_ms=1000.0),
+            binning.step_of(time_us, file_name(data), per_ms=1000.0),
             np.concatenate([channels for _, channels in chunk]),
             samples=len(chunk),
         )
@@ -51,5 +52,5 @@ def load(data: NMNISTData, directory: DataDirectory, progress: LoadProgress) -> 
 
 def _listed(data: NMNISTData, directory: DataDirectory, part: str) -> List[Tuple[Path, int]]:
     """Return the files of one part that are used, with their labels."""
-    files = listed(directory, data.name, part)
+    files = listed(directory, file_name(data), part)
     return [files[at] for at in subset(len(files), data.samples, data.subset_seed)]

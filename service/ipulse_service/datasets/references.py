@@ -1,0 +1,161 @@
+"""How specs refer to data sets: by name until they are submitted, by digest from then on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ipulse.spec import EventsData, ExperimentSpec, NpzData, Recording, parse_spec, spec_to_json
+from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_service.datasets import versions
+from ipulse_service.datasets.facts import DatasetFacts
+from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow
+from ipulse_service.db.engine import Transaction
+
+MAX_STEPS = 10_000
+MAX_CLASSES = 1000
+_DIGEST = "sha256:"
+_ROUNDING = 1e-7  # a time that was rounded to less than its step still counts as in it
+_PLACE = "/data/dataset"
+
+
+def digest_of(spec: ExperimentSpec) -> str | None:
+    """Returns the SHA-256 of the uploaded data that a resolved spec needs."""
+    reference = _reference(spec)
+    return reference.removeprefix(_DIGEST) if reference and ":" in reference else None
+
+
+def resolve(transaction: Transaction, spec: ExperimentSpec) -> ExperimentSpec:
+    """Returns the spec with the digest in place of the name, and with sizes from the data set.
+
+    Raises InvalidSpec if there is no such version that is ready, or the spec does not fit it.
+    """
+    reference = _reference(spec)
+    if reference is None:
+        return spec
+    version = _find(transaction, reference)
+    facts = version.parsed_facts
+    assert facts is not None  # noqa: S101 - of a version that is ready
+    if spec.data.kind != version.kind:
+        raise _refused(
+            "/data/kind",
+            "dataset_kind",
+            f"{version.reference} is of the kind {version.kind}; got {spec.data.kind}",
+        )
+    value = spec_to_json(spec)
+    value["data"]["dataset"] = _DIGEST + version.sha256
+    if isinstance(spec.data, (NpzData, EventsData)):
+        value["data"].update(_sizes(spec.data, version, facts))
+    return parse_spec(value)
+
+
+def pin(transaction: Transaction, spec: ExperimentSpec) -> None:
+    """Keeps the data of a resolved spec from being deleted before the transaction ends.
+
+    Raises InvalidSpec if they have been deleted since the spec was resolved.
+    """
+    digest = digest_of(spec)
+    if digest is not None:
+        transaction.lock(versions.content_lock(digest))
+        _find(transaction, _DIGEST + digest)
+
+
+def _reference(spec: ExperimentSpec) -> str | None:
+    if isinstance(spec.data, (NpzData, EventsData, Recording)):
+        return spec.data.dataset
+    return None
+
+
+def _find(transaction: Transaction, reference: str) -> VersionRow:
+    if reference.startswith(_DIGEST):
+        found = versions.by_digest(transaction, reference.removeprefix(_DIGEST))
+        if found is None:
+            raise _unknown("no data set has this content")
+        return found
+    name, _, number = reference.partition("@")
+    if not number:
+        return _latest(transaction, name)
+    for version in versions.find_all(transaction, name):
+        if version.number == int(number):
+            return _ready(version)
+    raise _unknown(f"there is no version {number} of a data set {name}")
+
+
+def _latest(transaction: Transaction, name: str) -> VersionRow:
+    ready = versions.latest_ready(transaction, name)
+    if ready is not None:
+        return ready
+    for version in versions.find_all(transaction, name):
+        if version.state != DELETED:
+            return _ready(version)
+    raise _unknown(f"there is no data set {name}")
+
+
+def _ready(version: VersionRow) -> VersionRow:
+    if version.state == CHECKING:
+        detail = f"{version.reference} is still being checked; try again in a few seconds"
+        raise _refused(_PLACE, "dataset_checking", detail)
+    if version.state == REFUSED:
+        detail = f"{version.reference} is refused: {version.refusal}"
+        raise _refused(_PLACE, "dataset_refused", detail)
+    if version.state == DELETED:
+        raise _unknown(f"{version.reference} is deleted")
+    return version
+
+
+def _sizes(data: NpzData | EventsData, version: VersionRow, facts: DatasetFacts) -> dict[str, Any]:
+    """Returns channels, classes and steps. Raises InvalidSpec for those that do not fit."""
+    problems = []
+    name = version.reference
+    is_fixed = facts.form in ("spikes", "values")  # each sample is an array of so many
+    if data.channels and (
+        data.channels != facts.channels if is_fixed else data.channels < facts.channels
+    ):
+        what = "has" if is_fixed else "needs at least"
+        detail = f"{name} {what} {facts.channels:,} channels; got {data.channels:,}"
+        problems.append(Problem("/data/channels", "dataset_mismatch", detail))
+    classes = data.classes or max(2, facts.classes)
+    if classes > MAX_CLASSES:
+        detail = f"{name} has labels up to {facts.classes - 1:,}; at most {MAX_CLASSES - 1:,}"
+        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
+    elif classes < facts.classes:
+        detail = f"{name} has labels up to {facts.classes - 1:,}; got {data.classes:,} classes"
+        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
+    if isinstance(data, NpzData) and (facts.form == "values") != (data.encoding is not None):
+        needs = "has values: give an encoding" if data.encoding is None else "has spikes already"
+        detail = f"{name} {needs}"
+        problems.append(Problem("/data/encoding", "dataset_mismatch", detail))
+    steps = data.steps or _steps(data, name, facts, problems)
+    if problems:
+        raise InvalidSpec(problems)
+    return {"channels": data.channels or facts.channels, "classes": classes, "steps": steps}
+
+
+def _steps(
+    data: NpzData | EventsData, name: str, facts: DatasetFacts, problems: list[Problem]
+) -> int:
+    """Returns the steps of the data set itself, or up to its last event."""
+    steps = facts.steps
+    if steps is None and facts.last_ms is None:
+        detail = f"is required: {name} has values, of which the encoding makes spikes"
+        problems.append(Problem("/data/steps", "missing", detail))
+        return 0
+    if steps is None:
+        last = max(0.0, facts.last_ms or 0.0)
+        steps = math.floor(last / data.step_ms * (1.0 + _ROUNDING)) + 1
+    if steps > MAX_STEPS:
+        detail = (
+            f"{name} has {steps:,} steps of {data.step_ms:g} ms; at most {MAX_STEPS:,} are "
+            "possible: give steps, or a larger step_ms"
+        )
+        problems.append(Problem("/data/steps", "dataset_mismatch", detail))
+    return steps
+
+
+def _unknown(detail: str) -> InvalidSpec:
+    hint = "`ipulse data list` lists the data sets, and `ipulse data push` uploads one"
+    return _refused(_PLACE, "dataset_unknown", f"{detail}: {hint}")
+
+
+def _refused(pointer: str, code: str, detail: str) -> InvalidSpec:
+    return InvalidSpec([Problem(pointer, code, detail)])

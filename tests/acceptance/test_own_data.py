@@ -1,0 +1,61 @@
+"""A user's data from the file to a trained network, through a real service, agent and runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipulse.client import Client
+from ipulse.stack.stack import Stack
+from tests.service.datasets.files import hdf5, n_mnist, spikes
+
+SECONDS = 300.0
+
+
+def spec(**data: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "name": "own-data",
+        "data": data,
+        "network": {"layers": [{"neurons": 16}]},
+        "training": {"epochs": 12, "batch_size": 8},
+        "device": {"kind": "cpu", "threads": 1},
+    }
+
+
+def files_of(kind: str, folder: Path) -> Path:
+    if kind == "npz":
+        path = folder / "mine.npz"
+        path.write_bytes(spikes(samples=80, steps=12, channels=8))
+    elif kind == "events":
+        path = folder / "mine.h5"
+        hdf5(path, samples=80, channels=8, events=100)
+    else:
+        path = folder / "mine.zip"
+        path.write_bytes(n_mnist())
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind", ["npz", "events", pytest.param("n_mnist", marks=pytest.mark.verify)]
+)
+def test_a_job_learns_from_an_upload(
+    stack: Stack, client: Client, tmp_path: Path, kind: str
+) -> None:
+    version = client.push_dataset(files_of(kind, tmp_path), f"own-{kind}")
+    assert (version.state, version.kind) == ("ready", kind), version.refusal
+    job = client.submit(spec(kind=kind, dataset=f"own-{kind}@1"))
+    assert job.json["spec"]["data"]["dataset"] == f"sha256:{version.sha256}"
+    ended = client.wait(job.id, SECONDS)
+    assert ended.state.value == "succeeded", ended.message
+    if kind != "n_mnist":  # two classes in two halves of the channels
+        assert ended.json["summary"]["test_accuracy"] > 0.9
+    # The agent has the data now, and the name of the version is no matter for a second job.
+    again = client.submit(spec(kind=kind, dataset=f"sha256:{version.sha256}"))
+    assert client.wait(again.id, SECONDS).state.value == "succeeded"
+    messages = [event.fields.get("message", "") for event in client.events(again.id)]
+    assert "downloading the data set" not in messages
+    client.delete_dataset(f"own-{kind}")
+    assert client.get(again.id).state.value == "succeeded"

@@ -1,0 +1,171 @@
+"""Specs that name uploaded data sets."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.datasets.files import hdf5, npz, spikes
+from tests.service.datasets.uploading import check_refused, push, upload
+from tests.service.running import SPEC, InProcess
+
+
+def spec(**data: Any) -> dict[str, Any]:
+    return {**SPEC, "data": data}
+
+
+def resolved(service: InProcess, **data: Any) -> dict[str, Any]:
+    response = service.user.post("/v1/jobs:validate", json=spec(**data))
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()["spec"]["data"]
+    return found
+
+
+def refused(service: InProcess, pointer: str, code: str, **data: Any) -> str:
+    for path in ("/v1/jobs", "/v1/jobs:validate", "/v1/jobs:plan"):
+        response = service.user.post(path, json=spec(**data))
+        check_refused(response, 422, "invalid_spec", pointer)
+        (problem,) = response.json()["errors"]
+        assert problem["code"] == code
+    return str(problem["detail"])
+
+
+def test_names_become_digests_and_sizes(service: InProcess, tmp_path: Path) -> None:
+    old = push(service, spikes(steps=10, channels=6, seed=secrets.randbelow(2**31)))
+    name = old["dataset"]
+    new = push(service, spikes(steps=12, channels=4, seed=1), name)
+    latest = resolved(service, kind="npz", dataset=name)
+    assert latest["dataset"] == f"sha256:{new['sha256']}"
+    assert (latest["channels"], latest["classes"], latest["steps"]) == (4, 2, 12)
+    assert resolved(service, kind="npz", dataset=f"{name}@1")["channels"] == 6
+    digest = f"sha256:{old['sha256']}"
+    assert resolved(service, kind="npz", dataset=digest, steps=5)["steps"] == 5
+    events = push(service, hdf5(tmp_path / "mine.h5"))
+    found = resolved(service, kind="events", dataset=events["dataset"], step_ms=2.0)
+    last_ms = events["facts"]["last_ms"]
+    assert (found["steps"] - 1) * 2.0 <= last_ms < found["steps"] * 2.0
+
+
+def test_a_submitted_name_is_the_version_of_then(service: InProcess) -> None:
+    first = push(service, spikes(seed=secrets.randbelow(2**31)))
+    job = service.submit(spec(kind="npz", dataset=first["dataset"]))
+    push(service, spikes(seed=secrets.randbelow(2**31)), first["dataset"])
+    stored = service.job(job["id"])["spec"]["data"]["dataset"]
+    assert stored == f"sha256:{first['sha256']}"
+    key = {"idempotency-key": secrets.token_hex(8)}
+    body = spec(kind="npz", dataset=first["dataset"])
+    one = service.submit(body, **key)
+    push(service, spikes(seed=secrets.randbelow(2**31)), first["dataset"])
+    assert service.submit(body, **key)["id"] == one["id"]
+
+
+def test_what_does_not_fit_is_named(service: InProcess) -> None:
+    version = push(service, spikes(steps=10, channels=6))
+    name = version["dataset"]
+    mismatch = "dataset_mismatch"
+    refused(service, "/data/channels", mismatch, kind="npz", dataset=name, channels=7)
+    labels = push(service, npz(spikes=[[[1, 0]]] * 4, labels=[0, 1, 2, 3]))["dataset"]
+    refused(service, "/data/classes", mismatch, kind="npz", dataset=labels, classes=3)
+    encoding = {"kind": "rate"}
+    refused(service, "/data/encoding", mismatch, kind="npz", dataset=name, encoding=encoding)
+    refused(service, "/data/kind", "dataset_kind", kind="events", dataset=name)
+    late = push(service, b"sample,time_ms,channel,label\n0,1,0,0\n1,99999,1,1\n")["dataset"]
+    refused(service, "/data/steps", mismatch, kind="events", dataset=late)
+
+
+@pytest.mark.parametrize(
+    "reference", ["nothing", "nothing@1", "nothing@99999", f"sha256:{'0' * 64}"]
+)
+def test_what_is_unknown_is_refused(service: InProcess, reference: str) -> None:
+    detail = refused(service, "/data/dataset", "dataset_unknown", kind="npz", dataset=reference)
+    assert "ipulse data list" in detail
+
+
+def test_what_is_refused_or_deleted_is_refused(service: InProcess) -> None:
+    bad = push(service, npz(spikes=[[[0, 2]]] * 3, labels=[0, 1, 0]))
+    detail = refused(
+        service, "/data/dataset", "dataset_refused", kind="npz", dataset=bad["reference"]
+    )
+    assert bad["refusal"] in detail
+    gone = push(service, spikes(seed=secrets.randbelow(2**31)))
+    service.user.delete(f"/v1/datasets/{gone['dataset']}")
+    for reference in (gone["dataset"], gone["reference"], f"sha256:{gone['sha256']}"):
+        refused(service, "/data/dataset", "dataset_unknown", kind="npz", dataset=reference)
+
+
+@pytest.mark.parametrize(
+    "reference", ["../x", "/etc/passwd", "a/b", "a@0", "a@-1", "sha256:x", "a@1@2", "", "x" * 200]
+)
+def test_no_path_is_a_reference(service: InProcess, reference: str) -> None:
+    response = service.user.post("/v1/jobs", json=spec(kind="npz", dataset=reference))
+    check_refused(response, 422, "invalid_spec", "/data/dataset")
+
+
+def test_a_digest_of_another_file_is_no_reference(service: InProcess) -> None:
+    """Artifacts and unfinished data sets cannot be read by their digest."""
+    content = secrets.token_bytes(100)
+    upload(service, content)
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    refused(service, "/data/dataset", "dataset_unknown", kind="npz", dataset=digest)
+
+
+class TestDeletion:
+    def test_waits_for_jobs(self, service: InProcess) -> None:
+        version = push(service, spikes(seed=secrets.randbelow(2**31)))
+        name = version["dataset"]
+        push(service, spikes(seed=secrets.randbelow(2**31)), name)
+        job = service.submit(spec(kind="npz", dataset=f"{name}@1"))
+        for place in (f"/v1/datasets/{name}/versions/1", f"/v1/datasets/{name}"):
+            response = service.user.delete(place)
+            check_refused(response, 409, "in_use")
+            assert job["id"] in response.json()["detail"]
+        states = [
+            each["state"] for each in service.user.get(f"/v1/datasets/{name}").json()["versions"]
+        ]
+        assert states == ["ready", "ready"]
+        assert service.user.delete(f"/v1/datasets/{name}/versions/2").status_code == 204
+        service.user.post(f"/v1/jobs/{job['id']}/cancel")
+        assert service.user.delete(f"/v1/datasets/{name}").status_code == 204
+
+    def test_keeps_the_bytes_for_jobs_that_have_ended(self, service: InProcess) -> None:
+        version = push(service, spikes(seed=secrets.randbelow(2**31)))
+        sha256 = version["sha256"]
+        job = service.submit(spec(kind="npz", dataset=version["dataset"]))
+        service.user.post(f"/v1/jobs/{job['id']}/cancel")
+        assert service.user.delete(f"/v1/datasets/{version['dataset']}").status_code == 204
+        blob = service.settings.artifacts_dir / "sha256" / sha256[:2] / sha256
+        assert blob.exists()
+        assert service.user.delete(f"/v1/jobs/{job['id']}").status_code == 204
+        assert not blob.exists()
+
+
+class TestAgents:
+    def test_download_what_their_job_needs_and_nothing_else(self, service: InProcess) -> None:
+        content = spikes(seed=secrets.randbelow(2**31))
+        version = push(service, content)
+        attempt = service.attempt(
+            service.submit(spec(kind="npz", dataset=version["dataset"]))["id"]
+        )
+        place = f"/v1/worker/attempts/{attempt.claim['attempt_id']}/dataset"
+        fence = {"ipulse-fence": attempt.fence}
+        whole = service.worker.get(place, headers=fence)
+        assert whole.content == content
+        part = service.worker.get(place, headers={**fence, "range": "bytes=5-"})
+        assert (part.status_code, part.content) == (206, content[5:])
+        other = service.attempt(service.submit()["id"])
+        place = f"/v1/worker/attempts/{other.claim['attempt_id']}/dataset"
+        none = service.worker.get(place, headers={"ipulse-fence": other.fence})
+        check_refused(none, 404, "not_found")
+        check_refused(service.worker.get(place, headers=fence), 409, "stale_token")
+
+    def test_a_failed_download_is_tried_again(self, service: InProcess) -> None:
+        version = push(service, spikes(seed=secrets.randbelow(2**31)))
+        uploaded = service.submit(spec(kind="npz", dataset=version["dataset"]))
+        attempt = service.attempt(uploaded["id"])
+        attempt.finish("data_unavailable", "The connection broke.")
+        assert service.job(uploaded["id"])["state"] in ("retry_wait", "queued")
+        service.user.post(f"/v1/jobs/{uploaded['id']}/cancel")

@@ -1,0 +1,1 @@
+"""Uploaded data sets on this machine: their download and the cache."""
