@@ -54,6 +54,7 @@ from ipulse_service.http.routes import (
 from ipulse_service.http.routes.data import attempt_dataset, datasets, user_uploads
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
+from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
@@ -88,6 +89,7 @@ def create_app(settings: Settings) -> FastAPI:
         ),
         metrics=Metrics(database),
         queue_view=QueueView(settings.rescan_seconds),
+        curve_cache=CurveCache(),
     )
 
     @asynccontextmanager

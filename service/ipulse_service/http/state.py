@@ -22,6 +22,7 @@ from ipulse_service.http.auth import Caller, Tokens
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.jobs.change_notifier import JobNotifier
+from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
@@ -46,6 +47,7 @@ class AppState:
     readiness: Readiness
     metrics: Metrics
     queue_view: QueueView
+    curve_cache: CurveCache
 
 
 # Both are coroutines: FastAPI calls a plain function in another thread.

@@ -16,8 +16,9 @@ from ipulse_service.http import etags, problems
 from ipulse_service.http.dependencies import DIGITS, IfNoneMatch, State, written_as
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.curves import MetricCurves
-from ipulse_service.jobs import curves, store
-from ipulse_service.jobs.curves import Axis, CurveRequest, CurveScope, JobCurves
+from ipulse_service.jobs import store
+from ipulse_service.jobs.curves.curves import Axis, CurveRequest, JobCurves, curves
+from ipulse_service.jobs.curves.points import CurveScope
 from ipulse_service.jobs.job import JobRow
 
 MAX_JOBS = 100
@@ -110,7 +111,7 @@ def get_curves(
         headers = {"etag": etags.quoted(tag)}
         if etags.matches(if_none_match, tag):
             return Response(status_code=304, headers=headers)
-        found = [curves.curves(transaction, row, wanted) for row in rows]
+        found = [curves(transaction, state.curve_cache, row, wanted) for row in rows]
     content = {"scope": query.scope, "x": query.x, "jobs": [_of_job(each) for each in found]}
     return Response(to_json(content), headers=headers, media_type="application/json")
 

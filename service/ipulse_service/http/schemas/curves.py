@@ -6,7 +6,8 @@ from pydantic import BaseModel, Field
 
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import JOB_ID, example
-from ipulse_service.jobs.curves import Axis, CurveScope
+from ipulse_service.jobs.curves.curves import Axis
+from ipulse_service.jobs.curves.points import CurveScope
 
 _SERIES = {
     "name": "test_accuracy",

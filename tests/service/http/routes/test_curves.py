@@ -6,7 +6,10 @@ import random
 from typing import Any
 
 import pytest
+from sqlalchemy import delete, update
 
+from ipulse_service.db import tables
+from ipulse_service.jobs import store
 from tests.service.agents import Attempt, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
@@ -119,6 +122,38 @@ def test_a_resumed_attempt_replaces_what_it_repeats(service: InProcess) -> None:
     assert job["attempt_starts"] == [1, 3]
     [trained] = get(service, job_id, x="training_time")[0]["series"]
     assert trained["x"] == sorted(trained["x"])
+
+
+def test_a_running_job_continues_its_curves(service: InProcess) -> None:
+    attempt = started(service)
+    job_id = attempt.claim["job_id"]
+    attempt.report(step(1, loss=3.0), epoch(1, loss=3.0))
+    for axis in ("step", "samples", "training_time"):
+        assert len(get(service, job_id, scope="step", x=axis)[0]["series"][0]["x"]) == 1
+    attempt.report(step(2, loss=2.0, rate=0.5), epoch(2, test_loss=9.0))
+    attempt.report(step(3, loss=1.0))
+    series = by_name(get(service, job_id, scope="step", x="step")[0])
+    assert (series["loss"]["x"], series["loss"]["last"]) == ([1, 2, 3], [3.0, 2.0, 1.0])
+    assert (series["rate"]["x"], series["rate"]["last"]) == ([2], [0.5])
+    series = by_name(get(service, job_id)[0])
+    assert [(s["x"], s["last"]) for s in series.values()] == [([1.0], [3.0]), ([2.0], [9.0])]
+
+
+def test_curves_of_another_history_are_read_again(service: InProcess) -> None:
+    attempt = started(service)
+    job_id = attempt.claim["job_id"]
+    attempt.report(epoch(1, loss=3.0), epoch(2, loss=2.0))
+    assert get(service, job_id)[0]["series"][0]["last"] == [3.0, 2.0]
+    with service.database.write() as transaction:  # as after a restored backup
+        job = store.get(transaction, job_id)
+        events = tables.events
+        last = (events.c.job_pk == job.pk) & (events.c.seq == job.last_seq)
+        transaction.connection.execute(
+            update(events).where(last).values(time=events.c.time + 1, body=events.c.body + " ")
+        )
+        first = (events.c.job_pk == job.pk) & (events.c.seq == job.last_seq - 1)
+        transaction.connection.execute(delete(events).where(first))
+    assert get(service, job_id)[0]["series"][0]["last"] == [2.0]
 
 
 def test_several_jobs_keep_their_order_and_share_an_etag(service: InProcess) -> None:

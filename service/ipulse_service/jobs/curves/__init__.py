@@ -1,0 +1,1 @@
+"""Curves of metrics: events as columns, a cache of them, and buckets."""

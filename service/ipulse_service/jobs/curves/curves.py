@@ -1,0 +1,121 @@
+"""Curves of metrics of a job, in at most as many buckets as asked for."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ipulse_service.db import calendar
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs.curves.cache import CurveCache
+from ipulse_service.jobs.curves.points import CurvePoints, CurveScope
+from ipulse_service.jobs.job import JobRow
+
+Axis = Literal["epoch", "step", "samples", "training_time", "wall_time"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric by x, in buckets: the x and the value of its last point, the extremes, the count."""
+
+    name: str
+    total: int  # points between the bounds
+    x: list[float] = field(default_factory=list)
+    last: list[float] = field(default_factory=list)
+    min: list[float] = field(default_factory=list)
+    max: list[float] = field(default_factory=list)
+    n: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class JobCurves:
+    """The curves of a job, and where its attempts started."""
+
+    job: JobRow
+    x_range: tuple[float, float] | None  # of all points, whatever the bounds
+    attempt_starts: list[float]
+    series: list[Curve]
+
+
+@dataclass(frozen=True)
+class CurveRequest:
+    """The points of a curve that are wanted."""
+
+    names: frozenset[str]  # empty: all
+    scope: CurveScope
+    axis: Axis
+    begin: float | None
+    end: float | None
+    points: int
+
+
+def curves(
+    transaction: Transaction, cache: CurveCache, job: JobRow, wanted: CurveRequest
+) -> JobCurves:
+    """Returns the curves of a job."""
+
+    def read(points: CurvePoints) -> JobCurves:
+        return _curves(job, points, wanted)
+
+    return cache.use(transaction, job, wanted.scope, read)
+
+
+def _curves(job: JobRow, points: CurvePoints, wanted: CurveRequest) -> JobCurves:
+    xs = _xs(job, points, wanted.axis)
+    first = 0 if wanted.begin is None else bisect_left(xs, wanted.begin)
+    end = len(xs) if wanted.end is None else bisect_right(xs, wanted.end)
+    series = []
+    for name in sorted(wanted.names & points.values.keys() if wanted.names else points.values):
+        part, values = xs[first:end], points.values[name][first:end].tolist()
+        if name in points.sparse:
+            present = [index for index, value in enumerate(values) if value == value]
+            part, values = [part[i] for i in present], [values[i] for i in present]
+        series.append(_curve(name, part, values, wanted.points))
+    x_range = (xs[0], xs[-1]) if xs else None
+    return JobCurves(job, x_range, [xs[start] for start in points.starts], series)
+
+
+def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
+    match axis:
+        case "epoch":
+            return points.epochs.tolist()
+        case "step":
+            return [*points.steps]
+        case "samples":
+            batch_size = json.loads(job.spec)["training"]["batch_size"]
+            return [step * batch_size for step in points.steps]
+        case "training_time":
+            return points.trained.tolist()
+        case "wall_time":
+            return [calendar.shown(time) / 1000 for time in points.times]
+
+
+def _curve(name: str, xs: list[float], values: list[float], most: int) -> Curve:
+    if len(xs) <= most:
+        return Curve(name, len(xs), xs, values, values, values, [1] * len(xs))
+    curve = Curve(name, len(xs))
+    for begin, stop in _buckets(xs, most):
+        part = values[begin:stop]
+        curve.x.append(xs[stop - 1])
+        curve.last.append(part[-1])
+        curve.min.append(min(part))
+        curve.max.append(max(part))
+        curve.n.append(stop - begin)
+    return curve
+
+
+def _buckets(xs: Sequence[float], count: int) -> list[tuple[int, int]]:
+    """Returns the bounds of the buckets of equal width that contain points."""
+    width = (xs[-1] - xs[0]) / count
+    buckets = []
+    begin = 0
+    for number in range(1, count + 1):
+        last = number == count
+        stop = len(xs) if last else bisect_right(xs, xs[0] + number * width, begin)
+        if stop > begin:
+            buckets.append((begin, stop))
+            begin = stop
+    return buckets
