@@ -64,5 +64,9 @@ class FoundJobs:
             table[column] = [(job.json["values"] or {}).get(column) for job in found]
         return data_frame(table, "id")
 
+    def _repr_html_(self) -> str:
+        html: str = self.frame(["created", "test_accuracy"])._repr_html_()
+        return html
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._query!r}>"

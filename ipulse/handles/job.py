@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,8 +11,10 @@ from ipulse.client import Job
 from ipulse.client.location import PathLike
 from ipulse.client.transports import finished, stepped
 from ipulse.experiment import Experiment
+from ipulse_core.errors import IPUlseError
 
 from .async_job import AsyncJobHandle
+from .card import card_html
 from .files import JobFiles
 from .job_profile import JobProfile
 from .logs import LogLine
@@ -196,6 +199,23 @@ class JobHandle(JobSnapshot):
         )
         finished(changed)
         return self
+
+    def live(self) -> Any:
+        """Return a widget that shows phase, curves and log until the job has ended.
+
+        It needs a notebook and the extra `notebook`. A saved notebook keeps the job's card.
+        """
+        from .live import live_view
+
+        return live_view(self)
+
+    def _repr_html_(self) -> str:
+        """Return the card that notebooks show."""
+        for metric in ("test_accuracy", "test_loss", "loss"):
+            with suppress(IPUlseError):
+                curve = self.metrics(metric, as_="columns")[metric]
+                return card_html(self, [value for value in curve if value is not None], metric)
+        return card_html(self, [], "")
 
     def __reduce__(self) -> Any:
         return _restored, (self._connection, self._job)

@@ -75,6 +75,13 @@ class JobSnapshot:
         return dict(self._job.summary or {})
 
     @property
+    def headline(self) -> str:
+        """One line for people: the result, the progress, or why the job failed."""
+        from .card import headline
+
+        return headline(self)
+
+    @property
     def json(self) -> dict[str, Any]:
         """The whole answer of the service."""
         return self._job.json

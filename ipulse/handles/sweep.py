@@ -145,6 +145,10 @@ class SweepHandle:
     def __hash__(self) -> int:
         return hash((self._connection.url, self.id))
 
+    def _repr_html_(self) -> str:
+        html: str = self.frame()._repr_html_()
+        return html
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {self.name!r} {self.state}>"
 

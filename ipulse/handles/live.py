@@ -1,0 +1,79 @@
+"""A view of a job in a notebook that follows it to its end (anywidget)."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ipulse_core.errors import IPUlseError
+
+from .optional import optional_module
+
+if TYPE_CHECKING:
+    from .job import JobHandle
+
+_LINES = 12  # of the log
+_SECONDS = 1.0  # between two looks at the service
+_METRICS = ("test_accuracy", "accuracy", "test_loss", "loss")
+
+
+def live_view(job: JobHandle) -> Any:
+    """Return a widget that follows the job in a thread and stops with it.
+
+    Raises MissingDependency without anywidget.
+    """
+    anywidget = optional_module("anywidget", "a live view")
+    traitlets = optional_module("traitlets", "a live view")
+
+    class JobView(anywidget.AnyWidget):  # type: ignore[misc,name-defined]  # made where it is used
+        """Phase, curves and the end of the log; saved notebooks keep the job's card."""
+
+        _esm = Path(__file__).with_name("live.js")
+        state = traitlets.Dict().tag(sync=True)
+
+        def _repr_mimebundle_(self, **options: Any) -> Any:
+            bundle = super()._repr_mimebundle_(**options)
+            data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+            return {**(data or {}), "text/html": job._repr_html_()}, metadata
+
+    view = JobView(state=state_of(job))
+    thread = threading.Thread(target=_follow, args=(job, view), daemon=True, name="ipulse-live")
+    view.follower = thread
+    thread.start()
+    return view
+
+
+def state_of(job: JobHandle) -> dict[str, Any]:
+    """Return what the widget shows of a job now."""
+    job.refresh()
+    curves = {}
+    try:
+        columns = job.metrics(as_="columns")
+        curves = {name: columns[name] for name in _METRICS if name in columns}
+        epochs = columns["epoch"]
+    except IPUlseError:  # there are no metrics yet
+        epochs = []
+    return {
+        "id": job.id,
+        "name": job.name,
+        "url": job.url,
+        "state": job.state.value,
+        "ended": job.state.is_terminal,
+        "headline": job.headline,
+        "epochs": epochs,
+        "all_epochs": job.spec["training"]["epochs"],
+        "curves": curves,
+        "phases": job.json["phase_seconds"],
+        "log": [str(line) for line in job.logs()[-_LINES:]],
+    }
+
+
+def _follow(job: JobHandle, view: Any) -> None:
+    pause = threading.Event()
+    while not view.state["ended"]:
+        pause.wait(_SECONDS)
+        try:
+            view.state = state_of(job)
+        except IPUlseError as error:  # the job was deleted, or the service is gone
+            view.state = {**view.state, "ended": True, "headline": str(error)}
