@@ -57,8 +57,8 @@ def printed() -> list[tuple[str, str]]:
                 commands = re.findall(r"`ipulse ([^`]*)`", text)
                 found |= {(path.name, name) for name in commands if name != "{value}"}
     page = ROOT / "service" / "ipulse_service" / "http" / "web" / "static"
-    for path in sorted(page.glob("*.js")):
-        for command in re.findall(r'["`]ipulse ([a-z][^"`]*)["`]', path.read_text("utf-8")):
+    for path in sorted(page.rglob("*.js")):
+        for command in re.findall(r'["`]ipulse ([a-z][^"`\\]*)["`\\]', path.read_text("utf-8")):
             found.add((path.name, re.sub(r"\$\{.*?\}", "ID", command)))
     return sorted(found)
 

@@ -29,6 +29,10 @@ VIEWS = {
     "/compare": ".empty",
     "/compare?q=name:compared": "svg.dots",
     "/jobs?q=name:compared&group=seed": "tbody td",
+    "/sweeps": ".empty",
+    "/datasets": ".drop",
+    "/devices": ".why",
+    "/settings/tokens": ".empty",
     "/login": "#token",
 }
 

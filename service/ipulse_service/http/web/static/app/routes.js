@@ -16,6 +16,12 @@ export const routes = [
   { pattern: "/jobs/:id/:tab?", tag: "ip-job", nav: "jobs", title: "Job", load: () => import("../views/job/job.js") },
   { pattern: "/new", tag: "ip-new", nav: "new", title: "New job", load: () => import("../views/new/new.js") },
   { pattern: "/compare", tag: "ip-compare", nav: "jobs", title: "Compare", load: () => import("../views/compare/compare.js") },
+  { pattern: "/sweeps", tag: "ip-sweeps", nav: "sweeps", title: "Sweeps", load: () => import("../views/sweeps/list.js") },
+  { pattern: "/sweeps/:id", tag: "ip-sweep", nav: "sweeps", title: "Sweep", load: () => import("../views/sweeps/sweep.js") },
+  { pattern: "/datasets", tag: "ip-datasets", nav: "datasets", title: "Data sets", load: () => import("../views/datasets/list.js") },
+  { pattern: "/datasets/:name/:tab?", tag: "ip-dataset", nav: "datasets", title: "Data set", load: () => import("../views/datasets/dataset.js") },
+  { pattern: "/devices", tag: "ip-devices", nav: "devices", title: "Devices", load: () => import("../views/devices/devices.js") },
+  { pattern: "/settings/tokens", tag: "ip-tokens", title: "Tokens", load: () => import("../views/tokens/tokens.js") },
   { pattern: "/login", tag: "ip-login", title: "Sign in", load: () => import("./login.js") },
   { pattern: "/.*", tag: "ip-gone", title: "Not found", load: () => import("./gone.js") },
 ];
