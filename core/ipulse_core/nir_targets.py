@@ -60,9 +60,7 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
             "/network/reset",
             f"the reset: {name} {does} after a spike, and this network's reset is {network.reset}",
         )
-    if target == "generic":
-        return
-    if network.delay:
+    if target != "generic" and network.delay:
         yield "/network/delay", f"the delay: {name} reads no Delay node"
     hidden = len(network.layers)
     for index, layer in enumerate([*network.layers, network.readout]):

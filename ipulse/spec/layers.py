@@ -15,6 +15,7 @@ MAX_NEURONS = 65_535  # of a layer
 
 Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
+MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
 SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
 PerNeuron = Annotated[
@@ -43,12 +44,16 @@ class _Sized(StrictModel):
 class _Integrator(StrictModel):
     """Fields of every layer."""
 
-    decay: PerNeuron[Decay] = Field(
+    decay: PerNeuron[MembraneDecay] = Field(
         default=0.95,
-        description="Fraction of the membrane kept from step to step, exp(-step / tau_mem).",
+        description="Fraction of the membrane kept from step to step, exp(-step / tau_mem). With 1 "
+        "the neuron integrates and fires: its membrane keeps everything.",
     )
     gain: float = Field(
-        default=10.0, gt=0.0, le=1e4, description="Scales the input current by gain * (1 - decay)."
+        default=10.0,
+        gt=0.0,
+        le=1e4,
+        description="Scales the input current by gain * (1 - decay), and by gain where decay is 1.",
     )
     bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
     synapse_decay: PerNeuron[Decay] | None = Field(

@@ -70,6 +70,12 @@ class NetworkSpec(StrictModel):
         for index, name in enumerate(self.trainable):
             if name in self.trainable[:index]:
                 yield Problem(f"/trainable/{index}", "inconsistent", f"{name} is listed already")
+        for index, layer in enumerate((*self.layers, self.readout)):
+            decays = layer.decay if isinstance(layer.decay, tuple) else (layer.decay,)
+            if "decay" in self.trainable and 1.0 in decays:
+                place = f"/layers/{index}" if index < len(self.layers) else "/readout"
+                detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
+                yield Problem(f"{place}/decay", "inconsistent", detail)
         with_synapse = [layer.synapse_decay is not None for layer in (*self.layers, self.readout)]
         if "synapse_decay" in self.trainable and not any(with_synapse):
             yield Problem(

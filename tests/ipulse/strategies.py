@@ -256,6 +256,9 @@ def specs(draw: Any) -> ExperimentSpec:
     spec = replace(spec, data=_fit_data(spec.data))
     spec = replace(spec, network=_fit_readout(spec))
     spec = replace(spec, network=_fit_synapses(spec))
+    if _has_decay_of_1(spec.network):
+        kept = tuple(name for name in spec.network.trainable if name != "decay")
+        spec = replace(spec, network=replace(spec.network, trainable=kept))
     readout = replace(spec.network.readout, trainable=True)
     spec = replace(spec, network=replace(spec.network, readout=readout))
     spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
@@ -317,6 +320,11 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     power = 2 ** (most.bit_length() - 1)
     device = replace(device, ipus=power)
     return replace(spec, network=network, device=device)
+
+
+def _has_decay_of_1(network: Any) -> bool:
+    decays = (layer.decay for layer in (*network.layers, network.readout))
+    return any(1.0 in (d if isinstance(d, tuple) else (d,)) for d in decays)
 
 
 def _fit_export(spec: ExperimentSpec) -> ExportSpec:

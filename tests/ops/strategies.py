@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 from hypothesis import strategies as st
 
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, current_scale
 from ipulse_ops.lif.weights import WeightShape, weight_shapes
 from ipulse_ops.reference.select_spikes import POLICIES
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
@@ -128,7 +128,7 @@ def _random_weights(
 ) -> np.ndarray:
     if dyadic:
         return (rng.integers(-16, 17, size=expected.shape) / 64).astype(np.float32)
-    scale = np.asarray(layer.gain) * (1 - np.asarray(layer.decay))
+    scale = current_scale(np.asarray(layer.decay), np.asarray(layer.gain))
     if expected.role == "bias":
         return (rng.normal(0.1, 0.3, expected.shape) / scale).astype(np.float32)
     # With some tenths of the inputs spiking, currents of about the thresholds' size.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Sequence, Tuple, Union
 
+import numpy as np
+
 from ipulse_ops.lif.network import Layer
 from ipulse_ops.validation import choice
 
@@ -15,8 +17,17 @@ Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
 def trained_of(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
     """Return the constants to train per layer, in the order of CONSTANTS.
 
-    Raises ValueError for an unknown name, or a constant that no layer has.
+    Raises ValueError for an unknown name, a constant that no layer has, or a decay of 1.
     """
+    found = _named(trainable, layers)
+    for number, (names, layer) in enumerate(zip(found, layers), start=1):
+        if "decay" in names and np.any(np.equal(layer.decay, 1)):
+            raise ValueError(f"layer {number} has a decay of 1, which cannot be trained")
+    return found
+
+
+def _named(trainable: Trainable, layers: Tuple[Layer, ...]) -> Tuple[Tuple[str, ...], ...]:
+    """Return the constants that are named, see `trained_of`."""
     if isinstance(trainable, bool):
         trainable = ()
     if isinstance(trainable, str):

@@ -75,7 +75,9 @@ def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
     if "decay" in given:
         # In float64 like the fixed constants, so that it is rounded once.
         gain = per_neuron(layer.gain, layer.neurons, "gain")
-        found["scale"] = tf.cast(gain * (1 - tf.cast(given["decay"], tf.float64)), tf.float32)
+        decay = tf.cast(given["decay"], tf.float64)
+        scale = tf.where(decay == 1, tf.constant(gain), gain * (1 - decay))
+        found["scale"] = tf.cast(scale, tf.float32)
     nothing = np.zeros(0, np.float32)
     if found["synapse_decay"] is None:
         found["synapse_decay"] = nothing

@@ -26,13 +26,14 @@ class LIF:
     """One layer of leaky integrate-and-fire neurons.
 
     neurons: number of neurons.
-    decay: factor of the membrane from one step to the next, at least 0 and less than 1.
+    decay: factor of the membrane from one step to the next, at least 0 and at most 1. With 1 the
+        neuron integrates and fires: its membrane keeps everything.
     threshold: a neuron spikes where its membrane `u > threshold`.
     second_threshold: a neuron carries gradient where `u > second_threshold`; None for everywhere.
     capacity: number of slots per sample and step, that is, of spikes the layer can send. The slots
         hold the ids of spiking neurons, then of gradient-only neurons, each ascending. None for
         one slot per neuron.
-    gain: the input current is scaled by `gain * (1 - decay)`.
+    gain: the input current is scaled by `gain * (1 - decay)`, and by `gain` where decay is 1.
     recurrent: True feeds the layer's spikes of the step before back through a weight matrix.
     bias: True adds a trained current per neuron at every step.
     synapse_decay: decay of a synaptic current between input and membrane, as in NIR's CubaLIF
@@ -162,12 +163,24 @@ def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
     return np.full(neurons, array)
 
 
+def current_scale(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Return the factor of the current that enters the membrane, float64 `[neurons]`."""
+    return np.where(decay == 1, gain, gain * (1 - decay))
+
+
+def scale_by_decay(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Return the derivative of `current_scale` with respect to the decay."""
+    return np.where(decay == 1, 0.0, -gain)
+
+
 def _check_integrator(layer: Layer) -> None:
     whole("neurons", layer.neurons)
-    for name, value in (("decay", layer.decay), ("synapse_decay", layer.synapse_decay)):
-        if value is not None:
-            decay = per_neuron(value, layer.neurons, name)
-            if not np.all((decay >= 0) & (decay < 1)):
-                raise ValueError(f"{name} must be at least 0 and less than 1")
+    decay = per_neuron(layer.decay, layer.neurons, "decay")
+    if not np.all((decay >= 0) & (decay <= 1)):
+        raise ValueError("decay must be at least 0 and at most 1")
+    if layer.synapse_decay is not None:
+        decay = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
+        if not np.all((decay >= 0) & (decay < 1)):
+            raise ValueError("synapse_decay must be at least 0 and less than 1")
     per_neuron(layer.gain, layer.neurons, "gain")
     flag("bias", layer.bias)

@@ -7,7 +7,14 @@ from typing import List, Tuple
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.network import (
+    LIF,
+    Layer,
+    LeakyReadout,
+    Network,
+    current_scale,
+    per_neuron,
+)
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import check_spikes
 
@@ -27,7 +34,8 @@ def balanced_weights(
 
         var(u) = (gain (1 - decay))^2 n var(W) / (1 - decay^2).
 
-    A synapse multiplies it by (1 - b) (1 + a b) / ((1 + b) (1 - a b)), where a is the decay and b
+    With a decay of 1 the variance grows; its mean over T steps is gain^2 n var(W) T / 2. A synapse
+    multiplies it by (1 - b) (1 + a b) / ((1 + b) (1 - a b)), where a is the decay and b
     the synapse's decay. Weights are uniform in -w to w, with w such that the standard deviation is
     `std` times the neuron's threshold, or `std` in a leaky readout. n is the mean number of spikes
     that reach the layer from the sample. Input with the same channels at every step yields a larger
@@ -48,13 +56,13 @@ def balanced_weights(
         if arriving == 0:
             raise ValueError(_silence(number))
         uniform = 2 * rng.random((n_in, layer.neurons)) - 1
-        limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
+        limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
         own: List[np.ndarray] = []
         if isinstance(layer, LIF) and layer.recurrent:
             alone = replace(layer, recurrent=False, bias=False)
             matrix = (uniform * limit).astype(np.float32)
             arriving += float(_spikes(network, alone, [matrix], ids, counts)[1].mean())
-            limit = np.sqrt(3) * std * _unit_std(layer, number, arriving)
+            limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
             again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
             own.append((again * limit).astype(np.float32))
         if layer.bias:
@@ -80,7 +88,7 @@ def _spikes(
     return trace.spike_ids, trace.spike_counts[..., 0]
 
 
-def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
+def _unit_std(layer: Layer, number: int, arriving: float, steps: int) -> np.ndarray:
     """Return the weights' std `[neurons]` that makes the membrane's equal to the threshold."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
     gain = per_neuron(layer.gain, layer.neurons, "gain")
@@ -91,7 +99,10 @@ def _unit_std(layer: Layer, number: int, arriving: float) -> np.ndarray:
         raise ValueError(f"layer {number + 1} needs thresholds above 0 to balance its weights")
     if np.any(gain == 0):
         raise ValueError(f"layer {number + 1} needs gains other than 0 to balance its weights")
-    std: np.ndarray = threshold * np.sqrt((1 - decay**2) / arriving) / np.abs(gain * (1 - decay))
+    # 1 over the variance of a membrane to which each step adds a current of variance 1.
+    settled = np.where(decay == 1, 2.0 / steps, 1 - decay**2)
+    scale = current_scale(decay, gain)
+    std: np.ndarray = threshold * np.sqrt(settled / arriving) / np.abs(scale)
     if layer.synapse_decay is not None:
         slow = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
         std = std * np.sqrt((1 + slow) * (1 - decay * slow) / ((1 - slow) * (1 + decay * slow)))

@@ -50,21 +50,29 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
     # Membranes stay below twice the threshold with the weights for Sinabs.
     "small": {"layers": [{"neurons": 40}, {"neurons": 30, "gain": 45.0}]},
+    # Neurons that integrate and fire, before integrators.
+    "no decay": {
+        "layers": [{"neurons": 40, "decay": 1.0, "gain": 0.3}],
+        "readout": {"decay": 1.0, "gain": 0.1},
+    },
     "delay": {"layers": [{"neurons": 40}, {"neurons": 30, "gain": 45.0}], "delay": 1},
 }
 # The reset of each target, and the networks that it runs with the same spikes.
 RUNS = {
     "norse": (
         "zero",
-        ["dense", "constants", "bias", "synapse", "spiking", "thresholds", "recurrent"],
+        ["dense", "constants", "bias", "synapse", "spiking", "thresholds", "recurrent", "no decay"],
     ),
     "norse, subtract": ("subtract", ["recurrent", "subtract", "bias", "synapse"]),
-    "snntorch": ("zero", ["dense", "constants", "bias", "synapse", "spiking", "thresholds"]),
+    "snntorch": (
+        "zero",
+        ["dense", "constants", "bias", "synapse", "spiking", "thresholds", "no decay"],
+    ),
     "spikingjelly": (
         "zero",
-        ["dense", "thresholds", "bias", "one synapse", "spiking", "recurrent"],
+        ["dense", "thresholds", "bias", "one synapse", "spiking", "recurrent", "no decay"],
     ),
-    "sinabs": ("subtract", ["small", "thresholds", "bias", "one synapse", "subtract"]),
+    "sinabs": ("subtract", ["small", "thresholds", "bias", "one synapse", "subtract", "no decay"]),
 }
 REFUSED = [
     ("norse", "dense", "none"),

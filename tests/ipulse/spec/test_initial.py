@@ -28,6 +28,17 @@ def test_names_a_file_and_the_layers_to_train() -> None:
     assert parse_spec(document()).network.initial is None
 
 
+def test_a_decay_of_1_is_not_trained() -> None:
+    parse_spec(document(layers=[{"neurons": 2, "decay": [1.0, 0.5]}]))
+    for place, network in (
+        ("/network/layers/0/decay", {"layers": [{"neurons": 2, "decay": [1.0, 0.5]}]}),
+        ("/network/readout/decay", {"readout": {"decay": 1.0}}),
+    ):
+        with pytest.raises(InvalidSpec) as raised:
+            parse_spec(document(trainable=["decay"], **network))
+        assert [problem.pointer for problem in raised.value.problems] == [place]
+
+
 @pytest.mark.parametrize(
     ("network", "pointer"),
     [

@@ -159,6 +159,8 @@ def test_layers_in_each_others_place() -> None:
         LIFReadout(20, 3)
     with pytest.raises(ValueError, match="no layer has a threshold to train"):
         LIFReadout(20, LeakyReadout(3), trainable="threshold")
+    with pytest.raises(ValueError, match="layer 1 has a decay of 1, which cannot be trained"):
+        LIFReadout(20, LeakyReadout(3, decay=1.0), trainable="decay")
 
 
 def test_dense_cell_of_other_channels() -> None:

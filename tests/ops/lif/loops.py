@@ -33,7 +33,10 @@ class _Layer:
         self.number = number
         ones = np.ones(layer.neurons)
         self.decay = [number(x) for x in layer.decay * ones]
-        self.scale = [number(x) for x in layer.gain * (1 - layer.decay * ones)]
+        self.scale = [
+            number(gain if decay == 1 else gain * (1 - decay))
+            for gain, decay in zip(layer.gain * ones, layer.decay * ones)
+        ]
         self.synapse = None if layer.synapse_decay is None else layer.synapse_decay * ones
         self.matrix = arrays.pop(0)
         self.recurrent = arrays.pop(0) if isinstance(layer, LIF) and layer.recurrent else None

@@ -131,7 +131,9 @@ def twin_loss(
             if recurrent is not None and t > 0:
                 current = current + emitted[t - 1] @ recurrent
             i = synapse_decay * i + (1 - synapse_decay) * current
-            u = decay * v + layer.gain * (1 - decay) * i
+            # A neuron that integrates and fires has an absolute gain.
+            scale = np.where(np.equal(layer.decay, 1), layer.gain, layer.gain * (1 - decay))
+            u = decay * v + scale * i
             if number < len(network.layers):
                 loss += np.sum(problem.grad_u[number][t] * u)
             else:

@@ -30,7 +30,17 @@ MUTATIONS = (
         "spike_counts[before, :, 1]",
     ),
     ("ipulse_ops.lif.reference.dynamics", "(1 - decay) * current", "current"),
-    ("ipulse_ops.lif.reference.dynamics", "self.gain * (1 - self.decay)", "self.gain"),
+    ("ipulse_ops.lif.reference.dynamics", "current_scale(self.decay, self.gain)", "self.gain"),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "current_scale(self.decay, self.gain)",
+        "self.gain * (1 - self.decay)",
+    ),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "scale_by_decay(constants.decay, constants.gain)",
+        "-constants.gain",
+    ),
     ("ipulse_ops.lif.reference.dynamics", "else offsets[t]", "else offsets[0]"),
     (
         "ipulse_ops.lif.reference.dynamics",
@@ -53,8 +63,12 @@ MUTATIONS = (
     ("ipulse_ops.lif.reference.adjoint", "@ recurrent.T", "@ recurrent"),
     ("ipulse_ops.lif.reference.adjoint", "+ constants.synapse_decay * grad_i", "+ grad_i"),
     ("ipulse_ops.lif.reference.adjoint", "(1 - constants.synapse_decay) * grad_i", "grad_i"),
-    ("ipulse_ops.lif.reference.adjoint", "constants.gain * i[t + 1]", "constants.gain * i[t]"),
-    ("ipulse_ops.lif.reference.adjoint", "- constants.gain * i[t + 1]", ""),
+    ("ipulse_ops.lif.reference.adjoint", "constants.gain) * i[t + 1]", "constants.gain) * i[t]"),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        " + scale_by_decay(constants.decay, constants.gain) * i[t + 1]",
+        "",
+    ),
     ("ipulse_ops.lif.reference.adjoint", "v_by_threshold[t] * grad_v - run.phi", "-run.phi"),
     ("ipulse_ops.lif.reference.adjoint", "grad_v - run.phi[t] * e", "grad_v"),
     ("ipulse_ops.lif.reference.adjoint", "(i[t] - run.current[t])", "i[t]"),

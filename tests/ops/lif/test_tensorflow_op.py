@@ -263,8 +263,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("name", "value", "message"),
         [
-            ("decay", 1.0, "decay.* must be at least 0 and less than 1"),
-            ("decay", -0.5, "decay.* must be at least 0 and less than 1"),
+            ("decay", 1.5, "decay.* must be at least 0 and at most 1"),
+            ("decay", -0.5, "decay.* must be at least 0 and at most 1"),
             ("decay", np.nan, "decay.* must be"),
             ("synapse_decay", 1.0, "synapse_decay.* must be at least 0 and less than 1"),
             ("threshold", 0.25, "second_threshold.* must not be above (the )?threshold"),

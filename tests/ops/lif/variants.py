@@ -51,10 +51,12 @@ def varied(
     synapse = fields.pop("synapse", False)
 
     def integrator(neurons: int) -> Dict[str, Any]:
+        decay, gain = rng.uniform(0, 0.97, neurons), rng.uniform(1, 10, neurons)
+        decay[-1], gain[-1] = 1.0, 0.7  # integrates and fires
         return {
             "neurons": neurons,
-            "decay": rng.uniform(0, 0.97, neurons),
-            "gain": rng.uniform(1, 10, neurons),
+            "decay": decay,
+            "gain": gain,
             "bias": fields.get("bias", False),
             "synapse_decay": rng.uniform(0, 0.6, neurons) if synapse else None,
         }

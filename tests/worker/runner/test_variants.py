@@ -55,6 +55,9 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
     "recurrent": layer(recurrent=True),
     "bias": layer(bias=True),
     "bias of the readout": network(readout={"bias": True}),
+    "integrate and fire": network(
+        layers=[{**HIDDEN, "decay": 1.0, "gain": 1.0}], readout={"decay": 1.0, "gain": 0.1}
+    ),
     "synapse": layer(synapse_decay=0.8),
     "synapse of the readout": network(readout={"synapse_decay": [0.1 * n for n in range(10)]}),
     "constants of each neuron": layer(decay=PER_NEURON, threshold=PER_NEURON),

@@ -12,7 +12,7 @@ import numpy as np
 from ipulse_worker.nir.errors import NirInvalid, at_node
 from ipulse_worker.nir.hdf5_file import Graph, read_graph
 from ipulse_worker.nir.linear_maps import LinearMap, numbers
-from ipulse_worker.nir.neurons import SOLVERS, Neurons, Solver, neurons_of
+from ipulse_worker.nir.neurons import SOLVERS, Neurons, Solver, neurons_of, without_decay
 from ipulse_worker.nir.structure import Path as Way
 from ipulse_worker.nir.structure import Unit, chain_of
 
@@ -161,6 +161,7 @@ class _Importer:
                 unit.name, "it passes its membrane on: only the last layer may, others spike"
             )
         recurrent, reset = self._loops(unit, neurons, mapped.shape)
+        neurons = without_decay(neurons)
         fields: Dict[str, Any] = {"neurons": size, "decay": _compact(neurons.decay)}
         if neurons.synapse_decay is not None:
             fields["synapse_decay"] = _compact(neurons.synapse_decay)
@@ -270,7 +271,8 @@ class _Importer:
         gain, threshold = neurons.gain, neurons.threshold
         if self._solver.name == "unscaled" or not gain.all() or threshold is None:
             return False
-        wanted = -neurons.decay * threshold / (1 - neurons.decay) / gain
+        forgotten = np.where(neurons.decay == 1, 1.0, 1 - neurons.decay)
+        wanted = -neurons.decay * threshold / forgotten / gain
         diagonal = np.diag(matrix)
         if np.count_nonzero(matrix) != np.count_nonzero(diagonal):
             return False

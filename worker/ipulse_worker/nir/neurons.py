@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -13,6 +13,7 @@ from ipulse_worker.nir.linear_maps import numbers
 
 NEURONS = ("LIF", "CubaLIF", "IF", "LI", "CubaLI", "I", "Threshold")
 SOLVERS = ("exact", "euler", "unscaled")
+ALMOST_1 = 1 - 2.0**-28  # decays above it are 1
 NEVER = 1e29  # thresholds from here on belong to neurons that only integrate
 
 
@@ -43,7 +44,7 @@ class Solver:
         else:
             decay = np.exp(-self.step_s / tau)
         if (decay >= 1).any():
-            raise at_node(node.name, f"{field} {tau.max():g} s is so long that nothing decays")
+            raise at_node(node.name, f"{field} {tau.max():g} s is too long: use an IF or I")
         return _short(decay, lambda value: self._tau(value).astype(stored.dtype) == stored)
 
     def _tau(self, decay: np.ndarray) -> np.ndarray:
@@ -56,7 +57,10 @@ class Solver:
 
     def factor(self, decay: np.ndarray) -> np.ndarray:
         """Return what a simulator's input current has as a factor, relative to 1 - decay."""
-        return 1 / (1 - decay) if self.name == "unscaled" else np.ones(len(decay))
+        if self.name != "unscaled":
+            return np.ones(len(decay))
+        factor: np.ndarray = 1 / np.maximum(1 - decay, 2.0**-53)
+        return factor
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,7 @@ def neurons_of(node: NirNode, solver: Solver, neurons: int) -> Neurons:
         zeros = np.zeros(neurons)
         return Neurons(decay=zeros, gain=zeros + 1, threshold=threshold)
     if node.type in ("IF", "I"):
-        raise at_node(
-            node.name,
-            f"{node.type} keeps its membrane from step to step, and IPUlse needs a decay below 1: "
-            "replace it by a LIF or LI with a long tau",
-        )
+        return _integrating(node, solver, neurons)
     is_cuba = node.type.startswith("Cuba")
     decay = solver.decay(node, "tau_mem" if is_cuba else "tau", neurons)
     gain = constants(node, "r", neurons).astype(np.float64) * solver.factor(decay)
@@ -114,6 +114,30 @@ def neurons_of(node: NirNode, solver: Solver, neurons: int) -> Neurons:
             raise at_node(node.name, "v_leak must be 0 with a synapse, or where r is 0")
         current = leak * solver.factor(decay) / gain
     return Neurons(decay, gain, synapse, threshold, current)
+
+
+def _integrating(node: NirNode, solver: Solver, neurons: int) -> Neurons:
+    """Return the constants of neurons that integrate and fire, or only integrate."""
+    # Sinabs adds the input as it is, and r has the unit of a rate elsewhere.
+    step = 1.0 if solver.name == "unscaled" else solver.step_s
+    gain = constants(node, "r", neurons).astype(np.float64) * step
+    threshold: Optional[np.ndarray] = None
+    if node.type == "IF":
+        threshold = constants(node, "v_threshold", neurons).astype(np.float64)
+        if constants(node, "v_reset", neurons, 0.0).any():
+            raise at_node(node.name, "v_reset must be 0: IPUlse resets to 0")
+    return Neurons(np.ones(neurons), gain, None, threshold)
+
+
+def without_decay(neurons: Neurons) -> Neurons:
+    """Return the constants with the decays that are almost 1 replaced by 1."""
+    forever = neurons.decay > ALMOST_1
+    absolute = neurons.gain * np.where(neurons.decay == 1, 1.0, 1 - neurons.decay)
+    return replace(
+        neurons,
+        decay=np.where(forever, 1.0, neurons.decay),
+        gain=np.where(forever, absolute, neurons.gain),
+    )
 
 
 def constants(

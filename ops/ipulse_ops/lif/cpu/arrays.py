@@ -10,7 +10,14 @@ from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.call import Call, checked
 from ipulse_ops.lif.cpu.constants import LayerConstants
 from ipulse_ops.lif.cpu.runs import KernelGradients, LayerRun, NetworkRun
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.network import (
+    LIF,
+    Layer,
+    LeakyReadout,
+    Network,
+    per_neuron,
+    scale_by_decay,
+)
 from ipulse_ops.lif.reference.trace import ConstantGradients
 from ipulse_ops.lif.weights import weight_shapes
 
@@ -200,9 +207,13 @@ class _Outputs:
         if self._constants is not None:
             by_constants = tuple(
                 ConstantGradients(
-                    # The scale is gain * (1 - decay).
+                    # The scale depends on the decay.
                     decay=grad.decay
-                    - per_neuron(layer.gain, layer.neurons, "gain") * grad.scale.astype(float),
+                    + scale_by_decay(
+                        per_neuron(layer.decay, layer.neurons, "decay"),
+                        per_neuron(layer.gain, layer.neurons, "gain"),
+                    )
+                    * grad.scale.astype(float),
                     threshold=_float64(grad.threshold),
                     synapse_decay=_float64(grad.synapse_decay),
                 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, per_neuron
+from ipulse_ops.lif.network import LIF, Layer, current_scale, per_neuron
 
 MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest below 1
 
@@ -14,12 +14,12 @@ MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest bel
 class LayerConstants(NamedTuple):
     """The constants of a layer for the kernels, float32 `[neurons]`.
 
-    Each is rounded once, from float64; a decay that would become 1 is MAX_DECAY. A constant that
-    the layer does not have is None.
+    Each is rounded once, from float64; a decay below 1 that would become 1 is MAX_DECAY. A constant
+    that the layer does not have is None.
     """
 
     decay: np.ndarray
-    scale: np.ndarray  # gain * (1 - decay)
+    scale: np.ndarray  # see current_scale
     synapse_decay: Optional[np.ndarray]
     threshold: Optional[np.ndarray]
     second_threshold: Optional[np.ndarray]
@@ -28,7 +28,7 @@ class LayerConstants(NamedTuple):
 def constants(layer: Layer) -> LayerConstants:
     """Convert the constants of a layer or readout."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
-    scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
+    scale = current_scale(decay, per_neuron(layer.gain, layer.neurons, "gain"))
     synapse_decay = threshold = second = None
     if layer.synapse_decay is not None:
         synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
@@ -42,7 +42,8 @@ def constants(layer: Layer) -> LayerConstants:
 
 
 def _below_1(decay: np.ndarray) -> np.ndarray:
-    return np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
+    narrow = np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
+    return np.where(decay == 1, np.float32(1), narrow)
 
 
 def _float32(value: Any, neurons: int, name: str) -> np.ndarray:

@@ -7,7 +7,12 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
-from ipulse_ops.lif.network import Network, per_neuron
+from ipulse_ops.lif.network import (
+    Network,
+    current_scale,
+    per_neuron,
+    scale_by_decay,
+)
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs
@@ -172,9 +177,10 @@ class PoplarLIF:
         }
         gradients = []
         for number, layer in enumerate((*self.network.layers, self.network.readout)):
-            # The op has scale = gain * (1 - decay) as a separate input.
+            # The op has the scale, which depends on the decay, as a separate input.
             gain = per_neuron(layer.gain, layer.neurons, "gain")
-            decay = by[number, "decay"] - gain * by[number, "scale"]
+            by_decay = scale_by_decay(per_neuron(layer.decay, layer.neurons, "decay"), gain)
+            decay = by[number, "decay"] + by_decay * by[number, "scale"]
             threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
             gradients.append(ConstantGradients(decay, threshold, synapse))
         return gradients
@@ -204,7 +210,7 @@ def _constants(network: Network) -> List[Dict[str, np.ndarray]]:
     for layer in (*network.layers, network.readout):
         decay = per_neuron(layer.decay, layer.neurons, "decay")
         # Computed in float64, so that it is rounded once.
-        scale = per_neuron(layer.gain, layer.neurons, "gain") * (1 - decay)
+        scale = current_scale(decay, per_neuron(layer.gain, layer.neurons, "gain"))
         constants = {"decay": decay, "scale": scale}
         for name in ("synapse_decay", "threshold", "second_threshold"):
             value = getattr(layer, name, None)

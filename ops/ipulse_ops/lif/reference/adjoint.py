@@ -6,7 +6,13 @@ from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, Network, per_neuron
+from ipulse_ops.lif.network import (
+    LIF,
+    Layer,
+    Network,
+    per_neuron,
+    scale_by_decay,
+)
 from ipulse_ops.lif.reference.delay import later
 from ipulse_ops.lif.reference.dynamics import (
     Slots,
@@ -140,7 +146,7 @@ def _backward_in_time(
         total = run.phi[t] * e + v_by_u[t] * grad_v + grad_u[t]  # lambda
         grad_i = constants.scale * total + constants.synapse_decay * grad_i
         grad_current[t] = (1 - constants.synapse_decay) * grad_i
-        by_decay += total * (v[t] - constants.gain * i[t + 1])
+        by_decay += total * (v[t] + scale_by_decay(constants.decay, constants.gain) * i[t + 1])
         by_threshold += v_by_threshold[t] * grad_v - run.phi[t] * e
         by_synapse_decay += grad_i * (i[t] - run.current[t])
         grad_v = constants.decay * total

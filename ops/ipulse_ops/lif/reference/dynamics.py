@@ -6,7 +6,14 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.network import (
+    LIF,
+    Layer,
+    LeakyReadout,
+    Network,
+    current_scale,
+    per_neuron,
+)
 from ipulse_ops.lif.reference.trace import LayerTrace
 from ipulse_ops.lif.weights import LayerWeights
 from ipulse_ops.reference.select_spikes import (
@@ -34,7 +41,7 @@ class Constants(NamedTuple):
     @property
     def scale(self) -> np.ndarray:
         """The factor of the current that enters the membrane."""
-        return np.asarray(self.gain * (1 - self.decay))
+        return current_scale(self.decay, self.gain)
 
 
 def constants_of(layer: Layer) -> Constants:

@@ -4,7 +4,7 @@ One step t of a layer, from input spikes to emitted spikes:
 
     I[t] = W of the input's spikes + R of the own spikes of step t - 1 + bias
     i[t] = synapse_decay i[t - 1] + (1 - synapse_decay) I[t]     I[t] itself without a synapse
-    u[t] = decay v[t] + gain (1 - decay) i[t]
+    u[t] = decay v[t] + gain (1 - decay) i[t]       v[t] + gain i[t] where decay is 1
     a[t] = u[t] > threshold                         the neuron spikes
     s[t] = a[t] and it has a slot                   its spike is emitted
     r[t] = a[t], or s[t] if reset_on is "emission"
@@ -38,7 +38,7 @@ and, summed over t and samples,
 
     dL/dW[j] = dL/dI[t] where the input spikes at j     dL/dbias = dL/dI[t]
     dL/dR[j] = dL/dI[t] where the layer spiked at j one step before
-    dL/ddecay = lambda[t] (v[t] - gain i[t])
+    dL/ddecay = lambda[t] (v[t] - gain i[t])        lambda[t] v[t] where decay is 1
     dL/dthreshold = Dthreshold kappa - phi[t] e[t]
     dL/dsynapse_decay = dL/di[t] (i[t - 1] - I[t])
 """

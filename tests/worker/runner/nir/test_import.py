@@ -115,6 +115,14 @@ def test_leak_is_a_shift_where_the_reset_is_there_and_a_bias_elsewhere(tmp_path:
     np.testing.assert_array_equal(biased.weights["layer_1_bias"], np.full(4, 0.125))
 
 
+def test_neurons_that_integrate_and_fire_have_an_absolute_gain(tmp_path: Path) -> None:
+    forever = nir.IF(r=1000 * ones(4), v_threshold=2 * ones(4))
+    found = imported(tmp_path, plain(n1=forever, n2=nir.I(r=500 * ones(2))), chain(*CHAIN))
+    layer, readout = found.network["layers"][0], found.network["readout"]
+    assert (layer["decay"], layer["gain"], layer["threshold"]) == (1.0, 1.0, 2.0)
+    assert (readout["kind"], readout["decay"], readout["gain"]) == ("leaky", 1.0, 0.5)
+
+
 def test_a_graph_in_the_graph_is_a_part_of_it(tmp_path: Path) -> None:
     inner = graph_of(
         {"in": source(3), "w": linear(3, 4), "n": lif(4), "out": sink(4)},
@@ -219,7 +227,7 @@ WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
     "tau": (plain(n1=lif(4, tau=0 * ones(4))), chain(*CHAIN), "'n1'.*tau must be above 0"),
     "reset": (plain(n1=lif(4, v_reset=0.5 * ones(4))), chain(*CHAIN), "'n1'.*v_reset"),
     "threshold": (plain(n1=lif(4, v_threshold=-ones(4))), chain(*CHAIN), "'n1'.*above 0"),
-    "if": (plain(n1=nir.IF(r=ones(4), v_threshold=ones(4))), chain(*CHAIN), "'n1'.*decay below 1"),
+    "a tau that never ends": (plain(n1=lif(4, tau=1e30 * ones(4))), chain(*CHAIN), "use an IF"),
     "membrane": (plain(n1=li(4)), chain(*CHAIN), "'n1'.*passes its membrane on"),
     "one layer": (plain(), chain("input", "w1", "n1", "output"), "'n|w2"),
     "no way": (plain(), chain("input", "w1", "n1", "w2", "n2"), "'n2'|'output'|between input"),

@@ -33,8 +33,11 @@ def random_network(random: np.random.RandomState) -> Dict[str, Any]:
         return round(float(random.uniform(low, high)), 3)
 
     def layer(neurons: int, spikes: bool) -> Dict[str, Any]:
+        decay = constant(neurons, 0.0, 0.99)
+        if random.rand() < 0.2:  # neurons that integrate and fire, all or some of them
+            decay = [*decay[:-1], 1.0] if isinstance(decay, list) else 1.0
         fields: Dict[str, Any] = {
-            "decay": constant(neurons, 0.0, 0.99),
+            "decay": decay,
             "gain": round(float(random.uniform(1, 9)), 2),
             "bias": bool(random.rand() < 0.4),
         }

@@ -6,9 +6,10 @@ exactly, with
 
     decay = exp(-dt / tau)      r = 1      v_leak = v_reset = 0
 
-where the gain is multiplied into the weights and the bias. In a CubaLIF, the synapse is updated
-before the membrane. A spike is a current of 1 during one step. `network.nir` and the target generic
-are this graph. A LIF of NIR resets to zero. Any other reset is an LI and a Threshold behind it; to
+where the gain is multiplied into the weights and the bias. A decay of 1 is a very long tau. In a
+CubaLIF, the synapse is updated before the membrane. A spike is a current of 1 during one step.
+`network.nir` and the target generic are this graph. A LIF of NIR resets to zero. Any other reset is
+an LI and a Threshold behind it; to
 subtract, the spike returns to the LI one dt later, times -decay threshold / (1 - decay).
 
 Norse 1.1.0 (norse.torch.from_nir), snnTorch 1.0.0 (snntorch.import_nir) and SpikingJelly 2.0.0
@@ -49,6 +50,9 @@ SNNTORCH_STEP_S = 1e-4
 # A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
 # by 0 where there is no spike.
 NEVER = 1e30
+# Represents a decay of 1, for which tau would be infinite. It is 1 in float32, and its input has an
+# exact factor.
+ALMOST_1 = 1 - 2.0**-30
 # exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
 NO_MEMORY = 1000.0
 
@@ -105,11 +109,12 @@ class NetworkGraph:
             value = self._arrays.get(f"{name}_{field}", getattr(layer, field))
             return np.array(np.broadcast_to(np.asarray(value, np.float64), (neurons,)))
 
+        decay, gain = values("decay"), np.full(neurons, layer.gain)
         constants = _Constants(
-            decay=values("decay"),
+            decay=np.where(decay == 1, ALMOST_1, decay),
             synapse=None if layer.synapse_decay is None else values("synapse_decay"),
             threshold=values("threshold") if hasattr(layer, "threshold") else None,
-            gain=np.full(neurons, layer.gain),
+            gain=np.where(decay == 1, gain / (1 - ALMOST_1), gain),
         )
         here = "readout" if name == "readout" else f"lif_{suffix}"
         graph.append(f"weights_{suffix}", self._weights(name, constants))

@@ -19,20 +19,21 @@ bool check_choice(const char *name, int value, int choices, const Message &messa
 // In messages layers count from 1, the readout included.
 //
 // NaN is below nothing and at least nothing, so that it is refused, too.
-bool check_decay(const char *name, const float *decay, int neurons, int number,
+bool check_decay(const char *name, const float *decay, bool may_be_1, int neurons, int number,
                  const Message &message) {
   for (int i = 0; i < neurons; ++i)
-    if (!(decay[i] >= 0 && decay[i] < 1))
-      return message.fail("layer %d: %s[%d] is %g; it must be at least 0 and less than 1", number,
-                          name, i, static_cast<double>(decay[i]));
+    if (!(decay[i] >= 0 && (decay[i] < 1 || (may_be_1 && decay[i] == 1))))
+      return message.fail("layer %d: %s[%d] is %g; it must be at least 0 and %s 1", number, name, i,
+                          static_cast<double>(decay[i]), may_be_1 ? "at most" : "less than");
   return true;
 }
 
-// Refuses constants that the equations exclude: a decay of 1, a second threshold above the first.
+// Refuses constants that the equations exclude: a decay above 1, a second threshold above the
+// first.
 bool check_constants(const LifLayer &layer, int number, bool readout, const Message &message) {
-  if (!check_decay("decay", layer.decay, layer.neurons, number, message) ||
+  if (!check_decay("decay", layer.decay, true, layer.neurons, number, message) ||
       (layer.synapse_decay &&
-       !check_decay("synapse_decay", layer.synapse_decay, layer.neurons, number, message)))
+       !check_decay("synapse_decay", layer.synapse_decay, false, layer.neurons, number, message)))
     return false;
   for (int i = 0; i < layer.neurons; ++i) {
     if (!std::isfinite(layer.scale[i]))
