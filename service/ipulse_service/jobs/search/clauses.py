@@ -37,6 +37,7 @@ from ipulse_service.jobs.search.vocabulary import (
 )
 
 Clause = ColumnElement[bool]
+_ID_PREFIXES = {"id": "job_", "sweep": "swp_"}
 _NONE = "null"  # as a value: the job has none
 _COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
     "=": operator.eq,
@@ -149,7 +150,8 @@ class _Clauses:
         if field.kind == "tags":
             return self._text(expression, field.name, sign, value, '%"{}"%')
         if field.kind == "id":
-            begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
+            kind = _ID_PREFIXES[field.name]
+            begin = value.text if value.text.startswith((kind, "*")) else kind + value.text
             return self._text(
                 expression, field.name, sign, QueryText(begin, 0, 0, value.is_quoted), "{}%"
             )

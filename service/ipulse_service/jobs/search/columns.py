@@ -226,6 +226,7 @@ def _field_value(now: int, row: JobRow, name: str, agent: str | None) -> Scalar:
         "id": row.id,
         "tag": ", ".join(json.loads(row.tags)) or None,
         "group": row.group_name,
+        "sweep": row.group_name if (row.group_name or "").startswith("swp_") else None,
         "notes": row.notes or None,
         "agent": agent,
         "priority": row.priority,

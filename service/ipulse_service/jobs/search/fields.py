@@ -56,6 +56,7 @@ _ALL = (
     JobField("id", "id", "id, or its beginning", _column("id")),
     JobField("tag", "tags", "a tag", _column("tags")),
     JobField("group", "text", "group of jobs", _column("group_name")),
+    JobField("sweep", "id", "id of a sweep, or its beginning", _column("group_name")),
     JobField("notes", "text", "notes", _column("notes")),
     JobField("agent", "agent", "agent of an attempt", agent_of_latest_attempt),
     JobField("priority", "number", "priority", _column("priority")),

@@ -116,6 +116,9 @@ def _field_values(transaction: Transaction, field: JobField) -> Iterator[Suggest
             for tag in json.loads(text):
                 tags[tag] += number
         yield from _suggestions(tags.most_common(), field)
+    elif field.name == "sweep":
+        is_sweep = jobs.c.group_name.startswith("swp_", autoescape=True)
+        yield from _suggestions(_counts(transaction, jobs.c.group_name, is_sweep), field)
     elif field.kind == "agent":
         yield from _suggestions(_counts(transaction, attempts.c.agent), field)
     elif field.kind in _GROUPED and field.name != "notes":

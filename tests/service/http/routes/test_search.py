@@ -405,6 +405,16 @@ def test_many_jobs_are_paused_resumed_and_edited(service: InProcess) -> None:
     response = service.user.post("/v1/jobs:edit", json={"priority": 1})
     assert check_problem(response, 400)["errors"][0]["code"] == "missing_filter"
     assert change("cancel") == (2, 1)
+    assert change("edit", {"group": "swp_0123456789ab"}) == (3, 0)
+    for text in ("0123", "swp_0123456789ab", "*89ab"):
+        query = {"q": f"sweep:{text} seed:1", "columns": "sweep"}
+        [job] = service.user.get("/v1/jobs", params=query).json()["jobs"]
+        assert job["values"] == {"sweep": "swp_0123456789ab"}
+    none = {"q": f"sweep:null id:{ids[0]}", "count": True}
+    assert service.user.get("/v1/jobs", params=none).json()["total"] == 0
+    found = service.user.get("/v1/jobs:suggest", params={"q": "sweep:swp_01"}).json()["items"]
+    assert [item["text"] for item in found] == ["swp_0123456789ab"]
+    query = {"q": "sweep:0123456789ab"}
     assert change("delete") == (3, 0)
 
 
