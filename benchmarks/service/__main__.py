@@ -3,6 +3,7 @@
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step
     python -m benchmarks.service search              searches and curves among 10,000 jobs
+    python -m benchmarks.service upload              a data set, beside a plain copy of its bytes
     python -m benchmarks.service load                every part on every system, 15 minutes
     python -m benchmarks.service load --part submissions --system sqlite --system celery
     python -m benchmarks.service load --quick        small numbers: whether it works
@@ -16,7 +17,13 @@ import sys
 
 from benchmarks.common import command_line
 
-COMMANDS = {"submit": "submit", "first-step": "first_step", "search": "search", "load": "load"}
+COMMANDS = {
+    "submit": "submit",
+    "first-step": "first_step",
+    "search": "search",
+    "upload": "upload",
+    "load": "load",
+}
 
 if __name__ == "__main__":
     sys.exit(command_line.run("benchmarks.service", __doc__, COMMANDS))

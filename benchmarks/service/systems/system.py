@@ -126,6 +126,10 @@ class System(ABC):
         self._closing.callback(self._programs.end, name)
         self._programs.start(name, command, environment)
 
+    def pid(self, name: str) -> int:
+        """Return the process id of a program that was started."""
+        return self._programs.pid(name)
+
     def broker(self) -> RedisServer:
         """Start Redis as `ipulse up` does."""
         server = RedisServer(self.home / "redis", ProgramLog(self.home / "redis.log"))

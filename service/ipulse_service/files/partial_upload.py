@@ -57,13 +57,14 @@ class PartialUpload:
 
     def write(self, *chunks: bytes) -> None:
         """Appends chunks. Raises StoreTrouble, for instance when the disk is full."""
-        for chunk in chunks:
-            rest = memoryview(chunk)
-            with translate_os_errors(), errors_name(self.path):
-                while rest:  # the system may write less than it is given
-                    rest = rest[self._file.write(rest) :]
-            self.checksums.update(chunk)
-            self.size += len(chunk)
+        # Together: after each of the operations below this thread waits for the others.
+        content = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        rest = memoryview(content)
+        with translate_os_errors(), errors_name(self.path):
+            while rest:  # the system may write less than it is given
+                rest = rest[self._file.write(rest) :]
+        self.checksums.update(content)
+        self.size += len(content)
 
     def sync(self) -> None:
         """Returns once what is written is on the disk. Raises StoreTrouble."""
