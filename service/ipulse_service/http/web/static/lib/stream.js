@@ -4,14 +4,18 @@ import { Unreachable, raw } from "./api.js";
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
-/** Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after. */
-export async function* follow(jobId, signal, onBreak = () => {}) {
+/**
+ * Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after.
+ * @param {string} jobId @param {AbortSignal} signal @param {(error: Error | null) => void} [onBreak]
+ * @param {{kinds?: string[]}} [options] only events of these kinds
+ */
+export async function* follow(jobId, signal, onBreak = () => {}, { kinds = [] } = {}) {
   let last = "0"; // the id of the last event
   let pause = 500;
   for (;;) {
     try {
       const headers = { accept: "text/event-stream", "last-event-id": last };
-      const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal });
+      const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal, query: { kind: kinds } });
       for await (const frames of framesOf(response.body)) {
         pause = 500;
         onBreak(null);

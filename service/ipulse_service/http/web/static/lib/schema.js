@@ -1,0 +1,107 @@
+// The JSON Schema of a spec, from the service's OpenAPI document.
+import { api } from "./api.js";
+
+// How people write a spec; other fields follow in the order of the schema.
+const FIRST = ["version", "name", "seed", "data", "network", "training", "device"];
+
+/** @type {Promise<any> | null} */
+let asked = null;
+
+/** The schema of ExperimentSpec; `$defs` holds all other schemas. */
+export function specSchema() {
+  asked ??= api.get("/openapi.json").then(({ components: { schemas } }) => ({ $ref: "#/components/schemas/ExperimentSpec", $defs: schemas })).catch((error) => {
+    asked = null;
+    throw error;
+  });
+  return asked;
+}
+
+/** Follows references. @param {any} node @param {any} root */
+export function resolved(node, root) {
+  let found = node;
+  for (let depth = 0; found?.$ref && depth < 20; depth += 1) {
+    const { $ref, ...beside } = found;
+    found = { ...root.$defs[$ref.split("/").at(-1)], ...beside };
+  }
+  return found;
+}
+
+/** The alternatives of a schema that fit a value: those of its kind, else all. @returns {any[]} */
+export function alternatives(node, root, value) {
+  const schema = resolved(node, root);
+  const parts = schema?.oneOf ?? schema?.anyOf;
+  if (!parts) return schema ? [schema] : [];
+  const all = parts.flatMap((part) => alternatives(part, root, value));
+  const tag = schema.discriminator?.propertyName ?? "kind";
+  const named = value && typeof value === "object" ? value[tag] : undefined;
+  const fitting = named === undefined ? [] : all.filter(({ properties }) => {
+    const of = resolved(properties?.[tag], root);
+    return of && (of.const === named || of.enum?.includes(named));
+  });
+  return fitting.length ? fitting : all;
+}
+
+/** The fields of a value in the order of its schema. */
+function inOrder(value, { properties }) {
+  const names = [...FIRST, ...Object.keys(properties)];
+  const place = (name) => (name === "kind" ? -1 : names.includes(name) ? names.indexOf(name) : names.length);
+  return Object.entries(value).sort(([a], [b]) => place(a) - place(b));
+}
+
+/** The value with its fields in the order of the schema. */
+export function ordered(value, root, node = root) {
+  if (Array.isArray(value)) {
+    const [list] = alternatives(node, root, value).filter(({ items }) => items);
+    return value.map((one) => ordered(one, root, list?.items));
+  }
+  if (value === null || typeof value !== "object") return value;
+  const [schema] = alternatives(node, root, value).filter(({ properties }) => properties);
+  if (!schema) return value;
+  return Object.fromEntries(inOrder(value, schema).map(([name, one]) => [name, ordered(one, root, schema.properties[name])]));
+}
+
+/** The value without what equals the schema's defaults; required fields stay. */
+export function withoutDefaults(value, root, node = root) {
+  if (Array.isArray(value)) {
+    const [list] = alternatives(node, root, value).filter(({ items }) => items);
+    return value.map((one) => withoutDefaults(one, root, list?.items));
+  }
+  if (value === null || typeof value !== "object") return value;
+  const [schema] = alternatives(node, root, value).filter(({ properties }) => properties);
+  if (!schema) return value;
+  const kept = {};
+  for (const [name, one] of inOrder(value, schema)) {
+    const field = schema.properties[name];
+    if (!field) kept[name] = one;
+    else if (schema.required?.includes(name) || name === "kind") kept[name] = withoutDefaults(one, root, field);
+    else if (!isDefault(one, field, root)) kept[name] = withoutDefaults(one, root, field);
+  }
+  return kept;
+}
+
+function isDefault(value, field, root) {
+  const fallback = "default" in field ? field.default : resolved(field, root)?.default;
+  if (fallback !== undefined && equal(value, fallback)) return true;
+  if (value === null) return fallback === undefined || fallback === null;
+  if (typeof value === "object" && !Array.isArray(value)) {
+    const rest = withoutDefaults(value, root, field);
+    if (fallback && typeof fallback === "object") return equal(rest, withoutDefaults({ ...fallback }, root, field)) || Object.keys(rest).length === 0;
+    const names = Object.keys(rest);
+    return names.length === 0 || (names.length === 1 && names[0] === "kind" && isUsualKind(rest.kind, field, root));
+  }
+  return false;
+}
+
+/** Whether a kind is the one that a spec may leave out. */
+function isUsualKind(kind, field, root) {
+  const usual = resolved(field, root)?.oneOf?.find((part) => !part.required?.includes("kind"));
+  const of = resolved(resolved(usual, root)?.properties?.kind, root);
+  return of !== undefined && (of.const === kind || of.default === kind || of.enum?.[0] === kind);
+}
+
+function equal(a, b) {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || !a || !b) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => equal(a[key], b[key]));
+}

@@ -1,0 +1,103 @@
+// The head of a job: name, state, the one main action, and the others.
+import { html, nothing } from "../../vendor.js";
+import { navigate } from "../../app/router.js";
+import { api } from "../../lib/api.js";
+import { duration, elapsed, isOver, mayPause, phaseOf } from "../../lib/format.js";
+import { ago } from "../../parts/ago.js";
+import { chip } from "../../parts/chip.js";
+import { copyButton } from "../../parts/copy.js";
+import { askDialog, confirmDialog } from "../../parts/dialog.js";
+import { icon } from "../../parts/icon.js";
+import { menu } from "../../parts/menu.js";
+import { toast } from "../../parts/toast.js";
+
+const KEY = {};
+
+/** Runs an action and says what went wrong. */
+async function attempted(act) {
+  try {
+    await act();
+  } catch (error) {
+    toast(error.message, { isBad: true });
+  }
+}
+
+function ask(job, verb, renew) {
+  return () => attempted(async () => {
+    await api.post(`/v1/jobs/${job.id}/${verb}`);
+    await renew();
+  });
+}
+
+function rename(job, renew) {
+  return () => attempted(async () => {
+    const name = await askDialog({ title: "Tags", label: "Tags, separated by spaces", value: job.tags.join(" "), confirm: "Save", hint: "Letters, digits, _ . -" });
+    if (name === undefined) return;
+    const wanted = new Set(name.split(/[\s,]+/).filter(Boolean));
+    await api.patch(`/v1/jobs/${job.id}`, {
+      add_tags: [...wanted].filter((tag) => !job.tags.includes(tag)), remove_tags: job.tags.filter((tag) => !wanted.has(tag)),
+    });
+    await renew();
+  });
+}
+
+function remove(job) {
+  return () => attempted(async () => {
+    const text = html`<p>Its events, its log and its files go with it.</p>`;
+    if (!await confirmDialog({ title: `Delete ${job.name || job.id}?`, text, confirm: "Delete", danger: true })) return;
+    await api.delete(`/v1/jobs/${job.id}`);
+    toast(`${job.name || job.id} is deleted`);
+    navigate("/jobs");
+  });
+}
+
+function cancel(job, renew) {
+  return async () => {
+    const text = html`<p>Its metrics, log and last checkpoint stay; weights and report are not written. “Stop and keep” writes them.</p>`;
+    if (await confirmDialog({ title: `Cancel ${job.name || job.id}?`, text, confirm: "Cancel the job", danger: true })) await ask(job, "cancel", renew)();
+  };
+}
+
+/** The one action that a person most likely wants now. */
+function primary(job, renew) {
+  if (job.state === "succeeded") return html`<a class="button primary" href="/jobs/${job.id}/report">Report</a>`;
+  if (job.state === "paused") return html`<button type="button" class="primary" @click=${ask(job, "resume", renew)}>Resume</button>`;
+  if (job.state === "running" && !job.finish_by) {
+    return html`<button type="button" class="primary" title="Ends the training now and writes weights and report" @click=${ask(job, "finish", renew)}>Stop and keep</button>`;
+  }
+  if (isOver(job.state)) return html`<a class="button primary" href="/new?from=${job.id}">Clone</a>`;
+  return nothing;
+}
+
+/** @param {any} job @param {() => Promise<void>} renew */
+export function head(job, renew) {
+  const over = isOver(job.state);
+  const took = elapsed(job);
+  const left = job.progress?.eta_seconds && phaseOf(job.state) === "run" ? job.progress.eta_seconds : null;
+  return html`
+    <p class="crumbs soft small"><a href="/jobs">Jobs</a> ${icon("right")} <code>${job.id}</code>${copyButton(job.id, "Copy the id")}</p>
+    <header class="head job-head">
+      <h1>${job.name || job.id}</h1>
+      <span role="status">${chip(job.state, job.reason)}</span>
+      <div class="buttons">
+        ${primary(job, renew)}
+        ${mayPause(job.state) ? html`<button type="button" @click=${ask(job, "pause", renew)}>Pause</button>` : nothing}
+        ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
+        <a class="button" href="/compare?jobs=${job.id}">Compare</a>
+        ${menu(icon("more"), [
+          over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },
+          { words: "Edit tags", act: rename(job, renew) },
+          { words: "Download the log", href: `/v1/jobs/${job.id}/log` },
+          over ? { words: "Delete", act: remove(job), isDangerous: true } : null,
+        ], { name: "More actions", kind: "icon", key: KEY })}
+      </div>
+    </header>
+    <p class="soft facts">
+      <span>${job.device}</span> <span>submitted ${ago(job.created_at)}</span>
+      ${took === null ? nothing : html`<span>${over ? "took" : "for"} ${duration(took)}</span>`}
+      ${left ? html`<span>about ${duration(left)} left</span>` : nothing}
+      ${job.progress && !over ? html`<span>epoch ${job.progress.epoch} of ${job.progress.epochs}</span>` : nothing}
+      ${job.group ? html`<span>group ${job.group}</span>` : nothing}
+      ${job.tags.map((tag) => html`<span class="tag">${tag}</span>`)}
+    </p>`;
+}

@@ -1,0 +1,78 @@
+// One row a layer: size, activity, and time.
+import { bytes, duration, number, percent } from "../../lib/format.js";
+import { empty } from "../../parts/states.js";
+import { Tab, documentOf, html, notYet, nothing } from "./tab.js";
+
+class Layers extends Tab {
+  async load(job, signal) {
+    const [profile, spikes] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal)]);
+    return { profile, spikes };
+  }
+
+  draw({ profile, spikes }) {
+    if (!profile) return this.planned();
+    const times = new Map((profile.execution.runs[0]?.layers?.layers ?? []).map((one) => [String(one.layer), one]));
+    const step = profile.execution.runs[0]?.steps.seconds.mean;
+    const activity = new Map(profile.activity.layers.map((one) => [String(one.layer), one]));
+    const counted = new Map((spikes?.layers ?? []).map((one) => [String(one.layer), one]));
+    const rows = this.layers().map((layer) => ({ ...layer, ...cells(activity.get(layer.name), counted.get(layer.name), times.get(layer.name), step) }));
+    const heads = [["neurons", "Neurons"], ["weights", "Weights"], ["rate", "Firing rate"], ["dead", "Dead"], ["saturated", "Saturated"], ["active", "Active gradients"],
+      ["dropped", "Dropped spikes"], ["forward", "Forward"], ["backward", "Backward"], ["share", "Share of a step"]];
+    const shown = heads.filter(([key]) => rows.some((row) => row[key] !== undefined && row[key] !== ""));
+    const slowest = rows.reduce((most, row) => ((row.part ?? 0) > (most.part ?? 0) ? row : most), rows[0]);
+    return html`
+      ${slowest?.part ? html`<p>${slowest.title} takes the most time: ${percent(slowest.part)} of a training step.</p>` : nothing}
+      <div class="grid-box"><table class="grid"><caption>Layers</caption>
+        <thead><tr><th scope="col">Layer</th>${shown.map(([, words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
+        <tbody>${rows.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th>
+          ${shown.map(([key, words]) => html`<td class="number" data-label=${words}>${row[key] ?? ""}</td>`)}</tr>`)}</tbody></table></div>
+      <p class="soft small">Firing rate: share of neurons that spike in a step, on held-out samples. Dead neurons never spike; saturated ones spike in more than half of all steps
+        (of ${number(spikes?.measured_samples ?? 0)} samples). Active gradients: share of neurons and steps with a gradient. Dropped spikes exceeded the capacity in training.
+        ${times.size ? "Times are means of a training step, by the kernels' own clocks." : ""}</p>
+      <p class="soft small">Weights take ${bytes(profile.memory.weights.bytes)}, the optimizer ${bytes(profile.memory.optimizer.bytes)}; the forward pass keeps
+        ${bytes(profile.memory.savedForBackward.bytes)} for the backward pass.</p>`;
+  }
+
+  /** The layers of the spec before anything is measured. */
+  planned() {
+    const layers = this.layers();
+    if (!layers.length) return empty({ title: "No layers" });
+    return html`<div class="grid-box"><table class="grid"><caption>Layers</caption><thead><tr><th scope="col">Layer</th><th scope="col" class="number">Neurons</th></tr></thead>
+      <tbody>${layers.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td class="number" data-label="Neurons">${row.neurons ?? ""}</td></tr>`)}</tbody></table></div>
+      ${notYet(this.job, "measurement of layers")}`;
+  }
+
+  layers() {
+    const { network } = this.job.spec;
+    const hidden = (network?.layers ?? []).map((layer, at) => ({ name: String(at + 1), title: `Layer ${at + 1}`, neurons: number(layer.neurons) }));
+    return hidden.length ? [...hidden, { name: "readout", title: "Readout", neurons: undefined }] : [];
+  }
+}
+
+function cells(activity, counted, time, step) {
+  const found = {};
+  if (activity) {
+    found.neurons = number(activity.neurons);
+    found.rate = percent(activity.firing_rate);
+    found.active = percent(activity.gradient_share);
+    found.dropped = number(activity.overflow.training);
+  }
+  if (counted) {
+    found.dead = `${number(counted.dead.length)} (${percent(counted.dead.length / counted.neurons)})`;
+    found.saturated = number(counted.saturated.length);
+  }
+  if (time) {
+    found.forward = duration_(time.forward);
+    found.backward = duration_(time.backward);
+    found.part = step ? (time.forward + time.backward) / step : undefined;
+    found.share = found.part === undefined ? undefined : percent(found.part);
+  }
+  return found;
+}
+
+/** Shorter times than `duration` shows. */
+export function duration_(seconds) {
+  if (seconds >= 0.1) return duration(seconds);
+  return seconds >= 1e-3 ? `${number(1e3 * seconds)} ms` : `${number(1e6 * seconds)} µs`;
+}
+customElements.define("ip-job-layers", Layers);

@@ -1,0 +1,59 @@
+// Spikes of stored samples as a raster, membranes of the readout, and the rates of all neurons.
+import { updateQuery } from "../../app/router.js";
+import { number, percent } from "../../lib/format.js";
+import "../../charts/curve.js";
+import { histogram, raster } from "./raster.js";
+import { Tab, documentOf, html, notYet } from "./tab.js";
+
+const MOST_NAMED = 40; // neurons that a list names
+
+class Spikes extends Tab {
+  load(job, signal) { return documentOf(job.id, "spikes", signal); }
+
+  draw(file) {
+    if (!file) return notYet(this.job, "recorded spikes");
+    const at = Math.max(0, file.samples.findIndex((one) => String(one.sample) === this.route?.query.get("sample")));
+    const sample = file.samples[at];
+    const panels = sample.spikes.map((spikes, layer) => ({
+      name: layer ? `layer ${layer}` : "input", rows: layer ? file.layers[layer - 1].neurons : file.input.channels, kind: layer ? `layer-${(layer - 1) % 8 + 1}` : "input",
+      steps: spikes.steps, ids: spikes.neurons,
+    }));
+    const times = sample.readout_membrane[0].map((_, step) => (step + 1) * file.step_ms);
+    const isRight = sample.label === sample.predicted;
+    const choose = (next) => updateQuery({ sample: next.sample === file.samples[0].sample ? null : next.sample });
+    return html`
+      <div class="bar" role="toolbar" aria-label="Sample">
+        <label class="inline">sample <select @change=${(event) => choose(file.samples[event.target.selectedIndex])}>
+          ${file.samples.map((one, n) => html`<option ?selected=${n === at}>${one.sample}: true ${one.label}, predicted ${one.predicted}${one.label === one.predicted ? "" : " (wrong)"}</option>`)}</select></label>
+        <span class="buttons"><button type="button" ?disabled=${at === 0} @click=${() => choose(file.samples[at - 1])}>Previous</button>
+          <button type="button" ?disabled=${at === file.samples.length - 1} @click=${() => choose(file.samples[at + 1])}>Next</button></span>
+        <span>${isRight ? html`Predicted <b class="good">${sample.predicted}</b>, which is correct` : html`Predicted <b class="bad">${sample.predicted}</b>; the true class is ${sample.label}`}</span>
+      </div>
+      <section class="card"><h2 class="visually-hidden">One sample</h2>${panels.map((panel) => html`<div class="panel"><h3>${panel.name} <span class="soft">${number(panel.rows)} neurons, ${number(panel.steps.length)} spikes</span></h3>
+        <canvas class="raster ${panel.kind}" role="img" aria-label="Spikes of ${panel.name} over ${number(file.steps)} steps" ${raster(panel, file)}></canvas></div>`)}
+        <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${"readout: membrane of each class"} .unit=${""}></ip-curve></div>
+      </section>
+      <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} held-out samples</span></h2><div class="chart-grid">
+        ${file.layers.map((layer) => this.rates(layer))}</div></section>`;
+  }
+
+  rates(layer) {
+    const title = layer.layer === "readout" ? "Readout" : `Layer ${layer.layer}`;
+    return html`<figure class="card"><figcaption><h3>${title}</h3></figcaption>${histogram(layer.firing_rates, title)}
+      <p class="small">${list("dead", layer.dead, layer.neurons)}<br>${list("saturated", layer.saturated, layer.neurons)}</p></figure>`;
+  }
+}
+
+function list(kind, neurons, all) {
+  if (!neurons.length) return html`<span class="soft">No neuron is ${kind}.</span>`;
+  const named = neurons.slice(0, MOST_NAMED).join(", ");
+  return html`<details><summary>${number(neurons.length)} ${kind} (${percent(neurons.length / all)})</summary><span class="soft">${named}${neurons.length > MOST_NAMED ? ", …" : ""}</span></details>`;
+}
+
+function membranes(sample, times) {
+  return sample.readout_membrane.map((values, label) => ({
+    id: `class ${label}`, label: `class ${label}${label === sample.label ? " (true)" : label === sample.predicted ? " (predicted)" : ""}`, x: times, y: values,
+    color: label === sample.label ? "--s3" : label === sample.predicted ? "--s2" : "--line", faint: label !== sample.label && label !== sample.predicted,
+  }));
+}
+customElements.define("ip-job-spikes", Spikes);

@@ -1,0 +1,203 @@
+"""The page of one job; the test plays the agent of the jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from ipulse.client import Client
+from tests.ipulse.live_service import Agent, Attempt, LiveService
+
+from .browser import Browser, open_browser
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+SPEC = {
+    "version": 1,
+    "name": "one job",
+    "network": {"layers": [{"neurons": 8}]},
+    "training": {"epochs": 3},
+}
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+LINES = 5000
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    with LiveService(tmp_path_factory.mktemp("home")) as live:
+        yield live
+
+
+@pytest.fixture
+def agent(service: LiveService) -> Iterator[Agent]:
+    agent = service.agent()
+    yield agent
+    agent.close()
+
+
+@pytest.fixture
+def client(service: LiveService) -> Iterator[Client]:
+    with Client(service.url, service.token) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser(service: LiveService) -> Iterator[Browser]:
+    with open_browser(service.url) as opened:
+        opened.open("/login")
+        opened.keep_token(service.token.strip())
+        yield opened
+
+
+def log(message: str, level: str = "info") -> dict[str, Any]:
+    return {"kind": "log", "message": message, "level": level, "stream": "runner"}
+
+
+def begin(client: Client, agent: Agent, *phases: str) -> Attempt:
+    attempt = agent.claim(client.submit(SPEC).id)
+    attempt.report(*({"kind": "phase", "phase": phase} for phase in phases))
+    return attempt
+
+
+def job_of(client: Client) -> str:
+    return next(iter(client.list())).id
+
+
+def outcomes(browser: Browser) -> list[str]:
+    return [
+        each.get_attribute("class") for each in browser.until(lambda: browser.all(".phases li"))
+    ]
+
+
+def test_a_failed_job_says_what_to_do(browser: Browser, client: Client, agent: Agent) -> None:
+    attempt = begin(client, agent, "prepare", "compile", "acquire", "run")
+    attempt.report(*(log(f"line {number}") for number in range(40)), log("no memory", "error"))
+    attempt.finish("out_of_memory", "The worker does not have enough memory.")
+    browser.open(f"/jobs/{job_of(client)}")
+    shown = browser.find(".outcome.failed")
+    assert "The worker does not have enough memory." in shown.text
+    assert "batch_size" in shown.text
+    tail = browser.text(".tail").splitlines()
+    assert len(tail) == 20
+    assert tail[-2:] == ["no memory", "out_of_memory: The worker does not have enough memory."]
+    browser.until(lambda: outcomes(browser) == [*["done"] * 3, "failed", "skipped"])
+    assert browser.find(".head .primary").get_attribute("href").endswith(f"from={job_of(client)}")
+    assert browser.complaints() == []
+
+
+def test_a_long_log_is_searched_without_a_node_for_each_line(
+    browser: Browser, client: Client, agent: Agent
+) -> None:
+    attempt = begin(client, agent, "prepare")
+    for first in range(0, LINES, 500):
+        attempt.report(*(log(f"line {number} of a log") for number in range(first, first + 500)))
+    attempt.report(log("something odd", "warning"), log("line of <b>markup</b>", "error"))
+    browser.open(f"/jobs/{job_of(client)}/log")
+    browser.until(lambda: f"{LINES + 4:,} lines" in browser.text(".log-foot"))
+    browser.until(lambda: "line of <b>markup</b>" in browser.text(".log"))  # the last one
+    assert len(browser.all(".log-line")) < 150
+    find = browser.find(".find input")
+    find.send_keys("/line 12[0-9]+ /")
+    browser.until(lambda: "of 111" in browser.text(".log-bar"))
+    find.send_keys(Keys.ENTER)
+    browser.until(lambda: "line 120 of" in browser.text(".log-line.current"))
+    find.send_keys(Keys.ENTER)
+    browser.until(lambda: "line 121 of" in browser.text(".log-line.current"))
+    address = browser.driver.current_url
+    browser.driver.refresh()  # the address holds the search
+    browser.until(lambda: "of 111" in browser.text(".log-bar"))
+    assert browser.driver.current_url == address
+    browser.open(f"/jobs/{job_of(client)}/log?level=warning")
+    browser.until(lambda: f"of {LINES + 4:,}" in browser.text(".log-foot"))
+    levels = {line.get_attribute("class").split()[-1] for line in browser.all(".log-line")}
+    assert {"warning", "error"} <= levels
+    browser.open(f"/jobs/{job_of(client)}/log#L1234")
+    browser.until(lambda: browser.text(".log-line.current").startswith("1234"))
+    assert browser.complaints() == []
+
+
+def test_one_action_is_the_main_one(browser: Browser, client: Client, agent: Agent) -> None:
+    attempt = begin(client, agent, "prepare", "compile", "acquire", "run")
+    job_id = job_of(client)
+    browser.open(f"/jobs/{job_id}")
+    browser.until(lambda: browser.text(".head .primary") == "Stop and keep")
+    browser.press("Pause")
+    browser.until(lambda: client.get(job_id).state == "pausing")
+    attempt.report({"kind": "checkpoint", "path": "checkpoint.npz", "epoch": 2, "step": 20})
+    attempt.finish("cancelled_by_user", "Paused.")
+    browser.until(lambda: "Paused" in browser.text(".outcome h2"))
+    browser.until(lambda: "epoch 2" in browser.text(".outcome"))
+    browser.until(lambda: outcomes(browser)[3] == "paused")
+    assert browser.text(".head .primary") == "Resume"
+    browser.press("Resume")
+    browser.until(lambda: client.get(job_id).state in ("queued", "preparing"))
+    client.cancel(job_id)
+    browser.find(".chip.cancelled")
+    browser.press("Jobs")
+    assert browser.complaints() == []
+
+
+def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp_path: Any) -> None:
+    attempt = begin(client, agent, "prepare", "compile", "acquire", "run", "report")
+    path = tmp_path / "weights.npz"
+    np.savez(path, layer_1=np.array([[-1.5, 0.5], [2.25, 0.75]], np.float32), empty=np.zeros(0))
+    attempt.store("weights.npz", "weights", path.read_bytes())
+    attempt.store("profile.json", "profile", json.dumps({"name": "<i>x</i>"}).encode())
+    attempt.store("report.html", "report", b"<!doctype html><title>t</title><h1>mine</h1>")
+    attempt.store("manifest.json", "manifest", b"{}")
+    attempt.finish()
+    job_id = job_of(client)
+    browser.open(f"/jobs/{job_id}/files")
+
+    def preview(name: str) -> None:
+        row = f"//tr[.//*[normalize-space()='{name}']]//button[normalize-space()='Preview']"
+        browser.until(lambda: browser.driver.find_element("xpath", row)).click()
+
+    preview("weights.npz")
+    cells = ["f4", "2 × 2", "−1.5", "0.5", "2.25"]
+    browser.until(lambda: [c.text for c in browser.all(".arrays tbody tr:first-child td")] == cells)
+    preview("profile.json")
+    browser.until(lambda: "<i>x</i>" in browser.text(".tree"))
+    browser.press("Report")
+    frame = browser.find("iframe")
+    assert frame.get_attribute("sandbox") == "allow-scripts allow-popups"
+    browser.driver.switch_to.frame(frame)
+    browser.until(lambda: browser.text("h1") == "mine")
+    assert browser.driver.execute_script("return window.origin") == "null"
+    browser.driver.switch_to.default_content()
+    assert browser.complaints() == []
+
+
+def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Client) -> None:
+    job_id = client.submit({**SPEC, "name": "newest"}).id
+    for short in ("latest", job_id[4:12], job_id[:12]):
+        browser.open(f"/jobs/{short}/config")
+        browser.until(lambda: browser.driver.current_url.endswith(f"/jobs/{job_id}/config"))
+        browser.until(lambda: browser.text("h1") == "newest")
+    yaml = browser.text(".yaml")
+    assert yaml.splitlines()[:2] == ["version: 1", "name: newest"]
+    assert "surrogate" not in yaml  # only what differs from the defaults
+    browser.press("All settings")
+    browser.until(lambda: "surrogate" in browser.text(".yaml"))
+    assert browser.driver.current_url.endswith("view=all")
+    client.cancel(job_id)
+
+
+def test_every_tab_of_every_state_fits_a_phone(browser: Browser, client: Client) -> None:
+    narrow = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    tabs = ("", "metrics", "spikes", "layers", "profile", "log", "attempts", "config", "files")
+    try:
+        for job in list(client.list())[:3]:
+            for tab in tabs:
+                browser.open(f"/jobs/{job.id}/{tab}".rstrip("/"))
+                browser.until(lambda: not browser.all(".skeleton") and browser.all(".tabs"))
+                assert browser.driver.execute_script(OVERFLOW) == 0, tab
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert browser.complaints() == []
