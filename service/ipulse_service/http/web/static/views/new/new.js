@@ -1,5 +1,166 @@
-// A new job.
-import { filledBy } from "../../parts/legacy.js";
-import { submit } from "../../submit.js";
+// A new job: an editor, a form of the usual fields on the same document, and a check of it before it is submitted.
+import { html, nothing } from "../../vendor.js";
+import { View } from "../../app/view.js";
+import { navigate, updateQuery } from "../../app/router.js";
+import { api } from "../../lib/api.js";
+import { specSchema, withoutDefaults } from "../../lib/schema.js";
+import { toast } from "../../parts/toast.js";
+import { EXAMPLES, exampleNamed } from "./examples.js";
+import { form } from "./form.js";
+import { check } from "./check.js";
+import { plan } from "./plan.js";
+import "./editor.js";
 
-customElements.define("ip-new", filledBy((main, route, signal) => submit(main, route.query, signal)));
+const DRAFT = "ipulse-draft";
+const CHECK_AFTER = 350; // ms without a change
+const LIMITS = [["queue_seconds", "Longest wait (s)"], ["run_seconds", "Longest run (s)"], ["total_seconds", "Longest in all (s)"]];
+
+class NewView extends View {
+  static properties = { ...View.properties, text: { state: true }, found: { state: true }, isChecking: { state: true }, isSending: { state: true } };
+
+  constructor() {
+    super();
+    this.text = "";
+    /** @type {import("./check.js").Found | null} */
+    this.found = null;
+    this.isChecking = false;
+    this.isSending = false;
+    this.parent = null; // the job that it is a clone of
+    this.newKey();
+  }
+
+  loadKey(route) { return `${route.path}?${route.query.get("from") ?? ""}`; }
+
+  heading() { return this.parent ? `Clone of ${this.parent.name || this.parent.id}` : "New job"; }
+
+  async load(route, signal) {
+    const [schema, { YAML }] = await Promise.all([specSchema(), import("../../../vendor/bundles/editor.js")]);
+    this.YAML = YAML;
+    this.schema = schema;
+    const from = route.query.get("from") ?? "";
+    const draft = stored();
+    if (draft && (!from || from === "draft" || draft.from === from)) {
+      this.parent = draft.parent ?? null;
+      this.write(draft.text, { isQuiet: true });
+    } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
+      const job = await api.get(`/v1/jobs/${from}`, { signal });
+      this.parent = { id: job.id, name: job.name };
+      this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 110, flowCollectionPadding: false }), { isQuiet: true });
+    } else {
+      this.parent = null;
+      this.write(exampleNamed(from).text, { isQuiet: true });
+    }
+    return {};
+  }
+
+  newKey() { this.idempotencyKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(""); }
+
+  /** Replaces the text, from whatever source; the draft survives a reload. */
+  write(text, { isQuiet = false } = {}) {
+    if (text === this.text) return;
+    this.text = text;
+    this.newKey();
+    if (!isQuiet) localStorage.setItem(DRAFT, JSON.stringify({ text, from: this.route.query.get("from") ?? "", parent: this.parent }));
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check(), isQuiet ? 0 : CHECK_AFTER);
+  }
+
+  async check() {
+    const { text } = this;
+    this.isChecking = true;
+    const found = await check(this.YAML, text, this.priority, this.signal).catch((error) => ({ problems: [], plan: null, value: null, error }));
+    if (text !== this.text || this.signal.aborted) return; // a later check answers
+    this.isChecking = false;
+    this.found = found;
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    clearTimeout(this.timer);
+  }
+
+  get priority() { return Number(this.querySelector("[name=priority]")?.value) || 0; }
+
+  async submit(event) {
+    event.preventDefault();
+    const { value } = this.found ?? {};
+    if (!value || this.isSending) return;
+    const query = Object.fromEntries([...new FormData(event.target)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry));
+    const tags = String(new FormData(event.target).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
+    this.isSending = true;
+    try {
+      const job = await api.post("/v1/jobs", value, { query: { ...query, tag: tags }, headers: { "idempotency-key": this.idempotencyKey } });
+      localStorage.removeItem(DRAFT);
+      toast(`${job.name || job.id} is submitted`);
+      navigate(`/jobs/${job.id}`);
+    } catch (error) {
+      this.found = { ...this.found, error };
+    } finally {
+      this.isSending = false;
+    }
+  }
+
+  async open(file) {
+    if (file.size > 2 ** 20) {
+      toast("A spec has at most 1 MiB.", { isBad: true });
+      return;
+    }
+    const text = await file.text();
+    this.write(file.name.endsWith(".json") ? fromJson(this.YAML, text) : text);
+  }
+
+  example(name) {
+    if (!name) return;
+    this.parent = null;
+    localStorage.removeItem(DRAFT);
+    if (this.route.query.get("from") === name) this.write(exampleNamed(name).text);
+    else updateQuery({ from: name });
+  }
+
+  view() {
+    const { found, parent } = this;
+    const set = (text) => this.write(text);
+    return html`
+      <header class="head"><h1>${parent ? "Clone a job" : "New job"}</h1>
+        ${parent ? html`<span class="soft">from <a href="/jobs/${parent.id}">${parent.name || parent.id}</a></span>` : nothing}
+        <div class="buttons">
+          <label class="inline">Example <select aria-label="Example" @change=${(event) => { this.example(event.target.value); event.target.value = ""; }}>
+            <option value="">choose …</option>${EXAMPLES.map(({ name, title }) => html`<option value=${name}>${title}</option>`)}</select></label>
+          <label class="button file">Open a file<input type="file" accept=".yaml,.yml,.json,application/json" class="visually-hidden" @change=${(event) => this.open(event.target.files[0])}></label>
+        </div></header>
+      <form class="new" @submit=${(event) => this.submit(event)}>
+        <section class="spec" aria-label="Spec">
+          <ip-editor .text=${this.text} .problems=${found?.problems ?? []} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
+          <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Esc</kbd> <kbd>Tab</kbd> leaves the editor.</p>
+        </section>
+        <aside class="side">
+          <section class="card">${plan(found, this.isChecking)}
+            <button type="submit" class="primary wide" ?disabled=${!found?.value || this.isSending}>Submit</button>
+            <details class="more"><summary>Priority, limits and tags</summary>
+              <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
+              ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}
+              <label class="field"><span>Tags</span><input name="tags" placeholder="baseline wide"></label>
+            </details></section>
+          <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
+        </aside>
+      </form>`;
+  }
+}
+
+function stored() {
+  try {
+    return JSON.parse(localStorage.getItem(DRAFT) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** JSON in the notation of YAML; a text that is no JSON stays as it is, with its error. */
+function fromJson(YAML, text) {
+  try {
+    return YAML.stringify(JSON.parse(text), { lineWidth: 110 });
+  } catch {
+    return text;
+  }
+}
+customElements.define("ip-new", NewView);

@@ -1,0 +1,37 @@
+// What the check of a spec has found: problems with their lines, or what a submission would lead to.
+import { html, nothing } from "../../vendor.js";
+import { duration, number } from "../../lib/format.js";
+import { ago } from "../../parts/ago.js";
+import { icon } from "../../parts/icon.js";
+
+const line = (mark, text, kind = "") => html`<li class=${kind}>${icon(mark)}<span>${text}</span></li>`;
+
+/** @param {import("./check.js").Found | null} found @param {boolean} isChecking */
+export function plan(found, isChecking) {
+  const title = !found ? "Checking …" : found.problems.length ? `${found.problems.length} ${found.problems.length === 1 ? "problem" : "problems"}` : found.error ? "Not checked" : "Ready to submit";
+  return html`<h2 class="plan-title ${found?.value ? "ok" : ""}"><span role="status">${title}</span>${isChecking && found ? html` <span class="soft small">checking …</span>` : nothing}</h2>
+    ${found ? html`<ul class="plan">${found.error ? line("cross", found.error.message, "wrong") : nothing}
+      ${found.problems.map((one) => html`<li class="wrong">${icon("cross")}<span><a href="#line-${one.line}" @click=${(event) => jump(event, one)}>line ${one.line}</a>: ${one.message}</span></li>`)}
+      ${found.plan ? facts(found.plan) : nothing}</ul>` : nothing}`;
+}
+
+function jump(event, problem) {
+  event.preventDefault();
+  event.target.closest("form").querySelector("ip-editor").show(problem.from);
+}
+
+function facts(plan) {
+  const { waiting_on: wait, agents_with_device: all, agents_with_data: holding } = plan;
+  const able = plan.able_agents;
+  const start = wait.estimated_start;
+  const isNow = wait.reason === "wake_up";
+  return [
+    line("check", "The spec is valid."),
+    all === 0 ? line("warn", "No agent with this device is present; the job waits for one.", "warn")
+      : line(able ? "check" : "warn", `${number(able)} of ${number(plan.agents)} ${plan.agents === 1 ? "agent" : "agents"} can run it.`, able ? "" : "warn"),
+    plan.data_set ? line(holding ? "check" : "warn", html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`, holding ? "" : "warn") : line("check", "Its data are made by the worker."),
+    isNow ? line("check", "An agent is free: it starts now.")
+      : line("ring", html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`),
+    plan.usual_seconds === null ? line("ring", "No estimate of its duration yet.") : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),
+  ];
+}
