@@ -80,13 +80,26 @@ class Browser:
         return text
 
     def write_spec(self, spec: object) -> None:
-        field = self.find("#spec")
+        """Replace the text of the editor, as by a paste."""
         text = spec if isinstance(spec, str) else json.dumps(spec)
         change = """
-            arguments[0].value = arguments[1];
-            arguments[0].dispatchEvent(new Event("input", { bubbles: true }));
+            const { editor } = document.querySelector("ip-editor");
+            const whole = { from: 0, to: editor.state.doc.length, insert: arguments[0] };
+            editor.dispatch({ changes: whole });
         """
-        self.driver.execute_script(change, field, text)
+        self.until(lambda: self.spec())
+        self.driver.execute_script(change, text)
+
+    def spec(self) -> str:
+        """Return the text of the editor, empty before there is one."""
+        script = "return document.querySelector('ip-editor')?.editor?.state.doc.toString() ?? ''"
+        text: str = self.driver.execute_script(script)
+        return text
+
+    def choose(self, words: str) -> None:
+        """Press an entry of the menu of more actions."""
+        self.find("[aria-label='More actions']").click()
+        self.press(words)
 
     def keep_token(self, token: str) -> None:
         """Trade the token for a session, as the page does when somebody signs in."""

@@ -105,7 +105,10 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
     phases(attempt, "prepare", "compile", "acquire", "run")
     shown: dict[str, set[str]] = {}
     cell = f"tr:has(a[href='/jobs/{job.id}']) td.c-test_accuracy"
-    for path, place in (("/jobs", cell), (f"/jobs/{job.id}", ".figures div:first-child dd")):
+    for path, place in (
+        ("/jobs", cell),
+        (f"/jobs/{job.id}", ".job-figures div:first-child dd:nth-of-type(1)"),
+    ):
         browser.open(path)
         browser.find(".chip.active")
         browser.driver.execute_script("window.texts = new Set()")
@@ -121,10 +124,9 @@ def test_a_shown_test_accuracy_is_never_one_of_training(
     assert shown["/jobs"] <= {"", *accuracies.values()}
     assert shown[f"/jobs/{job.id}"] <= set(accuracies.values())
     heads = [element.text for element in browser.all(".figures dt")]
-    assert heads[:4] == [
-        *("test accuracy, epoch 4", "test loss, epoch 4"),
-        *("training accuracy, mean of epoch 4", "training loss, mean of epoch 4"),
-    ]
+    assert heads[:3] == ["Test accuracy", "Test loss", "Training accuracy"]
+    notes = [element.text for element in browser.all(".figures dd.soft")]
+    assert notes[:3] == ["epoch 4", "epoch 4", "mean of epoch 4"]
     assert browser.complaints() == []
 
 
@@ -140,16 +142,14 @@ def test_curves_have_a_series_for_each_scope(
     browser.open(f"/jobs/{job.id}")
     browser.until(lambda: len(browser.all("figure")) == 2)
 
-    def legend() -> dict[str, str]:
-        names = browser.all("figure:first-child .u-label")
-        values = browser.all("figure:first-child .u-value")
-        return {name.text: value.text for name, value in zip(names, values, strict=True)}
+    def legend() -> set[str]:
+        entries = browser.all("figure:first-child .curve-legend li")
+        return {" ".join(entry.text.split()) for entry in entries}
 
     expected = {
-        "step": "6",
-        "training, each batch": in_percent(0.106),
-        "training, epoch mean": in_percent(0.501),
-        "validation, each epoch": in_percent(0.901),
+        f"training, each batch {in_percent(0.106)}",
+        f"training, epoch mean {in_percent(0.501)}",
+        f"validation {in_percent(0.901)}",
     }
     browser.until(lambda: legend() == expected)
     assert browser.complaints() == []
@@ -199,7 +199,8 @@ def test_no_view_of_a_phone_scrolls_sideways(
             browser.driver.refresh()
             browser.find(place)
             assert browser.driver.execute_script(OVERFLOW) == 0, path
-        browser.find("td[data-column='SHA-256']")
+        browser.open(f"/jobs/{job.id}/files")
+        browser.find("td[data-label='SHA-256']")
         assert browser.driver.execute_script(OVERFLOW) == 0
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -17,8 +17,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 # How many pixels of the first chart have a colour of the page's.
 PIXELS = """
-    const colour = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]);
-    const [red, green, blue] = colour.match(/[0-9]+/g).map(Number);
+    const probe = document.createElement("i");
+    probe.style.color = `var(${arguments[0]})`;
+    document.body.append(probe);
+    const [red, green, blue] = getComputedStyle(probe).color.match(/[0-9]+/g).map(Number);
+    probe.remove();
     const { width, height } = document.querySelector("figure canvas");
     const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
     copy.drawImage(document.querySelector("figure canvas"), 0, 0);
@@ -36,6 +39,18 @@ HURRIED = """
       window[name] = (act, ms, ...more) => set(act, ms / 100, ...more);
     }
 """
+
+
+# The tabs of a job that has succeeded, and an element that only a complete one has.
+TABS = {
+    "Metrics": "ip-curve canvas",
+    "Spikes": "canvas.raster",
+    "Layers": "ip-job-layers tbody tr:nth-child(2)",
+    "Profile": ".stack",
+    "Attempts": "ip-job-attempts tbody tr",
+    "Config": ".yaml .key",
+    "Files": ".files tbody tr:nth-child(5)",
+}
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +103,11 @@ def test_a_link_with_a_code_signs_in(browser: Browser, client: Client) -> None:
 def test_a_wrong_spec_is_refused_with_its_places(signed_in: Browser) -> None:
     signed_in.open("/new")
     signed_in.write_spec('{"version": 1,')
-    signed_in.press("Check only")
-    signed_in.until(lambda: "JSON" in signed_in.text(".complaint"))
+    signed_in.until(lambda: "line 1" in signed_in.text(".plan"))
     signed_in.write_spec({**small_spec(), "network": {"layers": [{"neurons": -4}]}, "colour": 3})
-    signed_in.press("Check only")
-    signed_in.until(lambda: "/network/layers/0/neurons" in signed_in.text(".complaint"))
-    assert "/colour" in signed_in.text(".complaint")
-    signed_in.press("Submit")
-    signed_in.until(lambda: "/colour" in signed_in.text(".complaint"))
-    assert signed_in.driver.current_url.endswith("/new")
+    signed_in.until(lambda: "-4 is below the minimum of 1" in signed_in.text(".plan"))
+    assert "2 problems" in signed_in.text(".plan-title")
+    assert not signed_in.find("[type=submit]").is_enabled()
     narrow = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     signed_in.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
     signed_in.until(lambda: signed_in.find("html").size["width"] == 380)
@@ -114,22 +125,25 @@ def test_from_a_spec_to_its_report(signed_in: Browser, client: Client) -> None:
     job_id = signed_in.driver.current_url.rpartition("/")[2]
     signed_in.until(lambda: signed_in.text("h1") == name)  # the address is the first to change
     signed_in.find(".chip.succeeded")
-    signed_in.until(lambda: len(signed_in.all(".phases .over")) == 5)
-    titles = ["Accuracy", "Loss"]
-    signed_in.until(lambda: [caption.text for caption in signed_in.all("figcaption")][:2] == titles)
+    signed_in.until(lambda: len(signed_in.all(".phases .done")) == 5)
+    titles = ["Accuracy (%)", "Loss"]
+    signed_in.until(lambda: [title.text for title in signed_in.all("figure h3")] == titles)
     # The held-out accuracy of a single epoch is a point, and no line.
-    signed_in.until(lambda: signed_in.driver.execute_script(PIXELS, "--c2") > 0)
-    signed_in.until(lambda: "attempt 1: report" in signed_in.text(".log"))
+    signed_in.until(lambda: signed_in.driver.execute_script(PIXELS, "--s1") > 0)
     accuracy = client.get(job_id).json["summary"]["test_accuracy"]
     signed_in.until(lambda: f"{100 * accuracy:.1f} %" in signed_in.text(".figures"))
-    signed_in.press("Open the report")
+    for tab, place in TABS.items():
+        signed_in.press(tab)
+        signed_in.find(place)
+        assert signed_in.driver.current_url.endswith(f"/{tab.lower()}")
+    signed_in.press("Log")
+    signed_in.until(lambda: "attempt 1: report" in signed_in.text(".log"))
+    signed_in.press("Report")
     frame = signed_in.find("iframe")
-    assert frame.get_attribute("sandbox") == ""
     signed_in.driver.switch_to.frame(frame)
-    assert signed_in.text("h1") == name
-    assert signed_in.find("svg").size["width"] > 100
+    signed_in.until(lambda: signed_in.text("h1") == name)
+    signed_in.find(".live canvas")  # its script makes the curves interactive
     signed_in.driver.switch_to.default_content()
-    signed_in.press("Back to the job")
     signed_in.press("Jobs")
     signed_in.until(lambda: name in signed_in.text("tbody"))
     assert signed_in.complaints() == []
@@ -144,12 +158,15 @@ def test_a_token_that_is_revoked_costs_nothing_that_was_written(
     browser.keep_token(token.secret)
     browser.open("/new")
     browser.write_spec('{"mine": 1}')
+    browser.until(
+        lambda: "/mine" in browser.text(".plan") or "no such field" in browser.text(".plan")
+    )
     client.revoke_token(token.id)
-    browser.press("Check only")
+    browser.write_spec('{"mine": 2}')
     browser.find("dialog #token").send_keys(stack.token_path.read_text().strip() + "\n")
     browser.until(lambda: not browser.all("dialog"))
-    assert browser.find("#spec").get_property("value") == '{"mine": 1}'
-    browser.until(lambda: "/mine" in browser.text(".complaint"))  # the check was repeated
+    assert browser.spec() == '{"mine": 2}'
+    browser.until(lambda: "no such field" in browser.text(".plan"))  # the check was repeated
     assert browser.complaints() == []
 
 
@@ -168,17 +185,15 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.until(lambda: "does not answer" in signed_in.text("main"))
     signed_in.connect(True)
     signed_in.until(lambda: "does not answer" not in signed_in.text("main"))
-    signed_in.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/artifacts"]})
-    signed_in.hold("Cancel")
-    client.pause(job.id)  # a press counts although the state changes meanwhile
+    signed_in.hold("Pause")
+    client.pause(job.id)
     signed_in.until(lambda: signed_in.text(".chip") == "paused")
     ActionChains(signed_in.driver).release().perform()
+    signed_in.choose("Cancel")
+    signed_in.press("Cancel the job")
     signed_in.find(".chip.cancelled")
-    signed_in.until(lambda: "does not answer" in signed_in.text("section .complaint"))
-    signed_in.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
-    signed_in.until(lambda: not signed_in.all(".complaint"))
-    signed_in.press("Delete")
-    signed_in.until(lambda: signed_in.driver.switch_to.alert).accept()
+    signed_in.choose("Delete")
+    signed_in.until(lambda: signed_in.find("dialog .danger")).click()
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
     assert job.id not in {listed.id for listed in client.list()}
     assert signed_in.complaints() == []

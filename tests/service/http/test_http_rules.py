@@ -19,7 +19,7 @@ CONTENT = b"0123456789"
 # These headers differ from one response to the next.
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
-FILES = ("/", "/docs", "/redoc", "/report", "/web/page.js", "/openapi.json")
+FILES = ("/", "/docs", "/redoc", "/web/icon.svg", "/openapi.json")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from ipulse_service.http import etags
 _FOLDER = Path(__file__).parent
 _PAGES = {
     "/": "index.html",
-    "/report": "report.html",
     "/docs": "docs.html",
     "/redoc": "redoc.html",
 }
@@ -56,8 +55,6 @@ _POLICY = (
 )
 _INLINE_STYLES = "style-src 'self' 'unsafe-inline'"
 _POLICY_OF = {
-    # A frame's document is bound by its page's policy, and a report contains its styles.
-    "report.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES),
     # ReDoc makes its style sheet with a script.
     "redoc.html": _POLICY.replace("style-src 'self'", _INLINE_STYLES),
 }
@@ -128,7 +125,6 @@ def is_view(path: str) -> bool:
 
 
 @router.get("/")
-@router.get("/report")
 @router.get("/docs")
 @router.get("/redoc")
 @router.get("/web/{name:path}")

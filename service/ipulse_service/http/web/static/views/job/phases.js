@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { PHASES, duration, percent, phaseOf } from "../../lib/format.js";
 import { icon } from "../../parts/icon.js";
+import "./activity.js";
 
 const CONTENT = {
   prepare: "start of the runner, data", compile: "kernels and graphs", acquire: "waiting for the device", run: "training and testing", report: "files and report",
@@ -42,8 +43,6 @@ function fraction(job, store, phase) {
 
 /** @param {any} job @param {import("./store.js").JobStore | null} store @param {boolean} isCompact not shown on a phone */
 export function phaseBar(job, store, isCompact) {
-  const running = phaseOf(job.state);
-  const said = running && store?.progress?.phase === running && running !== "run" ? store.progress : null;
   return html`<ol class="phases ${isCompact ? "compact" : ""}" aria-label="Phases">
     ${outcomes(job, store).map(({ name, outcome, seconds }) => {
       const [symbol, words] = LOOKS[outcome];
@@ -57,6 +56,5 @@ export function phaseBar(job, store, isCompact) {
       </li>`;
     })}
   </ol>
-  ${said ? html`<p class="soft small said" role="status">${said.message}${said.steps_total ? ` · ${said.steps_done} of ${said.steps_total} done` : ""}${
-    said.remaining_seconds ? ` · about ${duration(said.remaining_seconds)} left` : ""}</p>` : nothing}`;
+  <ip-job-activity class="activity soft small" .job=${job} .store=${store}></ip-job-activity>`;
 }

@@ -38,7 +38,7 @@ export function charts(all) {
   const flat = [];
   for (const [kind, list] of kinds) {
     const values = new Set(list.flatMap((one) => one.values));
-    const isFlat = list.every((one) => new Set(one.values).size === 1) && list.some((one) => one.values.length > 2);
+    const isFlat = !SPLIT.has(kind) && list.every((one) => new Set(one.values).size === 1) && list.some((one) => one.values.length > 2);
     if (isFlat || [...values].every((value) => value === 0 || value === 1)) {
       flat.push(`${titleOf(kind)}: always ${[...values].map((value) => metric(kind, value)).join(" or ")}`);
       kinds.delete(kind);

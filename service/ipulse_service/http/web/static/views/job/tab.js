@@ -67,7 +67,11 @@ export class Tab extends LitElement {
     if (!this.job) return nothing;
     if (this.error && this.loaded === undefined) return problem(this.error, () => this.renew());
     if (this.loaded === undefined) return skeleton(4);
-    return this.draw(this.loaded);
+    try {
+      return this.draw(this.loaded);
+    } catch (error) { // a file of another version, or one that a person has written
+      return problem(new Error(`A file of this job has another form than the page expects (${error.message}). The tab Files has it as it is.`));
+    }
   }
 
   /** @param {any} _loaded @returns {unknown} */
