@@ -59,6 +59,7 @@ class NewView extends View {
   write(text, { isQuiet = false } = {}) {
     if (text === this.text) return;
     this.text = text;
+    this.isChecking = true;
     this.newKey();
     if (!isQuiet) localStorage.setItem(DRAFT, JSON.stringify({ text, from: this.route.query.get("from") ?? "", parent: this.parent }));
     clearTimeout(this.timer);
@@ -83,10 +84,13 @@ class NewView extends View {
 
   async submit(event) {
     event.preventDefault();
+    if (this.isSending) return;
+    const form = event.target;
+    if (this.isChecking || !this.found) await this.check(); // what is found is about an earlier text
     const { value } = this.found ?? {};
-    if (!value || this.isSending) return;
-    const query = Object.fromEntries([...new FormData(event.target)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry));
-    const tags = String(new FormData(event.target).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
+    if (!value) return;
+    const query = Object.fromEntries([...new FormData(form)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry));
+    const tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
     this.isSending = true;
     try {
       const job = await api.post("/v1/jobs", value, { query: { ...query, tag: tags }, headers: { "idempotency-key": this.idempotencyKey } });
@@ -135,7 +139,7 @@ class NewView extends View {
         </section>
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}
-            <button type="submit" class="primary wide" ?disabled=${!found?.value || this.isSending}>Submit</button>
+            <button type="submit" class="primary wide" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
               ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}
