@@ -1,8 +1,10 @@
 """Data sets of an `Experiment` and how values become spikes."""
 
+from typing import Any
+
 from ipulse import spec
 
-from .part import part
+from .part import SpecPart, part
 
 Digits = part("Digits", spec.DigitsData)
 Randman = part("Randman", spec.RandmanData, "classes")
@@ -21,3 +23,16 @@ LinearLatency = part("LinearLatency", spec.LinearLatency)
 Rate = part("Rate", spec.RateCode, "max_rate")
 Population = part("Population", spec.PopulationCode, "fields")
 Shifts = part("Shifts", spec.Shifts, "copies")
+
+
+def Uploaded(version: Any, **fields: Any) -> SpecPart:
+    """Return an uploaded data set; channels, classes and steps come from its content.
+
+    Args:
+        version: What `connection.data.push` returned, or a reference such as mine@3; a reference
+            needs the field `kind`.
+        fields: Other fields of this kind of data set.
+    """
+    if isinstance(version, str):
+        return SpecPart("Uploaded", {"dataset": version, **fields}, {})
+    return SpecPart("Uploaded", {"dataset": version.reference, **fields}, {"kind": version.kind})

@@ -171,6 +171,14 @@ def test_equal_experiments_may_be_written_in_different_ways() -> None:
     assert digits() != digits().replace(seed=6)
 
 
+def test_an_uploaded_data_set_is_named_by_its_version() -> None:
+    from types import SimpleNamespace
+
+    version = SimpleNamespace(kind="npz", reference="mine@3")
+    for uploaded in (data.Uploaded(version), data.Uploaded("mine@3", kind="npz")):
+        assert uploaded == {"kind": "npz", "dataset": "mine@3"}
+
+
 def test_every_part_of_the_package_makes_a_valid_part() -> None:
     for name in ("SHD", "SSC", "NMNIST", "DVSGesture", "YinYang", "Poisson", "Randman"):
         digits().replace(data=getattr(data, name)()).check()
