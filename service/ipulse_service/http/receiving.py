@@ -12,7 +12,7 @@ from ipulse_core.errors import Conflict, Problem
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 
-_BATCH_BYTES = 2**22  # one batch is written while the next arrives
+_BATCH_BYTES = 2**20  # one batch is written while the next arrives
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 BODY: dict[str, Any] = {
