@@ -9,10 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ipulse.client import Client
+from ipulse.client import Client, Job
+from ipulse_core.states import JobState
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(sys.executable).parent
@@ -114,7 +116,9 @@ class Reader:
 
     def _with_ids(self, block: str) -> str:
         with self.client() as client:
-            if "pause" in block:
+            if "stop" in block:
+                job = self._running(client)
+            elif "pause" in block:
                 job = client.submit(LONG_SPEC)
                 next(
                     event
@@ -128,6 +132,14 @@ class Reader:
             files = {file.name: file.id for file in client.artifacts(job.id)}
         block = re.sub(r"\bID\b", job.id, block)
         return block.replace("ARTIFACT_ID", files.get("report.html", "none"))
+
+    def _running(self, client: Client) -> Job:
+        """Return a job that runs: one that the page has begun, or a new one."""
+        begun = (job for job in client.list() if not job.state.is_terminal)
+        job = next(begun, None) or client.submit(LONG_SPEC)
+        while client.get(job.id).state is not JobState.RUNNING:
+            time.sleep(0.2)
+        return job
 
     def _spawn(self, line: str, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -37,6 +37,7 @@ class JobState(str, Enum):
     PAUSING = "pausing"  # likewise, to continue later
     PAUSED = "paused"  # continues from its last checkpoint when it is resumed
     RETRY_WAIT = "retry_wait"  # an attempt was lost; the next one starts soon
+    BLOCKED = "blocked"  # waits for other jobs to end before it is queued
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -55,6 +56,7 @@ class Reason(str, Enum):
     PRUNED = "pruned"  # likewise the sweep of the job, which stops its weak trials
     CANCELLED_BY_USER = "cancelled_by_user"
     PAUSED_BY_USER = "paused_by_user"  # the end of an attempt of a paused job
+    DEPENDENCY_FAILED = "dependency_failed"  # a job that it waited for ended otherwise
     DEADLINE_EXCEEDED = "deadline_exceeded"  # waited or ran longer than its user allowed
     DATA_UNAVAILABLE = "data_unavailable"  # the data set cannot be read on the worker
     DATA_INVALID = "data_invalid"  # a file of the data set has another format, or nothing to learn
@@ -91,7 +93,9 @@ STATE_OF_PHASE: Mapping[Phase, JobState] = {
 TERMINAL: FrozenSet[JobState] = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
 ACTIVE: FrozenSet[JobState] = frozenset(STATE_OF_PHASE.values())  # an attempt is running
 # No attempt holds the job.
-IDLE: FrozenSet[JobState] = frozenset({JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED})
+IDLE: FrozenSet[JobState] = frozenset(
+    {JobState.QUEUED, JobState.RETRY_WAIT, JobState.PAUSED, JobState.BLOCKED}
+)
 # An attempt is still running and was asked to stop.
 STOPPING: FrozenSet[JobState] = frozenset({JobState.CANCELLING, JobState.PAUSING})
 
@@ -140,6 +144,7 @@ OUTCOMES: Mapping[Reason, JobState] = {
     Reason.GATE_FAILED: JobState.FAILED,
     **dict.fromkeys(STOPPED, JobState.CANCELLED),
     **{reason: JobState.FAILED for reason in Reason if reason not in COMPLETE | STOPPED},
+    Reason.DEPENDENCY_FAILED: JobState.CANCELLED,
 }
 
 _ORDER = tuple(STATE_OF_PHASE.values())
@@ -157,6 +162,7 @@ def _transitions() -> Dict[JobState, FrozenSet[JobState]]:
         JobState.QUEUED: {JobState.PREPARING, JobState.PAUSED, *idle},
         JobState.RETRY_WAIT: {JobState.QUEUED, JobState.PAUSED, *idle},
         JobState.PAUSED: {JobState.QUEUED, *idle},
+        JobState.BLOCKED: {JobState.QUEUED, *idle},
         # A result that was complete before the cancellation arrived still counts. A deadline also
         # stops the runner, and is a failure.
         JobState.CANCELLING: {JobState.CANCELLED, JobState.SUCCEEDED, JobState.FAILED},

@@ -15,7 +15,7 @@ from ipulse_core.states import JobState
 
 FIRST_SECONDS = 1.0  # most jobs do not wait at all
 EVERY_SECONDS = 5.0
-STATES = frozenset({JobState.QUEUED.value, JobState.RETRY_WAIT.value})
+STATES = frozenset({JobState.QUEUED.value, JobState.RETRY_WAIT.value, JobState.BLOCKED.value})
 
 
 def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> str:

@@ -66,6 +66,7 @@ class ClientBase(DataSets, Sweeping):
         group: str | None = None,
         notes: str = "",
         start_from: str | None = None,
+        after: Sequence[str] = (),
         start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
@@ -75,7 +76,8 @@ class ClientBase(DataSets, Sweeping):
         priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
         group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
         With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
-        same spec with more epochs) or begins with its weights.
+        same spec with more epochs) or begins with its weights. `after` has ids of jobs that must
+        succeed before it is queued, or `ID:end`, `ID:failure`.
         Raises InvalidSpec, and InvalidInput for a key that is none.
         """
         options = {
@@ -88,6 +90,7 @@ class ClientBase(DataSets, Sweeping):
             "notes": notes,
             "start_from": start_from,
             "start_mode": start_mode,
+            "after": [*after],
         }
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.submit(spec, key, options))

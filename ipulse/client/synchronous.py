@@ -102,6 +102,7 @@ class Client(BlockingDataSets):
         group: str | None = None,
         notes: str = "",
         start_from: str | None = None,
+        after: Sequence[str] = (),
         start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
         """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
@@ -111,7 +112,8 @@ class Client(BlockingDataSets):
         priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
         group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
         With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
-        same spec with more epochs) or begins with its weights.
+        same spec with more epochs) or begins with its weights. `after` has ids of jobs that must
+        succeed before it is queued, or `ID:end`, `ID:failure`.
         Raises InvalidSpec.
         """
         return finished(
@@ -127,6 +129,7 @@ class Client(BlockingDataSets):
                 notes=notes,
                 start_from=start_from,
                 start_mode=start_mode,
+                after=after,
             )
         )
 

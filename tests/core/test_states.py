@@ -49,8 +49,9 @@ class TestTransitions:
         assert not state.is_terminal
         assert reachable_from(state) & TERMINAL
 
-    def test_every_state_is_reached_from_queued(self) -> None:
-        assert reachable_from(JobState.QUEUED) == set(JobState)
+    def test_every_state_is_reached_from_one_of_a_new_job(self) -> None:
+        assert reachable_from(JobState.BLOCKED) == set(JobState) - {JobState.BLOCKED}
+        assert reachable_from(JobState.QUEUED) == set(JobState) - {JobState.BLOCKED}
 
     def test_no_state_follows_itself(self) -> None:
         assert all(state not in after for state, after in TRANSITIONS.items())

@@ -72,6 +72,14 @@ def submit(
     tags: Tags = None,
     group: Group = None,
     note: Note = "",
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Queue it when this job has succeeded; ID:end or ID:failure for another end. "
+            "May be repeated.",
+        ),
+    ] = None,
     start_from: Annotated[
         str | None,
         typer.Option(
@@ -107,10 +115,17 @@ def submit(
             tags=tags or (),
             group=group,
             notes=note,
+            after=[_dependency(client, text) for text in after or ()],
             start_from=None if start_from is None else find_job(client, start_from),
             start_mode=None if start_mode is None else start_mode.value,
         )
         return _submitted(client, job, watch, as_json)
+
+
+def _dependency(client: Client, text: str) -> str:
+    """Return a dependency with the full id of its job."""
+    reference, colon, on = text.partition(":")
+    return f"{find_job(client, reference)}{colon}{on}"
 
 
 @addressed

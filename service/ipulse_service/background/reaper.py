@@ -1,4 +1,7 @@
-"""Ends attempts with an expired lease and jobs past their deadline, and queues due retries."""
+"""Ends attempts with an expired lease and jobs past their deadline, and queues what is due.
+
+Due are retries after their wait, and jobs after the jobs that they waited for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import threading
 from ipulse_core.errors import Unavailable
 from ipulse_service.background.clock_gap_guard import ClockGapGuard
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs import attempts, leases, transitions
+from ipulse_service.jobs import attempts, dependencies, leases, store, transitions
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
@@ -52,7 +55,8 @@ class Reaper:
         self._thread.join()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
-        if transitions.RETRY_TOPIC in topics:
+        # A job that ends may be one that others wait for.
+        if transitions.RETRY_TOPIC in topics or any(map(store.is_stop_topic, topics)):
             self._retry_added.set()
 
     def _run(self) -> None:
@@ -74,6 +78,7 @@ class Reaper:
             expired = may_expire and bool(leases.expired(transaction))
             is_due = bool(order.due(transaction))
             is_late = bool(order.overdue(transaction))
+            is_met = dependencies.is_due(transaction)
             clock_was_set = self._database.clock.is_off
         if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
@@ -89,7 +94,17 @@ class Reaper:
                 _log.info("deadline_exceeded", extra={"job": job.id, "detail": job.message})
             for job in queued:
                 _log.info("job_requeued", extra={"job": job.id})
+        while is_met and not self._stopping.is_set():
+            is_met = self._settle()
         return self._seconds_until_due(may_expire)
+
+    def _settle(self) -> bool:
+        """Queues or cancels jobs that waited for others; returns whether more are due."""
+        with self._database.write() as transaction:
+            for job in dependencies.settle(transaction):
+                _log.info("dependency_ended", extra={"job": job.id, "state": job.state.value})
+        with self._database.read() as transaction:
+            return dependencies.is_due(transaction)
 
     def _seconds_until_due(self, may_expire: bool) -> float:
         with self._database.read() as transaction:

@@ -7,6 +7,7 @@ import threading
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
+from ipulse_service.jobs import store as job_store
 from ipulse_service.sweeps import progress, proposals, store
 from ipulse_service.sweeps.proposals import Proposal
 
@@ -60,7 +61,7 @@ class SweepController:
         return propose()
 
     def _on_commit(self, topics: frozenset[str]) -> None:
-        if store.TOPIC in topics or any(topic.endswith("/stop") for topic in topics):
+        if store.TOPIC in topics or any(map(job_store.is_stop_topic, topics)):
             self._changed.set()
 
     def _run(self) -> None:

@@ -171,6 +171,18 @@ job_metrics = Table(
     sqlite_with_rowid=False,
 )
 
+# The jobs that a job waits for before it is queued.
+job_dependencies = Table(
+    "job_dependencies",
+    metadata,
+    Column("job_pk", ForeignKey("jobs.pk"), primary_key=True),
+    Column("needs_id", String(64), primary_key=True),
+    Column("needs_pk", ForeignKey("jobs.pk"), index=True),  # null: deleted
+    Column("needs_state", String(32)),  # of a deleted job
+    Column("on_end", String(16), nullable=False),  # success, end or failure
+    Column("state", String(16), nullable=False, index=True),  # waiting, met or broken
+)
+
 sweeps = Table(
     "sweeps",
     metadata,

@@ -19,6 +19,7 @@ from ipulse_service.db.tables import (
     outbox,
     sweep_jobs,
 )
+from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
 
 
@@ -49,6 +50,7 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
     digests |= set(transaction.connection.execute(query).scalars())
     query = select(jobs.c.start_sha256).where(jobs.c.pk.in_(pks), jobs.c.start_sha256.is_not(None))
     digests |= set(transaction.connection.execute(query).scalars())
+    dependencies.forget(transaction, ended)
     for table in (
         outbox,
         idempotency_keys,

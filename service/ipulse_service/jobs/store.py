@@ -37,6 +37,11 @@ def stop_topic(job_id: str) -> str:
     return f"{job_id}/stop"
 
 
+def is_stop_topic(topic: str) -> bool:
+    """Returns whether a topic is that of a job which stops."""
+    return topic.endswith("/stop")
+
+
 def get(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job; a writing transaction locks it until it ends. Raises NotFound."""
     row = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ from ipulse_service.background import outbox
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import starting, store, transitions
+from ipulse_service.jobs import dependencies, starting, store, transitions
+from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
@@ -92,6 +94,7 @@ def submit(
     options: SchedulingOptions = _DEFAULT_OPTIONS,
     attributes: JobAttributes = _NO_ATTRIBUTES,
     start: StartRequest | None = None,
+    after: Sequence[Dependency] = (),
 ) -> Submitted:
     """Stores a job once. The same key from the same caller returns the same job for a day.
 
@@ -100,11 +103,11 @@ def submit(
     `admission.check` raise.
     """
     if key is None:
-        return _submit(database, resolved, caller, None, options, attributes, start)
+        return _submit(database, resolved, caller, None, options, attributes, start, after)
     with database.key_locks.acquire(_name(caller, key), WAIT_SECONDS) as is_acquired:
         if not is_acquired:
             raise KeyInUse()
-        return _submit(database, resolved, caller, key, options, attributes, start)
+        return _submit(database, resolved, caller, key, options, attributes, start, after)
 
 
 def _submit(
@@ -115,14 +118,16 @@ def _submit(
     options: SchedulingOptions,
     attributes: JobAttributes,
     start: StartRequest | None,
+    after: Sequence[Dependency],
 ) -> Submitted:
     fingerprint = resolved.sha256
     for chosen, default in ((options, _DEFAULT_OPTIONS), (attributes, _NO_ATTRIBUTES)):
         if chosen != default:
             text = strict_json.dumps(asdict(chosen)) + fingerprint
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    if start is not None:
-        text = strict_json.dumps(asdict(start)) + fingerprint
+    more: list[StartRequest | Dependency] = [*([start] if start else []), *after]
+    for part in more:
+        text = strict_json.dumps(asdict(part)) + fingerprint
         fingerprint = hashlib.sha256(text.encode()).hexdigest()
     with database.write() as transaction:
         if key is not None:
@@ -132,8 +137,9 @@ def _submit(
                 return Submitted(former, replayed=True)
         file = None
         if start is not None:
-            file = starting.resolve(transaction, start, resolved.spec, resolved.value)
-        job = store_job(transaction, resolved, options, attributes, file)
+            whole = with_data(transaction, resolved)
+            file = starting.resolve(transaction, start, whole.spec, whole.value)
+        job = store_job(transaction, resolved, options, attributes, file, after)
         if key is not None:
             row = {
                 "caller": caller,
@@ -147,7 +153,8 @@ def _submit(
 
 
 def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> None:
-    """Raises what `admission.check` raises for a spec."""
+    """Raises what `with_data` and `admission.check` raise for a spec."""
+    resolved = with_data(transaction, resolved)
     admission.check(transaction, Needs.of_spec(resolved.spec))
 
 
@@ -157,19 +164,31 @@ def store_job(
     options: SchedulingOptions = _DEFAULT_OPTIONS,
     attributes: JobAttributes = _NO_ATTRIBUTES,
     start: StartFile | None = None,
+    after: Sequence[Dependency] = (),
 ) -> JobRow:
-    """Stores a queued job and its wake-up in this transaction.
+    """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data` and `admission.check` raise.
+    Raises what `with_data`, `admission.check` and `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
     admission.check(transaction, Needs.of_spec(resolved.spec))
+    waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(
-        transaction, resolved.spec, resolved.text, resolved.sha256, options, attributes, start
+        transaction,
+        resolved.spec,
+        resolved.text,
+        resolved.sha256,
+        options,
+        attributes,
+        start,
+        is_blocked=bool(waiting),
     )
     settings_index.add(transaction, job.pk, resolved.value)
-    outbox.add(transaction, job)
+    if waiting:
+        dependencies.add(transaction, job, waiting)
+    else:
+        outbox.add(transaction, job)
     return job
 
 

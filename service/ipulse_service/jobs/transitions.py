@@ -36,6 +36,7 @@ PHASE_OF_STATE = {
     JobState.PAUSING: "pause",
     JobState.PAUSED: "paused",
     JobState.RETRY_WAIT: "retry_wait",
+    JobState.BLOCKED: "blocked",
 }
 
 # Levels of the log lines about what made a job enter these states.
@@ -55,14 +56,16 @@ def add(
     options: SchedulingOptions,
     attributes: JobAttributes = _NO_ATTRIBUTES,
     start: StartFile | None = None,
+    is_blocked: bool = False,
 ) -> JobRow:
-    """Adds a queued job. `text` is the spec's canonical JSON and `sha256` its digest."""
+    """Adds a queued or blocked job. `text` is the spec's canonical JSON and `sha256` its digest."""
     now = transaction.now
     needs = Needs.of_spec(spec)
+    state = JobState.BLOCKED if is_blocked else JobState.QUEUED
     values = {
         "id": f"job_{secrets.token_hex(12)}",
         "name": spec.name,
-        "state": JobState.QUEUED.value,
+        "state": state.value,
         **needs._asdict(),
         "dataset_sha256": references.digest_of(spec),
         "spec": text,
@@ -77,10 +80,10 @@ def add(
         **asdict(options),
         **attributes.columns(),
         **(start.columns() if start else {}),
-        "deadline_at": options.deadline(JobState.QUEUED, now, now, started=False, run_ms=0),
+        "deadline_at": options.deadline(state, now, now, started=False, run_ms=0),
     }
     job = JobRow.of(transaction.connection.execute(_ADD, values).one())
-    events.append(transaction, job.pk, 0, None, [_state_event(JobState.QUEUED, None, "")])
+    events.append(transaction, job.pk, 0, None, [_state_event(state, None, "")])
     return job
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from ipulse.sweeps import SweepConfig
 from ipulse.sweeps.config import InvalidSweep
+from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs import submission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.submission import KeyReused, ResolvedSpec
 from ipulse_service.sweeps import proposals, store
@@ -80,9 +81,13 @@ def _checked(config: SweepConfig) -> list[ResolvedSpec]:
 
 def _check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
     """Raises the error of the first trial that no known agent can run."""
-    for needs in dict.fromkeys(Needs.of_spec(resolved.spec) for resolved in specs):
+    # Few of many trials differ in what they need.
+    different = {
+        (Needs.of_spec(one.spec), strict_json.dumps(one.value["data"])): one for one in specs
+    }
+    for resolved in different.values():
         try:
-            admission.check(transaction, needs)
+            submission.check_admission(transaction, resolved)
         except InvalidInput as error:
             placed = [
                 Problem(f"/spec{problem.pointer}", problem.code, problem.detail)

@@ -52,6 +52,15 @@ def test_what_cannot_be_continued_is_refused(run: Run, client: Client, spec_file
     client.cancel(queued)
 
 
+def test_submit_after_another_job(run: Run, client: Client, spec_file: Path) -> None:
+    first = run("submit", str(spec_file)).out.strip()
+    ran = run("submit", str(spec_file), "--after", f"{first[4:14]}:end", "--json")
+    assert ran.json["state"] == "blocked"
+    assert f"behind {first}" in run("status", ran.json["id"]).out
+    client.cancel(ran.json["id"])
+    client.cancel(first)
+
+
 def test_stop_finishes_a_job_that_runs(
     run: Run, client: Client, agent: Agent, spec_file: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +20,7 @@ from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, ContinueRe
 from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
 from ipulse_service.http.schemas.plans import PlannedJob
 from ipulse_service.jobs import leases, starting, store, submission
+from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency, OnEnd
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
@@ -29,6 +30,7 @@ from ipulse_service.jobs.starting import StartMode, StartRequest
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
 JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
+_AFTER = r"^job_[0-9a-f]{24}(:(success|end|failure))?$"
 _MAX_SECONDS = 10**8  # three years
 _SPEC_ERRORS = problems.documented(404, 409, 413, 415, 422)
 
@@ -68,6 +70,13 @@ class SubmitQuery(BaseModel):
         description="Notes for people, in Markdown. Long ones are better sent by PATCH.",
     )
 
+    after: list[Annotated[str, Field(pattern=_AFTER, max_length=80)]] = Field(
+        default=[],
+        max_length=MAX_DEPENDENCIES,
+        description="`JOB` or `JOB:success`, `JOB:end`, `JOB:failure`: it is queued when these "
+        "jobs have ended so, and cancelled (dependency_failed) if one of them has not.",
+        examples=[["job_0b5c2e6f7a8d9c1e2f3a4b5c:success"]],
+    )
     start_from: Annotated[str, Field(pattern=JOB_ID_PATTERN, max_length=64)] | None = Field(
         default=None, description="Id of a job that has ended or is paused, to start from."
     )
@@ -76,6 +85,11 @@ class SubmitQuery(BaseModel):
         description="continue: train on from its last checkpoint, with the same spec but more "
         "epochs; weights: begin another training with its final weights, by the names of layers.",
     )
+
+    def dependencies(self) -> list[Dependency]:
+        """Returns the jobs to wait for."""
+        parts = [text.partition(":") for text in self.after]
+        return [Dependency(job_id, cast(OnEnd, on or "success")) for job_id, _, on in parts]
 
     def start(self) -> StartRequest | None:
         """Returns the job to start from."""
@@ -124,6 +138,7 @@ def submit_job(
         query.options(),
         query.attributes(),
         query.start(),
+        query.dependencies(),
     )
     job = submitted.job
     log.bind(job=job.id)

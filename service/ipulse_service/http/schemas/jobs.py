@@ -157,7 +157,7 @@ class WaitingInfo(BaseModel):
         description="wake_up: an agent is free and was told; device_busy: all agents that can run "
         "it are busy; behind: one is free, but other jobs come first; no_agent: none is present; "
         "no_match: those present lack something, see `detail`; quarantine: their device failed; "
-        "agent_draining: they take no more jobs."
+        "agent_draining: they take no more jobs; dependency: other jobs must end before."
     )
     detail: str = Field(description="For people; empty where the reason says it all.")
     position: int | None = Field(

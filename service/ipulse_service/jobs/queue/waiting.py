@@ -12,6 +12,7 @@ from ipulse_core.states import JobState
 from ipulse_service.agents import registry
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import admission, order
 from ipulse_service.jobs.queue.durations import UsualDurations
@@ -36,6 +37,7 @@ Why = Literal[
     "paused",
     "quarantine",
     "agent_draining",
+    "dependency",
 ]
 
 
@@ -98,6 +100,9 @@ class QueueView:
         """Returns why a job waits, None if it does not."""
         if job.state is JobState.PAUSED:
             return Waiting("paused")
+        if job.state is JobState.BLOCKED:
+            holder, detail = dependencies.waiting_for(transaction, job)
+            return Waiting("dependency", detail, holder=holder)
         if job.state is JobState.RETRY_WAIT:
             due = None if job.due_at is None else max(job.due_at, transaction.now)
             return Waiting("retry", estimated_start=due)

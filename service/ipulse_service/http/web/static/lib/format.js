@@ -5,7 +5,7 @@ const PHASE_OF = { preparing: "prepare", compiling: "compile", acquiring: "acqui
 const ENDS = new Set(["succeeded", "failed", "cancelled"]);
 const PAUSABLE = new Set(["queued", "retry_wait", ...Object.keys(PHASE_OF)]);
 
-export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausing", "paused", "retry_wait", ...ENDS];
+export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausing", "paused", "retry_wait", "blocked", ...ENDS];
 export const isOver = (state) => ENDS.has(state);
 export const mayPause = (state) => PAUSABLE.has(state);
 export const phaseOf = (state) => PHASE_OF[state] ?? null;
