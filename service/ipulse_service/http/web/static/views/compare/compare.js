@@ -92,7 +92,7 @@ class CompareView extends View {
     const { jobs } = comparison;
     return html`<ul class="chips" aria-label="Compared jobs">${jobs.slice(0, CHIPS).map((job) => html`<li class=${this.brushed && !this.brushed.has(job.id) ? "off" : ""}>
       <i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a href="/jobs/${job.id}">${job.name || "unnamed"} <span class="soft small id">${job.id.slice(4, 8)}</span></a>
-      ${jobs.length > 1 ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`)}
+      ${jobs.length > 1 && jobs.length <= MOST_CURVES ? html`<button type="button" class="ghost icon" aria-label="Remove ${job.name} ${job.id.slice(4, 8)}" @click=${() => this.remove_(job.id)}>${icon("close")}</button>` : nothing}</li>`)}
       ${jobs.length > CHIPS ? html`<li class="soft">and ${(jobs.length - CHIPS).toLocaleString("en")} more</li>` : nothing}</ul>`;
   }
 
