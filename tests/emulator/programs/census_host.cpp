@@ -106,6 +106,12 @@ int main() {
   const poputil::ArgType argument{"t", t};
   std::cout << "argument " << argument.n << ' ' << argument.pv["shape"].asString() << ' '
             << poputil::toProfileValue(std::vector<unsigned>{1, 2}).size() << '\n';
+  ProfileValue::Map members;
+  members.insert({"a", 1});
+  members.insert({"a", 2});
+  members["b"] = "text";
+  const ProfileValue described(members);
+  std::cout << "members " << described.size() << ' ' << described["a"].asUint() << '\n';
   std::cout << "collective " << gcl::CollectiveOperator::ADD << '\n';
   pvti::TraceChannel channel("channel");
   pvti::Tracepoint tracepoint(channel, "abcdef", 3);

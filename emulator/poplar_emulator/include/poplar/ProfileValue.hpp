@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,17 @@ class ProfileValue {
 public:
   enum class Type { STRING, NUMBER, BOOL, VECTOR, MAP };
   using Vector = std::vector<ProfileValue>;
-  using Map = std::vector<std::pair<std::string, ProfileValue>>;
+  /// Values by name, in the order of their insertion.
+  class Map : public std::vector<std::pair<std::string, ProfileValue>> {
+  public:
+    using std::vector<std::pair<std::string, ProfileValue>>::vector;
+    /// Does nothing if the name is there, as a std::map.
+    void insert(const std::pair<std::string, ProfileValue> &member);
+    ProfileValue &operator[](const std::string &name);
+    /// Raises std::out_of_range for a missing name.
+    const ProfileValue &at(const std::string &name) const;
+    std::size_t count(const std::string &name) const;
+  };
 
   ProfileValue() : kind(Type::MAP) {}
   ProfileValue(double n) : kind(Type::NUMBER), number(n) {}
@@ -29,7 +40,8 @@ public:
   ProfileValue(bool b) : kind(Type::BOOL), number(b) {}
   ProfileValue(std::string s) : kind(Type::STRING), text(std::move(s)) {}
   ProfileValue(const char *s) : ProfileValue(std::string(s)) {}
-  ProfileValue(Vector v) : kind(Type::VECTOR), elements(std::move(v)) {}
+  ProfileValue(Vector v);
+  ProfileValue(Map m);
 
   Type type() const { return kind; }
   double asDouble() const { return number; }
@@ -60,6 +72,32 @@ private:
   Vector elements;
   Map members;
 };
+
+inline ProfileValue::ProfileValue(Vector v) : kind(Type::VECTOR), elements(std::move(v)) {}
+inline ProfileValue::ProfileValue(Map m) : kind(Type::MAP), members(std::move(m)) {}
+inline void ProfileValue::Map::insert(const std::pair<std::string, ProfileValue> &member) {
+  if (!count(member.first))
+    push_back(member);
+}
+inline ProfileValue &ProfileValue::Map::operator[](const std::string &name) {
+  for (auto &member : *this)
+    if (member.first == name)
+      return member.second;
+  emplace_back(name, ProfileValue());
+  return back().second;
+}
+inline const ProfileValue &ProfileValue::Map::at(const std::string &name) const {
+  for (const auto &member : *this)
+    if (member.first == name)
+      return member.second;
+  throw std::out_of_range("there is no '" + name + "' in this ProfileValue");
+}
+inline std::size_t ProfileValue::Map::count(const std::string &name) const {
+  std::size_t found = 0;
+  for (const auto &member : *this)
+    found += member.first == name;
+  return found;
+}
 
 /// Prints a profile for people; [M] options are showExecutionSteps and showVarStorage, each "true"
 /// or "false". Raises std::out_of_range for a profile that is not from an engine.
