@@ -62,7 +62,10 @@ def compile_file(path: Path, folder: Path, includes: Sequence[Path], prefix: Pat
             done = _run([str(prefix / POPC), *own, str(path), "-o", out])
     else:
         headers = [flag for flag in program_flags(prefix) if not flag.startswith("-l")]
-        done = _run([*compiler(), "-fsyntax-only", "-w", *own, *headers, str(path)])
+        command = [*compiler(), "-fsyntax-only", "-w", *own, *headers, str(path)]
+        done = _run(command)
+        if done[0] != 0 and _run([*command, "-std=c++20"])[0] == 0:
+            done = (0, "")
     return FileResult(path, is_codelet, None if done[0] == 0 else first_error(done[1]))
 
 

@@ -30,7 +30,8 @@ def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "deep" / "deeper" / "good.cpp").write_text(good)
     (tmp_path / "bad.cpp").write_text(CODELET)
     device = "#ifdef __POPC__\n" + CODELET + "#endif\n"
-    (tmp_path / "host.cpp").write_text(HOST % "rank()" + device)
+    newer = "constinit int of_cpp20 = 1;\n"
+    (tmp_path / "host.cpp").write_text(HOST % "rank()" + device + newer)
     for name in ("one", "two"):
         (tmp_path / f"{name}.cpp").write_text(HOST % "colour()")
     (tmp_path / "needs.cpp").write_text("#include <nowhere/x.h>\n" + HOST % "rank()")
