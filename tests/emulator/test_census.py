@@ -61,6 +61,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "groupings": "1 4 0 4 1 4 0 2",
         "argument": "t {2,3} 2",
         "collective": "ADD",
+        "members": "2 1",
         "arguments": "4",
         "metadata": f"quarter_metadata {0x80 | (-2 & 0x3F)} quarter_metadata 3",
         "stamps": "2 2",
@@ -77,6 +78,22 @@ def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
     poisoned = numbers(run_program("census_outputs", "true").stdout)
     np.testing.assert_array_equal(poisoned["here"], [np.nan, 1, np.nan])
     np.testing.assert_array_equal(poisoned["pieces"], [np.nan, 0, 1, 0, np.nan, 0])
+
+
+class TestSupervisors:
+    def test_a_supervisor_runs_the_workers_of_a_vertex_by_its_name(
+        self, run_program: Callable
+    ) -> None:
+        done = run_program("worker_launch", "ByName")
+        assert done.stdout == "101 4 9 16 25 36 49 64 \n", done.stderr
+
+    def test_a_supervisor_runs_the_workers_by_an_address(self, run_program: Callable) -> None:
+        """Values in registers are kept, and workers know their numbers."""
+        done = run_program("worker_launch", "ByAddress")
+        assert done.stdout == "21 43 63 84 105 126 27 48 \n", done.stderr
+
+    def test_workers_of_a_vertex_that_is_not_there_are_refused(self, run_program: Callable) -> None:
+        assert "refused: " in run_program("worker_launch", "Unknown").stdout
 
 
 class TestPopc:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <sstream>
 
 #include "assembly/function_tables.h"
+#include "assembly/worker_launches.h"
 #include "compiler.h"
 #include "parser/declarations.h"
 #include "parser/ext_vectors.h"
@@ -146,6 +148,16 @@ void compileUnit(const std::string &source, const std::vector<std::string> &flag
     throw CompileError(what, unsupportedField(last.output) + last.output + hint(last.output));
 }
 
+/// Returns the names of the compute functions of a unit by those of their classes.
+std::map<std::string, std::string> computeFunctions(const Declarations &found, unsigned unit) {
+  std::map<std::string, std::string> functions;
+  unsigned n = 0;
+  for (const VertexClass &vertex : found.vertices)
+    if (!vertex.isTemplate)
+      functions[vertex.name] = "popc_compute_" + std::to_string(unit) + "_" + std::to_string(n++);
+  return functions;
+}
+
 void compilePass(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
                  const std::string &target, const std::string &device) {
   const ScratchDirectory scratch;
@@ -164,7 +176,8 @@ void compilePass(const std::vector<std::string> &sources, const std::vector<std:
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, unit));
     compileUnit(source, flags, base, !isClang() && hasExtVectors(text));
-    const std::string assembly = readFile(base + ".s");
+    const std::string assembly =
+        withWorkerLaunches(readFile(base + ".s"), computeFunctions(found, unit));
     const CountedAssembly counted = countBlocks(assembly);
     writeFile(base + ".counted.s",
               counted.text + functionTables(counted, CallGraph(assembly),
