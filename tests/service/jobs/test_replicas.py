@@ -130,7 +130,7 @@ def test_a_cancel_at_one_replica_reaches_the_agent_at_the_other(
     with ThreadPoolExecutor(1) as beside:
         waiting = beside.submit(attempt.orders, wait=30)
         other.user.post(f"/v1/jobs/{job_id}/cancel")
-        assert waiting.result(timeout=10).json() == {"cancel": True}
+        assert waiting.result(timeout=10).json() == {"cancel": True, "finish": False}
 
 
 def test_a_database_that_was_restarted_is_used_again(

@@ -187,7 +187,7 @@ class TestDeadline:
         with service.database.write() as transaction:
             late = update(tables.jobs).where(tables.jobs.c.id == job_id)
             transaction.connection.execute(late.values({limit: 0, "deadline_at": 1}))
-        assert attempt.orders(wait=30).json() == {"cancel": True}
+        assert attempt.orders(wait=30).json() == {"cancel": True, "finish": False}
         assert service.job(job_id)["state"] == "cancelling"
         assert attempt.put("c", "checkpoint").status_code == 201
         ended = attempt.finish("cancelled_by_user").json()

@@ -181,12 +181,12 @@ class TestOrders:
             eventually(lambda: service.state.notifier.is_watched(store.stop_topic(job_id)))
             service.user.post(f"/v1/jobs/{job_id}/cancel")
             response = waiting.result(timeout=10)
-        assert response.json() == {"cancel": True}
+        assert response.json() == {"cancel": True, "finish": False}
         assert response.headers["preference-applied"] == "wait=30"
 
     def test_without_news_the_answer_comes_when_the_wait_is_over(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
-        assert attempt.orders(wait=0).json() == {"cancel": False}
+        assert attempt.orders(wait=0).json() == {"cancel": False, "finish": False}
 
     def test_an_attempt_that_has_ended_is_refused(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
