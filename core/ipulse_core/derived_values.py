@@ -42,6 +42,18 @@ def input_channels(data: Any) -> int:
     return channels
 
 
+def image_of(data: Any) -> Optional[Tuple[int, int]]:
+    """Returns height and width of images whose channel is (plane * height + y) * width + x."""
+    if data.kind == "n_mnist":
+        return 34, 34
+    if data.kind == "dvs_gesture":
+        side = 128 // data.pixels_merged
+        return side, side
+    if data.kind == "digits" and channels_per_value(data.encoding) == 1:
+        return 8, 8
+    return None
+
+
 def channels_per_value(encoding: Any) -> int:
     """Returns how many input channels an encoding makes of one value."""
     channels: int = encoding.fields if encoding.kind == "population" else 1

@@ -11,6 +11,7 @@ from pydantic.config import JsonDict
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.derived_values import (
     class_count,
+    image_of,
     input_channels,
     spiking_layers,
     splits_neurons,
@@ -123,6 +124,12 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/loss", "inconsistent", detail)
 
     def _problems_of_training(self) -> Iterator[Problem]:
+        augmentation = self.training.augmentation
+        if augmentation is not None and image_of(self.data) is None:
+            for name in ("flip", "crop_pixels"):
+                if getattr(augmentation, name):
+                    detail = "these data are no images: remove it"
+                    yield Problem(f"/training/augmentation/{name}", "inconsistent", detail)
         hidden = len(self.network.layers)
         for number, bound in enumerate(self.training.regularisers):
             for index, layer in enumerate(bound.layers or ()):

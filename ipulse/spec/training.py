@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 
+from .augmentation import AugmentationSpec
 from .optimizers import AdamSpec, GradientClipping, Optimizer
 from .regularisers import Regulariser
 from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
@@ -43,6 +44,10 @@ class TrainingSpec(StrictModel):
         default=30, ge=1, le=100_000, description="Passes over the training samples."
     )
     batch_size: int = Field(default=64, ge=1, le=65_536, description="Samples per step.")
+    augmentation: AugmentationSpec | None = Field(
+        default=None,
+        description="Random changes of the training samples' input events; null: none.",
+    )
     optimizer: Annotated[Optimizer, ByKind(default="adam")] = Field(
         default=AdamSpec(), description="The optimizer."
     )

@@ -45,7 +45,7 @@ from ipulse.spec import (
 )
 from ipulse.spec.data.recordings import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse.spec.experiment import MOST_SENDERS
-from ipulse_core.derived_values import class_count, input_channels, spiking_layers
+from ipulse_core.derived_values import class_count, image_of, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
 from ipulse_core.manifest import SHA256
@@ -376,12 +376,18 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
         else replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
         for bound in training.regularisers
     )
+    augmentation = training.augmentation
+    if augmentation is not None and image_of(spec.data) is None:
+        augmentation = replace(augmentation, flip=False, crop_pixels=0)
+    if augmentation is not None and not any(augmentation.model_dump().values()):
+        augmentation = None
     optimizer = training.optimizer
     if isinstance(optimizer, SGDSpec) and optimizer.momentum == 0:
         optimizer = replace(optimizer, nesterov=False)
     return replace(
         training,
         loss=loss,
+        augmentation=augmentation,
         optimizer=optimizer,
         spike_targets=targets if loss == "spike_count_mse" else None,
         second_threshold_ramp=ramp

@@ -219,6 +219,11 @@ class AttemptProcess:
             held_out_samples(self.spec),
         )
         training.run(progress, self.cancellation, lambda: self._save(training))
+        if training.augmentation is not None and training.augmentation.dropped:
+            self.events.log(
+                f"augmentation: {training.augmentation.dropped:,} moved events were dropped: no "
+                f"step of the data set has more than {training.dataset.trains.slots:,} events"
+            )
 
     def _save(self, training: Training) -> None:
         with self.timeline.span("checkpoint", f"after step {training.step}"):

@@ -12,6 +12,7 @@ from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.profile.step_times import StepTimes, step_times_of
 from ipulse_worker.runner.profile.trace import trace_step
+from ipulse_worker.runner.training.augmentation import augmentation_of
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
 from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from ipulse_worker.runner.training.checkpoint import Checkpoint
@@ -57,6 +58,7 @@ class Training:
         schedule.require_whole_executions(model.steps_per_execution)
         self.timeline = timeline
         self.kernel_seconds = kernel_seconds
+        self.augmentation = augmentation_of(spec, dataset.trains)
         self.threshold_schedule = SecondThresholdSchedule(spec)
         stopping = spec.training.early_stopping
         self.early_stopping: Optional[EarlyStopping] = None
@@ -224,7 +226,10 @@ class Training:
     def _batch(self, step: int) -> TrainingBatch:
         """Return the batch of training step `step`, from 1."""
         samples = self.schedule.batch(step - 1)
-        ids, counts = self.dataset.trains.batch(samples)
+        if self.augmentation is None:
+            ids, counts = self.dataset.trains.batch(samples)
+        else:
+            ids, counts = self.augmentation.batch(samples, self.schedule.epoch(step - 1))
         return TrainingBatch(ids, counts, self.dataset.labels[samples], self._rate(step))
 
     def _record(self, epoch: int, result: StepResult, progress: TrainingProgress) -> float:

@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     RATE_CODE = 6
     INPUT_CAPACITY = 7
     SHIFTS = 8
+    AUGMENTATION = 9
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:
