@@ -64,7 +64,7 @@ from .default_command import DEFAULT, GroupWithDefault
 from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
 from .options import AsJSON
-from .terminal import emit, say, show
+from .terminal import be_quiet, emit, say, show
 
 
 def version(as_json: AsJSON = False) -> Exit:
@@ -181,7 +181,11 @@ def make_app() -> typer.Typer:
     def ipulse(
         context: typer.Context,
         shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+        quiet: Annotated[
+            bool, typer.Option("--quiet", "-q", help="Print no hints, only results and errors.")
+        ] = False,
     ) -> None:
+        be_quiet(quiet)
         if shown:
             guarded(version)()
 

@@ -102,7 +102,7 @@ def _report(error: Exception, as_json: bool) -> Exit:
     say(f"ipulse: {message}", style="red")
     for problem in problems:
         if str(problem) != message and problem.detail != message:
-            say(f"  {problem}")
+            say(f"  {problem}", style="none")  # not left out with --quiet
     return exit_of(error)
 
 

@@ -45,8 +45,19 @@ def show(text: str = "", style: str = "") -> None:
     write(console(), clean(text), style)
 
 
+def be_quiet(quiet: bool) -> None:
+    """Leave out remarks from now on, or not; errors and warnings, which have a style, stay."""
+    global _is_quiet
+    _is_quiet = quiet
+
+
+_is_quiet = False
+
+
 def say(text: str, style: str = "") -> None:
     """Write a remark to standard error; commands in backticks are shown as they were called."""
+    if _is_quiet and not style:
+        return
     write(remarks(), as_called(clean(text)), style)
 
 

@@ -1,7 +1,8 @@
 """The address of the service and its token.
 
 They come from arguments, else from the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE,
-IPULSE_CA), else from the home of `ipulse up` (IPULSE_HOME, or ~/.local/state/ipulse).
+IPULSE_CA), else from ipulse.toml in the working directory or above it, else from the home of
+`ipulse up` (IPULSE_HOME, or ~/.local/state/ipulse).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ipulse.stack.listening import is_loopback
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
 
+from .project_file import ProjectFile, find_project_file
+
 PathLike = Union[str, "os.PathLike[str]"]
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")  # characters that a header may contain
@@ -36,6 +39,9 @@ class ServiceLocation:
     trust: ssl.SSLContext | None = field(default=None, repr=False)
     # True if its address comes from the home of `ipulse up`.
     is_at_home: bool = field(default=False, compare=False)
+    # Where address and token come from, for people.
+    url_from: str = field(default="", repr=False, compare=False)
+    token_from: str = field(default="", repr=False, compare=False)
 
     @property
     def is_local(self) -> bool:
@@ -66,14 +72,55 @@ def find_service(
     """
     variables = os.environ if environment is None else environment
     at_home = Home(home_folder(home, variables))
-    remote = url or variables.get("IPULSE_URL")
+    remote, url_from = url or variables.get("IPULSE_URL"), "--url" if url else "IPULSE_URL"
+    project = None
+    if not remote and home is None and "IPULSE_HOME" not in variables:
+        project = find_project_file()
+    if project is not None and project.url:
+        return _of_project(project, token, token_file, ca)
     address = _checked(remote or _url_at(at_home))
-    secret = token or _read(token_file)
+    secret, token_from = token or _read(token_file), "--token-file"
+    if secret is None and variables.get("IPULSE_TOKEN"):
+        secret, token_from = variables["IPULSE_TOKEN"], "IPULSE_TOKEN"
     if secret is None:
-        secret = variables.get("IPULSE_TOKEN") or _read(variables.get("IPULSE_TOKEN_FILE"))
+        secret, token_from = _read(variables.get("IPULSE_TOKEN_FILE")), "IPULSE_TOKEN_FILE"
     # The token of the local stack is sent to no address but its own.
     if secret is None and (not remote or is_local_url(address)):
-        secret = _read(at_home.token_file, optional=True)
+        secret, token_from = _read(at_home.token_file, optional=True), str(at_home.token_file)
+    trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else at_home)
+    return ServiceLocation(
+        address,
+        _checked_token(secret, address),
+        trust,
+        is_at_home=not remote,
+        url_from=url_from if remote else str(at_home.server_file),
+        token_from=token_from,
+    )
+
+
+def _of_project(
+    project: ProjectFile, token: str | None, token_file: PathLike | None, ca: PathLike | None
+) -> ServiceLocation:
+    """Find the service of a project; no token of the environment is sent to it."""
+    address = _checked(project.url or "")
+    secret, token_from = token or _read(token_file), "--token-file"
+    if secret is None:
+        secret, token_from = _read(project.token_file), str(project.token_file)
+    if secret is None:
+        raise NotAuthenticated(
+            f"no token for {address}, which {project.path} names: set token_file there, or set "
+            "IPULSE_URL and IPULSE_TOKEN_FILE"
+        )
+    return ServiceLocation(
+        address,
+        _checked_token(secret, address),
+        _trust(ca or project.ca, None),
+        url_from=str(project.path),
+        token_from=token_from,
+    )
+
+
+def _checked_token(secret: str | None, address: str) -> str:
     if secret is None:
         raise NotAuthenticated(
             f"no token for {address}: set IPULSE_TOKEN_FILE to the token file of that service"
@@ -84,8 +131,7 @@ def find_service(
         raise NotAuthenticated(
             "the token contains characters that are not allowed; is its file the right one?"
         )
-    trust = _trust(ca or variables.get("IPULSE_CA"), None if remote else at_home)
-    return ServiceLocation(address, secret, trust, is_at_home=not remote)
+    return secret
 
 
 def _trust(ca: PathLike | None, home: Home | None) -> ssl.SSLContext | None:

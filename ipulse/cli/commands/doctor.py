@@ -15,6 +15,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
+from ipulse.client.location import find_service
 from ipulse.stack.home import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.errors import IPUlseError
@@ -61,6 +62,7 @@ def _examine(at: Address) -> Iterator[CheckResult]:
     home = home_folder(at.home, os.environ)
     yield _home(home)
     yield _disk(home)
+    yield _check("address", lambda: _source(at))
     service = _check("service", lambda: _ask_service(at))
     yield service
     if service.fine:
@@ -103,6 +105,12 @@ def _disk(home: Path) -> CheckResult:
     )
 
 
+def _source(at: Address) -> str:
+    """Return the address of the service, and where it and the token come from."""
+    found = find_service(at.url, None, at.token_file, at.home, ca=at.ca)
+    return f"{found.url} from {found.url_from}, token from {found.token_from}"
+
+
 def _ask_service(at: Address) -> str:
     with at.connect() as client:
         client.ready()
@@ -128,4 +136,4 @@ def _check(name: str, examine: Callable[[], str]) -> CheckResult:
     try:
         return CheckResult(name, True, examine())
     except IPUlseError as error:
-        return CheckResult(name, False, error.message, exit_of(error))
+        return CheckResult(name, False, str(error), exit_of(error))

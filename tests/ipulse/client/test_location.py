@@ -14,6 +14,7 @@ from ipulse_core.errors import InvalidInput, IPUlseError, NotAuthenticated, NotF
 from tests.ipulse.scripted_server import ScriptedServer, problem_answer
 
 HIDDEN = "of-this-test-0123456789abcdef"
+LAB = {"url": "https://lab.example:8470/", "token_file": "token"}  # as ipulse.toml names it
 
 
 @pytest.fixture
@@ -146,3 +147,65 @@ class TestSecrecy:
             with pytest.raises(Unavailable, match=r"no service at http://127\.0\.0\.1:2"):
                 client.get("job_1")
             assert not client._http._mounts
+
+
+class TestProjectFile:
+    """ipulse.toml, in the working directory or above it."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        for name in ("IPULSE_URL", "IPULSE_TOKEN", "IPULSE_TOKEN_FILE", "IPULSE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        (tmp_path / "project" / "deep").mkdir(parents=True)
+        (tmp_path / "token").write_text("outside")
+        (tmp_path / "project" / "token").write_text(HIDDEN)
+        monkeypatch.chdir(tmp_path / "project" / "deep")
+        return tmp_path / "project"
+
+    @staticmethod
+    def write(folder: Path, **fields: str) -> None:
+        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
+        (folder / "ipulse.toml").write_text(text)
+
+    def test_it_names_address_and_token(self, folder: Path) -> None:
+        self.write(folder, **LAB)
+        found = find_service(environment={})
+        assert found == ServiceLocation("https://lab.example:8470", HIDDEN)
+        assert found.url_from == str(folder / "ipulse.toml")
+        assert found.token_from == str(folder / "token")
+
+    def test_arguments_and_environment_come_before_it(self, folder: Path, home: Path) -> None:
+        self.write(folder, **LAB)
+        known = {"IPULSE_URL": "http://127.0.0.1:9", "IPULSE_TOKEN": "b"}
+        assert find_service(environment=known).url == "http://127.0.0.1:9"
+        assert find_service("http://a.example", "t", environment={}).url == "http://a.example"
+        assert find_service(environment={"IPULSE_HOME": str(home)}).is_at_home
+        assert find_service(None, HIDDEN[::-1], environment={}).token == HIDDEN[::-1]
+
+    def test_no_token_of_the_environment_is_sent_to_its_address(self, folder: Path) -> None:
+        self.write(folder, url="https://evil.example")
+        with pytest.raises(NotAuthenticated, match=r"ipulse\.toml"):
+            find_service(environment={"IPULSE_TOKEN": HIDDEN})
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"url": "https://evil.example", "token_file": "../token"},
+            {"url": "https://evil.example", "token_file": "link"},
+            {"url": "https://evil.example", "token_file": "/etc/passwd"},
+            {"token_file": "token"},
+            {"url": "https://a.example", "tokenfile": "token"},
+            {"url": "ftp://a.example", "token_file": "token"},
+        ],
+    )
+    def test_a_wrong_one_is_refused(self, folder: Path, fields: dict[str, str]) -> None:
+        (folder / "link").symlink_to("../token")
+        self.write(folder, **fields)
+        with pytest.raises(InvalidInput):
+            find_service(environment={})
+
+    def test_what_is_no_toml_is_refused(self, folder: Path) -> None:
+        for content in (b"url = ", b"\xff", b"url = 5"):
+            (folder / "ipulse.toml").write_bytes(content)
+            with pytest.raises(InvalidInput, match=r"ipulse\.toml"):
+                find_service(environment={})

@@ -105,6 +105,19 @@ def test_tensorboard_reads_values_steps_times_and_hyperparameters(
     assert data.hparams["name"].string_value == "small"  # of the spec
 
 
+def test_hints_are_left_out_on_demand(
+    export: Export, job: JobHandle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("tensorboard", job.id, "--to", str(tmp_path))
+    assert export(*words) == 0
+    assert capsys.readouterr().err
+    assert export(*words, command=["-q", "export"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out.count("\n")) == ("", 1)
+    assert export("csv", "-q", "epochs>", command=["-q", "export"]) == 2
+    assert "/query/q" in capsys.readouterr().err  # errors stay, with their places
+
+
 @pytest.mark.verify
 @pytest.mark.filterwarnings("ignore")  # MLflow and SQLAlchemy deprecate parts of each other
 def test_mlflow_shows_the_job_and_a_repeat_updates_it(
