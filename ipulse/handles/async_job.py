@@ -13,6 +13,7 @@ from ipulse.client.location import PathLike
 from ipulse.experiment import Experiment
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict
+from ipulse_core.pva.report import Report
 
 from . import arrays, metrics
 from .failures import JobFailed
@@ -148,6 +149,10 @@ class AsyncJobHandle(JobSnapshot):
     async def profile(self) -> JobProfile:
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return JobProfile(await self._calls.profile(self.id))
+
+    async def tile_report(self) -> Report:
+        """Return the profile of the tiles; see JobHandle.tile_report."""
+        return Report(strict_json.loads(await self.read_file("poplar_profile.json")))
 
     async def continue_training(self, epochs: int) -> AsyncJobHandle:
         """Train for more epochs as a new job, from the last checkpoint; returns its handle."""

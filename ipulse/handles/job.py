@@ -12,6 +12,7 @@ from ipulse.client.location import PathLike
 from ipulse.client.transports import finished, stepped
 from ipulse.experiment import Experiment
 from ipulse_core.errors import IPUlseError
+from ipulse_core.pva.report import Report
 
 from .async_job import AsyncJobHandle
 from .card import card_html
@@ -138,6 +139,13 @@ class JobHandle(JobSnapshot):
     def profile(self) -> JobProfile:
         """Return where time, spikes and memory went. Raises NotFound before it exists."""
         return finished(self._handle.profile())
+
+    def tile_report(self) -> Report:
+        """Return the profile of the Poplar program, with the names of Graphcore's libpva.
+
+        Only jobs on emulator and IPU have one. Raises NotFound.
+        """
+        return finished(self._handle.tile_report())
 
     def continue_training(self, epochs: int) -> JobHandle:
         """Train for more epochs as a new job, from the last checkpoint; returns its handle.

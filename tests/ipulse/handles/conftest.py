@@ -64,6 +64,13 @@ def spikes() -> dict[str, Any]:
     return {"schema": "ipulse.spikes/1", "steps": 40, "samples": samples}
 
 
+def tiles() -> dict[str, Any]:
+    """The profile of a Poplar program that was compiled for one tile."""
+    total = {"includingGaps": 120, "excludingGaps": 120}
+    compilation = {"target": {"numTiles": 1}, "graph": {}, "programs": [], "computeSets": []}
+    return {"compilation": {**compilation, "tiles": [{"memory": {"total": total}}]}}
+
+
 def files() -> dict[str, bytes]:
     """The files of the scripted job."""
     stored = io.BytesIO()
@@ -73,6 +80,7 @@ def files() -> dict[str, bytes]:
         "weights.npz": stored.getvalue(),
         "profile.json": json.dumps(profile()).encode(),
         "spikes.json": json.dumps(spikes()).encode(),
+        "poplar_profile.json": json.dumps(tiles()).encode(),
     }
     listed = [
         ListedFile(

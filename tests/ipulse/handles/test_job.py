@@ -165,6 +165,11 @@ def test_the_profile_is_tables(ended: Ended) -> None:
     assert found.memory == {"weights": 100}
 
 
+def test_the_profile_of_the_tiles_has_the_names_of_libpva(ended: Ended) -> None:
+    (tile,) = ended().tile_report().compilation.tiles
+    assert tile.memory.total.includingGaps == 120
+
+
 def test_handles_are_equal_by_job_and_can_be_pickled(ended: Ended) -> None:
     job = ended()
     copy = pickle.loads(pickle.dumps(job))  # noqa: S301  # our own bytes
