@@ -118,3 +118,25 @@ def test_without_jobs_the_page_says_how_to_choose_them(page: Page, group: str) -
     page.open("/compare")
     page.press("Compare the last two jobs")
     page.until(lambda: len(page.texts(".chips li")) == 2)
+
+
+def test_an_outlier_shows_unzoomed_and_exactly_after_zooming(
+    page: Page, service: InProcess
+) -> None:
+    spec = {"version": 1, "name": "outlier", "network": {"layers": [{"neurons": 4}]}}
+    job_id = service.submit(spec)["id"]
+    attempt = service.attempt(job_id)
+    epochs, at = 2500, 1777
+    points = [metric(epoch, test_loss=7.25 if epoch == at else 1.0) for epoch in range(1, epochs)]
+    for first in range(0, len(points), 500):
+        attempt.report(*points[first : first + 500])
+    page.open(f"/compare?jobs={job_id}")
+    line = """
+        const { data } = document.querySelector("ip-curve") ?? {};
+        return data ? data[0].map((x, i) => [x, data[1][i]]).filter(([, y]) => y > 2) : [];
+    """
+    page.until(lambda: page.driver.execute_script(line))
+    low, high = page.all(".zoom input")
+    low.send_keys("1700")
+    high.send_keys("1800\t")
+    page.until(lambda: page.driver.execute_script(line) == [[at, 7.25]])

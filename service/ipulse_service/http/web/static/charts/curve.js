@@ -99,7 +99,7 @@ class CurveChart extends LitElement {
     };
     const shown = this.shown;
     this.plot = new uPlot({
-      width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 10, 0, 0],
+      width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
       cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
       scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => span(low, high) } },
       axes: [{ ...axis, size: 26, grid: { show: false } }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],

@@ -6,7 +6,7 @@ import { updateQuery } from "../../app/router.js";
 import { colorsFor } from "../../charts/palette.js";
 import { icon } from "../../parts/icon.js";
 import { empty } from "../../parts/states.js";
-import { curves } from "./curves.js";
+import { POINTS, curves } from "./curves.js";
 import { differences } from "./differences.js";
 import { lines, relations } from "./relations.js";
 import { seeds } from "./seeds.js";
@@ -20,13 +20,15 @@ const whole = (id) => (id.startsWith("job_") ? id : `job_${id}`);
 
 class CompareView extends View {
   static poll = 5000;
-  static properties = { ...View.properties, brushed: { state: true }, isTransposed: { state: true } };
+  static properties = { ...View.properties, brushed: { state: true }, isTransposed: { state: true }, part: { state: true } };
 
   constructor() {
     super();
     /** @type {Set<string> | null} ids that the axes let through; null: all */
     this.brushed = null;
     this.isTransposed = false;
+    /** @type {{from: number, to: number, jobs: Map<string, any[]>} | null} finer points of the zoomed part */
+    this.part = null;
   }
 
   get q() { return this.route.query.get("q"); }
@@ -56,7 +58,7 @@ class CompareView extends View {
     const names = [...new Set(known.jobs.flatMap((job) => job.series.map((one) => one.name)))];
     const chosen = (this.metrics ?? USUAL).filter((name) => names.includes(name));
     const drawn = chosen.length ? chosen : names.slice(0, 4);
-    const series = drawn.length ? await api.get("/v1/metrics", { query: { ...query, names: drawn.join(","), points: 1000 }, signal }) : { jobs: [] };
+    const series = drawn.length ? await api.get("/v1/metrics", { query: { ...query, names: drawn.join(","), points: POINTS }, signal }) : { jobs: [] };
     return { comparison, names, drawn, series, colors: colorsFor(comparison.jobs.map((job) => job.id)) };
   }
 

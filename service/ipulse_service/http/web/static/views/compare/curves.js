@@ -1,5 +1,7 @@
 // The curves of the compared jobs, one chart a metric.
 import { html, nothing, repeat } from "../../vendor.js";
+import { api } from "../../lib/api.js";
+import { isMerged, lineOf, withPart } from "../../charts/buckets.js";
 import { isShare, label } from "../../lib/format.js";
 import { updateQuery } from "../../app/router.js";
 import { icon } from "../../parts/icon.js";
@@ -9,6 +11,7 @@ import "../../charts/curve.js";
 const AXES = { epoch: "epoch", step: "step", samples: "samples", training_time: "training time (s)", wall_time: "time (s)" };
 const NEVER_SMOOTHED = /learning_rate|second_threshold/; // their steps are real
 const GROUP = "compare";
+export const POINTS = 1000; // of a curve
 
 function toggled(list, name) {
   return list.includes(name) ? list.filter((one) => one !== name) : [...list, name];
@@ -21,6 +24,22 @@ function zoom(view) {
     const xs = chart.data?.[0] ?? [];
     if (chart.plot && xs.length) chart.zoom(from ?? xs[0], to ?? xs.at(-1));
   }
+  setTimeout(() => refine(view), 50);
+}
+
+/** Asks for the points of the part that is shown, where the overview has merged some. */
+async function refine(view) {
+  const chart = [...view.querySelectorAll("ip-curve")].find((one) => one.plot);
+  const { series, drawn } = view.data;
+  if (!chart?.isZoomed) {
+    view.part = null;
+    return;
+  }
+  const { min: from, max: to } = chart.plot.scales.x;
+  if (view.part?.from === from && view.part?.to === to || view.x === "wall_time" || !series.jobs.some((job) => job.series.some(isMerged))) return;
+  const query = { jobs: series.jobs.map((job) => job.job).join(","), scope: series.scope, x: view.x, names: drawn.join(","), points: POINTS, from, to };
+  const finer = await api.get("/v1/metrics", { query, signal: view.signal }).catch(() => null);
+  if (finer) view.part = { from, to, jobs: new Map(finer.jobs.map((job) => [job.job, job.series])) };
 }
 
 /** Writes the part that the pointer has chosen into the number fields. */
@@ -31,6 +50,7 @@ function read(view) {
   const fields = view.querySelectorAll(".zoom input");
   fields[0].value = chart.isZoomed ? String(Number(min.toPrecision(4))) : "";
   fields[1].value = chart.isZoomed ? String(Number(max.toPrecision(4))) : "";
+  refine(view);
 }
 
 function seriesOf(name, view, data) {
@@ -43,10 +63,12 @@ function seriesOf(name, view, data) {
     const series = job.series.find((one) => one.name === name);
     if (!series) return [];
     const { color, dash } = data.colors.get(job.job);
-    const first = view.x === "wall_time" ? series.x[0] : 0;
+    const finer = view.part?.jobs.get(job.job)?.find((one) => one.name === name);
+    const { x, y } = lineOf(finer ? withPart(series, finer, view.part.from, view.part.to) : series, scale);
+    const first = view.x === "wall_time" ? x[0] : 0;
     return [{
       id: job.job, label: names.get(job.name) > 1 || !job.name ? `${job.name} ${job.job.slice(4, 8)}` : job.name, color, dash,
-      x: first ? series.x.map((value) => value - first) : series.x, y: series.last.map((value) => (value === null ? null : scale * value)),
+      x: first ? x.map((value) => value - first) : x, y,
     }];
   });
 }
