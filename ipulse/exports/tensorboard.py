@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ipulse.handles.arrays import arrays_in
 from ipulse.handles.optional import optional_module
+from ipulse.handles.spikes import SampleSpikes, sample_in
+from ipulse_core import strict_json
 
 from .names import named_values
 from .record import JobRecord
@@ -17,7 +19,7 @@ _SUFFIX = ".ipulse"  # ends the names of our event files
 
 
 def write_events(record: JobRecord, to: Path, read: Callable[[str], bytes]) -> Path:
-    """Write a job's folder: scalars by step with their times, HParams, histograms of the weights.
+    """Write a job's folder: scalars by step with their times, HParams, weights, spikes.
 
     A repeat replaces the event files of the job and no others. Raises MissingDependency.
     """
@@ -38,13 +40,27 @@ def write_events(record: JobRecord, to: Path, read: Callable[[str], bytes]) -> P
             for name, value in record.summary.items():
                 tag = f"final/{name}"
                 writer.add_scalar(tag, value, global_step=last, walltime=end.timestamp())
-        if any(artifact.name == "weights.npz" for artifact in record.artifacts):
+        names = {artifact.name for artifact in record.artifacts}
+        when = None if end is None else end.timestamp()
+        if "weights.npz" in names:
             for name, array in arrays_in(read("weights.npz")).items():
-                when = None if end is None else end.timestamp()
                 writer.add_histogram(f"weights/{name}", array, global_step=last, walltime=when)
+        if "spikes.json" in names:
+            for name, image in rasters(sample_in(strict_json.loads(read("spikes.json")), 0)):
+                tag = f"spikes/{name}"
+                writer.add_image(tag, image, global_step=last, walltime=when, dataformats="HW")
     finally:
         writer.close()
     return folder
+
+
+def rasters(sample: SampleSpikes) -> Iterator[tuple[str, Any]]:
+    """Yield an image per layer: time to the right, a row per neuron, bright where it spikes."""
+    numpy = optional_module("numpy", PURPOSE, "tensorboard")
+    for name, (steps, neurons) in sample.layers.items():
+        image = numpy.zeros((max(neurons, default=0) + 1, sample.steps), numpy.uint8)
+        image[neurons, steps] = 255
+        yield name, image
 
 
 def _add_hyperparameters(writer: Any, record: JobRecord) -> None:

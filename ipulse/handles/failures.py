@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ipulse.client import Job
 from ipulse_core.errors import IPUlseError
@@ -31,3 +32,7 @@ class JobFailed(IPUlseError):
         said = f": {job.message}" if job.message else ""
         lines = "".join(f"\n  {line}" for line in self.log)
         super().__init__(f"job {job.id} {self.state}{why}{said}{lines}")
+        self._job = job
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._job, self.log)

@@ -88,7 +88,8 @@ def test_tensorboard_reads_values_steps_times_and_hyperparameters(
     [folder] = tmp_path.iterdir()
     assert folder.name.endswith(job.id)
     assert len(list(folder.iterdir())) == 1
-    reader = event_accumulator.EventAccumulator(str(folder), {"scalars": 0, "histograms": 0})
+    sizes = {"scalars": 0, "histograms": 0, "images": 0}
+    reader = event_accumulator.EventAccumulator(str(folder), sizes)
     reader.Reload()
     epochs = [point for point in record.points if point.scope == "epoch"]
     for event, point in zip(reader.Scalars("test/accuracy"), epochs, strict=True):
@@ -99,6 +100,8 @@ def test_tensorboard_reads_values_steps_times_and_hyperparameters(
     assert {f"weights/{name}" for name in weights()} == set(reader.Tags()["histograms"])
     histogram = reader.Histograms("weights/layer_1")[0].histogram_value
     assert histogram.num == weights()["layer_1"].size
+    [image] = reader.Images("spikes/input")
+    assert (image.width, image.height) == (40, 6)  # steps, and channels up to the last that spikes
     content = reader.PluginTagToContent("hparams")["_hparams_/session_start_info"]
     data = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
     assert data.hparams["training.epochs"].number_value == 3

@@ -62,6 +62,8 @@ def test_a_failed_job_raises_its_reason_and_the_end_of_its_log(ended: Ended) -> 
     assert failed.value.reason == "out_of_memory"
     assert "nothing is left" in [line.message for line in failed.value.log]
     assert "nothing is left" in str(failed.value)
+    copy = pickle.loads(pickle.dumps(failed.value))  # noqa: S301  # as a process pool does
+    assert (str(copy), copy.log, copy.job_id) == (str(failed.value), failed.value.log, job.id)
 
 
 @pytest.mark.parametrize("progress", [False, True])
@@ -95,6 +97,17 @@ def test_long_curves_are_read_in_parts(ended: Ended, monkeypatch: pytest.MonkeyP
     whole = job.metrics("loss", "accuracy", scope="step", as_="columns")
     monkeypatch.setattr("ipulse.handles.metrics.MOST_POINTS", 2)
     assert job.metrics("loss", "accuracy", scope="step", as_="columns") == whole
+
+
+def test_a_job_that_has_not_begun_has_no_results(connection: Connection) -> None:
+    job = connection.submit(experiment())
+    assert job.metrics().empty
+    assert job.logs("warning") == []
+    assert job.summary == {}
+    for read in (job.best, job.weights, job.network, job.profile, job.spikes):
+        with pytest.raises(NotFound):
+            read()
+    job.cancel()
 
 
 def test_unknown_metrics_scopes_and_axes_are_refused(ended: Ended) -> None:
