@@ -59,3 +59,21 @@ def test_a_job_learns_from_an_upload(
     assert "downloading the data set" not in messages
     client.delete_dataset(f"own-{kind}")
     assert client.get(again.id).state.value == "succeeded"
+
+
+@pytest.mark.verify
+def test_a_damaged_file_ends_as_data_unavailable(
+    stack: Stack, client: Client, home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.npz"
+    path.write_bytes(spikes(samples=30, seed=99))
+    version = client.push_dataset(path, "damaged")
+    (stored,) = home.rglob(version.sha256)
+    content = bytearray(stored.read_bytes())
+    content[len(content) // 2] ^= 1
+    stored.write_bytes(content)
+    job = client.submit(spec(kind="npz", dataset="damaged"))
+    ended = client.wait(job.id, 2 * SECONDS)
+    assert (ended.state.value, ended.json["reason"]) == ("failed", "data_unavailable")
+    assert version.sha256[:12] in ended.message
+    assert len(ended.json["attempts"]) > 1
