@@ -34,6 +34,12 @@ VIEWS = {
     "/devices": ".why",
     "/settings/tokens": ".empty",
     "/login": "#token",
+    "/new": ".plan-title.ok",
+    "/jobs/latest": ".outcome",
+    **{
+        f"/jobs/latest/{tab}": "h1"
+        for tab in ("spikes", "layers", "profile", "log", "attempts", "config", "files", "report")
+    },
 }
 
 

@@ -58,6 +58,19 @@ function cancel(job, renew) {
   };
 }
 
+/** Trains on from the last checkpoint, as a new job. */
+function goOn(job) {
+  return () => attempted(async () => {
+    const answer = await askDialog({
+      title: `Continue ${job.name || job.id}`, label: "Epochs in addition", value: "10", confirm: "Continue", hint: "A new job trains on from the last checkpoint.",
+    });
+    if (answer === undefined) return;
+    const next = await api.post(`/v1/jobs/${job.id}/continue`, { epochs: Number(answer) });
+    toast(`${next.name || next.id} is submitted`);
+    navigate(`/jobs/${next.id}`);
+  });
+}
+
 /** The one action that a person most likely wants now. */
 function primary(job, renew) {
   if (job.state === "succeeded") return html`<a class="button primary" href="/jobs/${job.id}/report">Report</a>`;
@@ -83,6 +96,7 @@ export function head(job, renew) {
         ${primary(job, renew)}
         ${mayPause(job.state) ? html`<button type="button" @click=${ask(job, "pause", renew)}>Pause</button>` : nothing}
         ${job.state === "succeeded" || !over ? html`<a class="button" href="/new?from=${job.id}">Clone</a>` : nothing}
+        ${over ? html`<button type="button" @click=${goOn(job)}>Continue</button>` : nothing}
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
         ${menu(icon("more"), [
           over ? null : { words: "Cancel", act: cancel(job, renew), isDangerous: true },

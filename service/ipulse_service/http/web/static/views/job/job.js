@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate } from "../../app/router.js";
 import { api } from "../../lib/api.js";
+import { fullId } from "../../lib/ids.js";
 import { isOver, plain } from "../../lib/format.js";
 import { head } from "./head.js";
 import { phaseBar } from "./phases.js";
@@ -40,15 +41,13 @@ class JobView extends View {
     return job;
   }
 
-  /** Resolves `latest` and the beginning of an id. */
-  async fullId(id, signal) {
-    if (/^job_[0-9a-f]{24}$/.test(id)) return id;
-    const { jobs } = await api.get("/v1/jobs", { query: { page_size: id === "latest" ? 1 : 1000 }, signal });
-    const found = id === "latest" ? jobs : jobs.filter((job) => job.id.replace("job_", "").startsWith(id.replace("job_", "")));
-    if (found.length !== 1) return id; // the service says that there is no such job
+  /** The whole id; the address gets it, too. */
+  async fullId(text, signal) {
+    const id = await fullId(text, signal);
+    if (id === text) return id;
     const rest = location.pathname.split("/").slice(3).join("/");
-    navigate(`/jobs/${found[0].id}${rest && `/${rest}`}${location.search}${location.hash}`, { replace: true });
-    return found[0].id;
+    navigate(`/jobs/${id}${rest && `/${rest}`}${location.search}${location.hash}`, { replace: true });
+    return id;
   }
 
   follow(id) {

@@ -39,6 +39,7 @@ class Overview extends Tab {
       ${this.situation(job, lines)}
       ${this.figures(job)}
       ${this.notices(job)}
+      ${this.lineage(job)}
       ${this.curves(store)}
       ${this.notes(job)}`;
   }
@@ -76,6 +77,13 @@ class Overview extends Tab {
   notices(job) {
     const dropped = job.summary?.dropped_spikes;
     return dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing;
+  }
+
+  lineage(job) {
+    const start = job.start_from;
+    return html`<p class="soft lineage">
+      ${start ? html`<span>${start.mode === "weights" ? "Began with the weights of" : `Continues from epoch ${number(start.epoch)} of`} <a href="/jobs/${start.job}">${start.job}</a></span>` : nothing}
+      ${job.sweep ? html`<span>A trial of <a href="/sweeps/${job.sweep.id ?? job.sweep}">a sweep</a></span>` : nothing}</p>`;
   }
 
   curves(store) {

@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
+import { fullId } from "../../lib/ids.js";
 import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { toast } from "../../parts/toast.js";
 import { EXAMPLES, exampleNamed } from "./examples.js";
@@ -43,7 +44,7 @@ class NewView extends View {
       this.parent = draft.parent ?? null;
       this.write(draft.text, { isQuiet: true });
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
-      const job = await api.get(`/v1/jobs/${from}`, { signal });
+      const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
       this.parent = { id: job.id, name: job.name };
       this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 110, flowCollectionPadding: false }), { isQuiet: true });
     } else {
@@ -90,6 +91,7 @@ class NewView extends View {
     const { value } = this.found ?? {};
     if (!value) return;
     const query = Object.fromEntries([...new FormData(form)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry));
+    if (this.parent && new FormData(form).get("weights")) Object.assign(query, { start_from: this.parent.id, start_mode: "weights" });
     const tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
     this.isSending = true;
     try {
@@ -140,6 +142,7 @@ class NewView extends View {
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}
             <button type="submit" class="primary wide" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
+            ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of ${parent.name || "its parent"}</label>` : nothing}
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
               ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}
