@@ -32,14 +32,14 @@ from ipulse.cli.commands.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.ending_jobs import cancel, delete
 from ipulse.cli.commands.export import export, verify
 from ipulse.cli.commands.init import init
-from ipulse.cli.commands.jobs import priority, status, stop
+from ipulse.cli.commands.jobs import priority, status
 from ipulse.cli.commands.listing import list_jobs
 from ipulse.cli.commands.metrics import metrics
 from ipulse.cli.commands.nir import import_nir
 from ipulse.cli.commands.op import check_library
 from ipulse.cli.commands.op_project import compare_op, new_op
 from ipulse.cli.commands.open import open_page
-from ipulse.cli.commands.pausing import pause, resume
+from ipulse.cli.commands.pausing import pause, resume, stop
 from ipulse.cli.commands.profile import profile, profile_diff
 from ipulse.cli.commands.results import artifacts, download
 from ipulse.cli.commands.selftest import selftest

@@ -41,7 +41,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "download job_5f3a9c0d7be14f2aa86c1e90 --to results",
         "download latest --only report --only weights",
     ),
-    "stop": ("stop latest", "stop 5f3a9c0d 09f7"),
+    "stop": ("stop latest", "stop 5f3a9c0d 09f7", "stop -q 'state:running group:wide'"),
     "metrics": (
         "metrics latest --names loss,test_accuracy",
         "metrics 5f3a9c0d 1085e90b --scope step --csv",

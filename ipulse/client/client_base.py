@@ -214,6 +214,10 @@ class ClientBase(DataSets, Sweeping):
         """Pause all jobs of a selection; with `dry_run` only count them."""
         return await self._change_all("pause", selection, dry_run)
 
+    async def finish_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Finish all running jobs of a selection, see `finish`; with `dry_run` only count them."""
+        return await self._change_all("finish", selection, dry_run)
+
     async def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Resume all paused jobs of a selection; with `dry_run` only count them."""
         return await self._change_all("resume", selection, dry_run)

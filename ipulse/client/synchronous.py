@@ -249,6 +249,10 @@ class Client(BlockingDataSets):
         """Pause all jobs of a selection; with `dry_run` only count them."""
         return finished(self._calls.pause_all(selection, dry_run))
 
+    def finish_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
+        """Finish all running jobs of a selection, see `finish`; with `dry_run` only count them."""
+        return finished(self._calls.finish_all(selection, dry_run))
+
     def resume_all(self, selection: JobSelection, dry_run: bool = False) -> BatchResult:
         """Resume all paused jobs of a selection; with `dry_run` only count them."""
         return finished(self._calls.resume_all(selection, dry_run))

@@ -1,4 +1,4 @@
-"""status, stop and priority."""
+"""status and priority."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit
 from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.job_reference import find_job
-from ipulse.cli.options import Address, AsJSON, JobId, OneOrMoreJobs, addressed
+from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.progress import duration, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.cli.waiting import time_text, waiting_text
@@ -35,20 +35,6 @@ def status(
     show(as_called(outcome(job)), style=style_of(job))
     show_facts(_facts(job))
     return Exit.OK
-
-
-@addressed
-def stop(at: Address, job_ids: OneOrMoreJobs, as_json: AsJSON = False) -> Exit:
-    """Finish training now and keep the results; the job then succeeds (finished_early).
-
-    The training ends after its present step, is evaluated, and its results are stored. Follow it
-    with `ipulse watch`. To end a job without results, or one that waits, cancel it. With --json
-    the job is printed; of several jobs, an object with the list `jobs`.
-    """
-    with at.connect() as client:
-        found = [find_job(client, name) for name in job_ids]
-        jobs = [client.finish(job_id) for job_id in found]
-    return print_jobs(jobs, as_json)
 
 
 @addressed

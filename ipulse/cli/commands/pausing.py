@@ -1,4 +1,4 @@
-"""pause and resume."""
+"""stop, pause and resume."""
 
 from __future__ import annotations
 
@@ -23,3 +23,18 @@ def resume(chosen: ChosenJobs, at: Address) -> Exit:
     chosen.check()
     with at.connect() as client:
         return chosen.change(client, "resumed", client.resume, client.resume_all)
+
+
+@addressed
+@with_options(ChosenJobs)
+def stop(chosen: ChosenJobs, at: Address) -> Exit:
+    """Finish training now and keep the results; the job then succeeds (finished_early).
+
+    The training ends after its present step, is evaluated, and its results are stored. Follow it
+    with `ipulse watch`. To end a job without results, or one that waits, cancel it. With --json
+    the job is printed; of several jobs, an object with the list `jobs`; with -q, how many jobs
+    were asked to finish.
+    """
+    chosen.check()
+    with at.connect() as client:
+        return chosen.change(client, "asked to finish", client.finish, client.finish_all)

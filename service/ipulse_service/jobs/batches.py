@@ -12,10 +12,11 @@ from ipulse_core.errors import IllegalTransition, InvalidInput
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs import attempts, attributes, deletion, transitions
+from ipulse_service.jobs import attempts, attributes, deletion, finishing, transitions
 from ipulse_service.jobs.attributes import AttributeChange
 from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.settings import Settings
 
 SIZE = 500  # jobs of one transaction, so that other writers need not wait for long
 
@@ -38,6 +39,9 @@ class Batch:
     last: int | None  # key of the last job; None if no more follow
     digests: frozenset[str] = frozenset()  # files to delete unless other jobs share them
 
+
+# What a change of one job raises, before it writes a row.
+_IMPOSSIBLE = (IllegalTransition, finishing.AgentTooOld, InvalidInput)
 
 Change = Callable[[Transaction, JobFilter, int, int], Batch]
 
@@ -81,6 +85,18 @@ def resume(transaction: Transaction, wanted: JobFilter, after: int, last: int) -
     return _change_each(transaction, wanted, after, last, attempts.resume)
 
 
+def finish(settings: Settings) -> Change:
+    """Returns the change that ends the training of jobs that run, see `finishing.finish`."""
+
+    def one(transaction: Transaction, job: JobRow) -> JobRow:
+        return finishing.finish(transaction, job, settings)
+
+    def some(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
+        return _change_each(transaction, wanted, after, last, one)
+
+    return some
+
+
 def edit(changes: AttributeChange, changed_by: str) -> Change:
     """Returns the change of attributes of jobs that pass a filter; all of a job's, or none."""
 
@@ -103,7 +119,7 @@ def _change_each(
     found = _next(transaction, wanted, after, last)
     changed = 0
     for job in found:
-        with suppress(IllegalTransition, InvalidInput):  # both are raised before a row is written
+        with suppress(*_IMPOSSIBLE):
             changed += change(transaction, job) != job
     return Batch(changed, len(found) - changed, _last(found))
 

@@ -70,3 +70,16 @@ def test_stop_finishes_a_job_that_runs(
     assert run("stop", queued, "--json").json["finish_by"] is not None
     assert attempt.heartbeat()["finish"] is True
     client.cancel(queued)
+
+
+def test_stop_finishes_all_running_jobs_that_a_query_finds(
+    run: Run, client: Client, agent: Agent, spec_file: Path
+) -> None:
+    jobs = [run("submit", str(spec_file), "--group", "all-stop").out.strip() for _ in range(2)]
+    attempt = agent.claim(jobs[0])
+    assert "2 jobs" in run("stop", "-q", "group:all-stop", "--dry-run").out
+    done = run("stop", "-q", "group:all-stop", "--json").json
+    assert (done["changed"], done["unchanged"]) == (1, 1)
+    assert attempt.heartbeat()["finish"] is True
+    for job_id in jobs:
+        client.cancel(job_id)

@@ -102,6 +102,20 @@ async def pause_jobs(query: Annotated[BatchQuery, Query()], state: State) -> Bat
 
 
 @router.post(
+    "/jobs:finish",
+    summary="Finish jobs",
+    response_description="How many jobs were asked to finish.",
+    responses=problems.documented(422),
+)
+async def finish_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+    """Ends the training of all running jobs that pass the filters, and keeps their results.
+
+    See `POST /v1/jobs/{job_id}/finish` and `jobs:cancel`.
+    """
+    return await _change_all(query, state, batches.finish(state.settings))
+
+
+@router.post(
     "/jobs:resume",
     summary="Resume jobs",
     response_description="How many jobs were resumed.",

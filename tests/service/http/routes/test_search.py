@@ -392,6 +392,7 @@ def test_many_jobs_are_paused_resumed_and_edited(service: InProcess) -> None:
         assert response.status_code == 200, response.text
         return response.json()["changed"], response.json()["unchanged"]
 
+    assert change("finish") == (0, 3), "none of them runs"
     assert change("pause") == (2, 1)
     assert change("pause") == (0, 3)
     assert change("resume") == (2, 1)
