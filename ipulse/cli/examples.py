@@ -20,6 +20,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "submit wide.yaml --after 5f3a9c0d --after 1085e90b:end",
         "submit wide.yaml --from 5f3a9c0d --start-mode weights",
         "submit - --priority 10 < spec.json",
+        "submit examples/digits.yaml --weights pretrained.npz",
         "submit examples/digits.yaml --tag baseline --group wide --note 'First try.'",
     ),
     "validate": (

@@ -28,6 +28,14 @@ class BlockingDataSets:
         """
         return finished(self._calls.push_dataset(path, name, on_progress))
 
+    def upload_weights(self, path: PathLike, on_progress: UploadProgress | None = None) -> str:
+        """Upload an npz file of initial weights and return its SHA-256.
+
+        A spec names it as network.initial.upload. The service keeps the file for a day, and as
+        long as a job uses it.
+        """
+        return finished(self._calls.upload_weights(path, on_progress))
+
     def datasets(self) -> list[DatasetVersion]:
         """Return the latest version of every data set, newest data sets first."""
         return finished(self._calls.datasets())

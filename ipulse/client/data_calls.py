@@ -20,9 +20,9 @@ WAIT_SECONDS = 20  # that a response waits for the end of a check
 _VERSION = re.compile(r"latest|[0-9]{1,9}")
 
 
-def start_upload(size: int, sha256: str) -> APICall[DatasetUpload]:
+def start_upload(size: int, sha256: str, purpose: str = "dataset") -> APICall[DatasetUpload]:
     """Return the call that announces a file, or finds the upload of it that has begun."""
-    body = {"size": size, "sha256": sha256, "purpose": "dataset"}
+    body = {"size": size, "sha256": sha256, "purpose": purpose}
     content = strict_json.dumps(body).encode()
     return APICall("POST", "/v1/uploads", _upload, headers=JSON_CONTENT, content=content)
 

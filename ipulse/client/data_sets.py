@@ -41,6 +41,16 @@ class DataSets(Administration):
             version = await self._send(call, FOLLOWING * self._retries)
         return version
 
+    async def upload_weights(
+        self, path: PathLike, on_progress: UploadProgress | None = None
+    ) -> str:
+        """Upload initial weights; see Client.upload_weights."""
+        with Path(path).open("rb") as content:
+            file = OutgoingFile(content, Path(path).stat().st_size)
+            upload = await self._send(calls.start_upload(file.size, file.sha256, "weights"))
+            await self._send_content(file, upload, on_progress or _ignore)
+        return file.sha256
+
     async def datasets(self) -> list[DatasetVersion]:
         """Return the latest version of every data set, newest data sets first."""
         found: list[DatasetVersion] = []

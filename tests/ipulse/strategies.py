@@ -45,6 +45,7 @@ from ipulse.spec import (
 )
 from ipulse.spec.data.recordings import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse.spec.experiment import MOST_SENDERS
+from ipulse.spec.initial import InitialSpec
 from ipulse_core.derived_values import class_count, image_of, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
@@ -132,6 +133,8 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return st.sets(st.floats(0, 1e6), min_size=2, max_size=2).map(
             lambda two: SpikeTargets(right=max(two), wrong=min(two))
         )
+    if hint is InitialSpec:
+        return values(InitialSpec).map(_one_file)
     if hint is GrowingCapacity:
         return values(GrowingCapacity).map(_ordered)
     if hint in (EmulatorDevice, IPUDevice):
@@ -165,6 +168,12 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 def replace(model: Any, **changes: Any) -> Any:
     """A copy with other values, unchecked."""
     return model.model_copy(update=changes)
+
+
+def _one_file(initial: InitialSpec) -> InitialSpec:
+    if initial.upload is not None:
+        return replace(initial, file=None, sha256=None)
+    return replace(initial, file=initial.file or "a.npz")
 
 
 def _ordered(capacity: GrowingCapacity) -> GrowingCapacity:

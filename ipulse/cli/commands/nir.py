@@ -76,8 +76,8 @@ def import_nir(
 ) -> Exit:
     """Make a spec and initial weights of a network in a NIR file.
 
-    Without --to, the spec is printed and no weights are written. The spec names the weights in
-    network.initial: put them into the worker's data directory.
+    Without --to, the spec is printed and no weights are written. Upload the weights with
+    `ipulse submit SPEC --weights FILE`, or put them into the worker's data directory.
     """
     require_modules(["ipulse_worker", "h5py", "numpy"], "ipulse nir import")
     spec_path, weights = _targets(to)
@@ -106,7 +106,7 @@ def import_nir(
         for note in found["notes"]:
             say(f"Note: {note}.")
         if weights is not None:
-            say(f"Put {weights} into the worker's data directory, where network.initial finds it.")
+            say(f"Train it with `ipulse submit {spec_path} --weights {weights}`.")
     return Exit.OK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,11 +27,13 @@ from ipulse.cli.options import (
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.client import Client, Job
-from ipulse.spec import spec_to_json
+from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.spec.experiment import layer_sizes, weight_count
 from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from ipulse_core.worker_faults import errors_name
 
 
 class StartMode(str, Enum):
@@ -95,6 +98,13 @@ def submit(
             "the weights, by the names of layers. [default: continue]"
         ),
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Upload this npz file and begin with its weights, as network.initial of the spec.",
+        ),
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Submit a job from a spec in YAML or JSON.
@@ -105,6 +115,8 @@ def submit(
     """
     spec = read_spec(file, settings)
     with at.connect() as client:
+        if weights is not None:
+            spec = _with_weights(client, spec, weights)
         job = client.submit(
             spec,
             key,
@@ -120,6 +132,20 @@ def submit(
             start_mode=None if start_mode is None else start_mode.value,
         )
         return _submitted(client, job, watch, as_json)
+
+
+def _with_weights(client: Client, spec: ExperimentSpec, weights: Path) -> ExperimentSpec:
+    """Upload weights and return the spec that begins with them."""
+    with errors_name(weights):
+        digest = client.upload_weights(weights)
+    initial = spec.network.initial
+    if initial is not None and initial.sha256 not in (None, digest):
+        detail = f"the spec wants {initial.sha256}, and {weights} is {digest}"
+        raise InvalidInput([Problem("/network/initial/sha256", "inconsistent", detail)], detail)
+    document = spec_to_json(spec)
+    missing = {} if initial is None else {"missing": initial.missing}
+    document["network"]["initial"] = {"upload": digest, **missing}
+    return parse_spec(document)
 
 
 def _dependency(client: Client, text: str) -> str:

@@ -103,6 +103,18 @@ def get(transaction: Transaction, upload_id: str) -> UploadRow:
     return UploadRow.of(row)
 
 
+def with_content(transaction: Transaction, purpose: str, sha256: str) -> UploadRow | None:
+    """Returns a complete upload with this content."""
+    query = (
+        select(uploads)
+        .where(uploads.c.sha256 == sha256, uploads.c.purpose == purpose)
+        .where(uploads.c.completed_at.is_not(None), uploads.c.expires_at > transaction.now)
+        .limit(1)
+    )
+    row = transaction.connection.execute(query).one_or_none()
+    return None if row is None else UploadRow.of(row)
+
+
 def finish(database: Database, blobs: Store, upload: UploadRow, file: PartialUpload) -> None:
     """Takes a synced file with the right digest into the store. Raises NotFound, Unavailable."""
     with artifacts.keeping(database, blobs, file) as transaction:

@@ -14,8 +14,9 @@ from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.start_weights import mismatches, start_shapes
 from ipulse_core.states import JobState
+from ipulse_service.datasets import uploads
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import events
+from ipulse_service.db.tables import events, jobs
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.jobs import store
@@ -54,7 +55,7 @@ class StartRequest:
 class StartFile:
     """A file of a job that another job starts from, kept as long as that job exists."""
 
-    job: str
+    job: str  # empty for an upload
     mode: StartMode
     artifact_id: str
     name: str
@@ -120,6 +121,39 @@ def resolve(
     if problems:
         raise InvalidInput(problems, "the spec does not continue that of the job")
     return _file(parent, "continue", found, epoch)
+
+
+def uploaded(transaction: Transaction, spec: ExperimentSpec) -> StartFile | None:
+    """Returns the uploaded weights that a spec names, None if it names none.
+
+    Raises InvalidInput where there is no such upload.
+    """
+    initial = spec.network.initial
+    if initial is None or initial.upload is None:
+        return None
+    upload = uploads.with_content(transaction, "weights", initial.upload)
+    if upload is not None:
+        return StartFile(
+            job="",
+            mode="weights",
+            artifact_id=upload.id,
+            name="weights.npz",
+            role="weights",
+            media_type="application/octet-stream",
+            sha256=upload.sha256,
+            size=upload.size,
+            epoch=None,
+        )
+    query = select(jobs.c.start_from).where(jobs.c.start_sha256 == initial.upload)
+    for text in transaction.connection.execute(query).scalars():
+        file = StartFile(**json.loads(text))
+        if not file.job:
+            return file
+    detail = (
+        "no such file of weights was uploaded in the last day: upload it with "
+        "`ipulse submit --weights FILE`"
+    )
+    raise InvalidInput([Problem("/network/initial/upload", "upload_unknown", detail)])
 
 
 def checkpoint_epoch(transaction: Transaction, job: JobRow) -> int:

@@ -168,10 +168,12 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data`, `admission.check` and `dependencies.unmet` raise.
+    Raises what `with_data`, `starting.uploaded`, `admission.check` and `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
+    if start is None:
+        start = starting.uploaded(transaction, resolved.spec)
     admission.check(transaction, Needs.of_spec(resolved.spec))
     waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(

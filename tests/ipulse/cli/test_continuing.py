@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,26 @@ def test_submit_from_another_job(run: Run, client: Client, trained: str, spec_fi
     ran = run("submit", str(spec_file), "--from", trained, "--start-mode", "weights", "--json")
     assert ran.json["start_from"]["mode"] == "weights"
     client.cancel(ran.json["id"])
+
+
+def test_submit_uploads_weights(
+    run: Run, client: Client, agent: Agent, spec_file: Path, tmp_path: Path
+) -> None:
+    weights = tmp_path / "mine.npz"
+    weights.write_bytes(b"weights of another program")
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    ran = run("submit", str(spec_file), "--weights", str(weights), "--json")
+    assert ran.json["spec"]["network"]["initial"]["upload"] == digest
+    claim = agent.claim(ran.json["id"])
+    assert claim is not None
+    client.cancel(ran.json["id"])
+    # The same content need not be sent again, and a file that is missing is named.
+    again = run("submit", str(spec_file), "--weights", str(weights), "--json")
+    assert again.json["spec"]["network"]["initial"]["upload"] == digest
+    client.cancel(again.json["id"])
+    missing = run("submit", str(spec_file), "--weights", str(tmp_path / "none.npz"))
+    assert missing.code != 0
+    assert "none.npz" in missing.err
 
 
 def test_what_cannot_be_continued_is_refused(run: Run, client: Client, spec_file: Path) -> None:

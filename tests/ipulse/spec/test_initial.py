@@ -45,7 +45,10 @@ def test_a_decay_of_1_is_not_trained() -> None:
         ({"initial": {"file": "../secret.npz"}}, "/network/initial/file"),
         ({"initial": {"file": "/etc/passwd"}}, "/network/initial/file"),
         ({"initial": {"file": "a.npz", "sha256": "ABC"}}, "/network/initial/sha256"),
-        ({"initial": {}}, "/network/initial/file"),
+        ({"initial": {}}, "/network/initial"),
+        ({"initial": {"file": "a.npz", "upload": "a" * 64}}, "/network/initial"),
+        ({"initial": {"upload": "a" * 64, "sha256": "a" * 64}}, "/network/initial/sha256"),
+        ({"initial": {"upload": "upl_1"}}, "/network/initial/upload"),
         ({"initial": {"file": "a.npz", "missing": "zero"}}, "/network/initial/missing"),
         (
             {"layers": [{"neurons": 8, "trainable": False}], "readout": {"trainable": False}},

@@ -198,7 +198,7 @@ class AttemptProcess:
             return
         training.model.assign(start.arrays)
         training.start = start.to_json()
-        whose = "another job's" if start.source == "job" else "the file's"
+        whose = {"job": "another job's", "upload": "the uploaded"}.get(start.source, "the file's")
         names = ", ".join(sorted(start.arrays)) or "nothing"
         self.events.log(f"initial weights: {whose} {start.file} (SHA-256 {start.sha256}): {names}")
         for problem in start.ignored:

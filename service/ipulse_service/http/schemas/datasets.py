@@ -57,7 +57,10 @@ class UploadRequest(StrictModel):
 
     size: int = Field(ge=1, le=_MAX_SIZE, description="Bytes.")
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    purpose: Literal["dataset"] = Field(default="dataset", description="What the file is for.")
+    purpose: Literal["dataset", "weights"] = Field(
+        default="dataset",
+        description="dataset: a version of a data set; weights: network.initial.upload of a spec.",
+    )
 
 
 class UploadInfo(BaseModel):

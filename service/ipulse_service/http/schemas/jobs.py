@@ -95,7 +95,7 @@ class StartInfo(BaseModel):
     def from_row(cls, job: JobRow) -> Self | None:
         """Returns the model of the start of a stored job."""
         start = StartFile.of(job)
-        if start is None:
+        if start is None or not start.job:  # the spec names the digest of uploaded weights
             return None
         return cls(
             job=start.job, mode=start.mode, name=start.name, sha256=start.sha256, epoch=start.epoch

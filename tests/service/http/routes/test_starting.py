@@ -85,6 +85,42 @@ def test_any_end_that_left_a_checkpoint_is_one(service: InProcess, reason: str) 
     service.user.post(f"/v1/jobs/{response.json()['id']}/cancel")
 
 
+def upload(service: InProcess, content: bytes) -> str:
+    digest = hashlib.sha256(content).hexdigest()
+    body = {"size": len(content), "sha256": digest, "purpose": "weights"}
+    started = service.user.post("/v1/uploads", json=body)
+    assert started.status_code == 201, started.text
+    headers = {"upload-offset": "0", "content-type": "application/octet-stream"}
+    sent = service.user.patch(started.headers["location"], content=content, headers=headers)
+    assert sent.status_code == 204, sent.text
+    return digest
+
+
+def test_uploaded_weights_reach_the_runner_and_stay(service: InProcess) -> None:
+    digest = upload(service, b"uploaded weights")
+    spec = {**TRAINED, "network": {**TRAINED["network"], "initial": {"upload": digest}}}
+    job = service.submit(spec)
+    assert job["start_from"] is None
+    attempt = service.attempt(job["id"])
+    assert attempt.claim["start_from"]["mode"] == "weights"
+    assert attempt.claim["start_from"]["sha256"] == digest
+    assert file_of(attempt) == b"uploaded weights"
+    attempt.finish("diverged")
+
+
+def test_unknown_uploads_are_refused_at_submission(service: InProcess) -> None:
+    spec = {**TRAINED, "network": {**TRAINED["network"], "initial": {"upload": "0" * 64}}}
+    problem = check_problem(service.user.post("/v1/jobs", json=spec), 422)
+    assert [e["pointer"] for e in problem["errors"]] == ["/network/initial/upload"]
+    # A file that was uploaded as data is not taken.
+    body = {"size": 3, "sha256": hashlib.sha256(b"abc").hexdigest(), "purpose": "dataset"}
+    location = service.user.post("/v1/uploads", json=body).headers["location"]
+    headers = {"upload-offset": "0", "content-type": "application/octet-stream"}
+    assert service.user.patch(location, content=b"abc", headers=headers).status_code == 204
+    spec["network"]["initial"] = {"upload": body["sha256"]}
+    assert service.user.post("/v1/jobs", json=spec).status_code == 422
+
+
 def test_the_weights_of_another_training(service: InProcess) -> None:
     parent = trained(service)
     other = {**TRAINED, "training": {"epochs": 1, "batch_size": 8}, "seed": 9}

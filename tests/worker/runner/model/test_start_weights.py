@@ -118,6 +118,19 @@ def test_weights_of_a_job_are_those_that_it_left(start: Start) -> None:
     assert manifest["start"]["sha256"] == sha256(path.read_bytes()).hexdigest()
 
 
+def test_uploaded_weights_are_those_that_the_agent_fetched(start: Start) -> None:
+    arrays = drawn()
+    digest = start.write(**arrays)
+    spec = frozen(False, False, True, initial={"upload": digest})
+    missing = start.run(spec, "missing")
+    assert missing.done["reason"] == "data_unavailable"
+    fetched = str(start.data / "pretrained.npz")
+    result = start.run(spec, start_from=fetched, start_mode="weights")
+    np.testing.assert_array_equal(weights(result)["layer_2"], arrays["layer_2"])
+    manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
+    assert (manifest["start"]["source"], manifest["start"]["sha256"]) == ("upload", digest)
+
+
 def test_a_frozen_layer_has_no_share_in_the_clipped_norm() -> None:
     """A network whose frozen layer is huge learns as if the layer had no gradient."""
     spec = spec_of(

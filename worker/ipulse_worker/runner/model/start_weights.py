@@ -13,7 +13,7 @@ import numpy as np
 from ipulse_core.start_weights import is_constant, mismatches, start_shapes
 from ipulse_data import npz_file
 from ipulse_data.directory import DataDirectory
-from ipulse_data.errors import DataInvalid
+from ipulse_data.errors import DataInvalid, DataUnavailable
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -29,7 +29,7 @@ _SHOWN = 20  # mismatches in a message
 class StartWeights:
     """Arrays to begin with, and where they are from."""
 
-    source: str  # "job" or "file"
+    source: str  # "job", "file" or "upload"
     file: str
     sha256: str
     arrays: Mapping[str, np.ndarray]  # float32, only those that the network has
@@ -43,29 +43,34 @@ class StartWeights:
 
 
 def start_weights(
-    spec: ExperimentSpec, directory: DataDirectory, job_weights: Optional[str] = None
+    spec: ExperimentSpec, directory: DataDirectory, fetched: Optional[str] = None
 ) -> Optional[StartWeights]:
     """Read the weights that the spec or the assignment names; None if they are drawn.
 
     Args:
         spec: of the training.
         directory: where network.initial.file is.
-        job_weights: the path of another job's weights, which were fetched for this attempt.
+        fetched: the path of another job's weights, or of the uploaded file, which the agent
+            fetched for this attempt.
 
     Raises:
         DataUnavailable: the file does not exist.
         DataInvalid: it cannot be read, or does not fit the network; the message lists every array.
     """
     initial = spec.network.initial
-    if job_weights is not None:
+    if fetched is not None and (initial is None or initial.file is not None):
         if initial is not None:
             raise DataInvalid(
                 "the job starts from another job's weights, and network.initial names a file: "
                 "choose one of the two"
             )
-        return _fitting(spec, "job", Path(job_weights), may_draw=False)
+        return _fitting(spec, "job", Path(fetched), may_draw=False)
     if initial is None:
         return None
+    if initial.file is None:
+        if fetched is None:
+            raise DataUnavailable("the agent did not fetch the uploaded weights: update it")
+        return _fitting(spec, "upload", Path(fetched), may_draw=initial.missing == "draw")
     path = directory.file(initial.file, hint=_HINT)
     start = _fitting(spec, "file", path, may_draw=initial.missing == "draw")
     if initial.sha256 is not None and start.sha256 != initial.sha256:
