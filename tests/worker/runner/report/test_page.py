@@ -66,6 +66,18 @@ def page(html: str) -> Page:
     return Page(html)
 
 
+def test_curves_are_drawn_by_the_library_of_the_web_page() -> None:
+    """Its version and style sheet are those that scripts/vendor has put into both packages."""
+    root = Path(__file__).parents[4]
+    bundles = root / "service/ipulse_service/http/web/vendor/bundles"
+    templates = root / "worker/ipulse_worker/runner/report/templates"
+    listed = json.loads((bundles / "bundles.json").read_text("utf-8"))
+    (packages,) = [entry["packages"] for entry in listed if entry["bundle"] == "uplot"]
+    version = packages[0].split()[1]
+    assert f"(v{version})" in (templates / "uplot.js").read_text("utf-8")[:100]
+    assert (templates / "uplot.css").read_bytes() == (bundles / "uplot.css").read_bytes()
+
+
 class TestReportHTML:
     def test_is_well_formed(self, page: Page) -> None:
         assert page.problems == []

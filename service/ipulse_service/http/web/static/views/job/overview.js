@@ -89,7 +89,7 @@ class Overview extends Tab {
   curves(store) {
     const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_)?(accuracy|loss)$/.test(name));
     const { groups } = charts(all);
-    if (!groups.length) return nothing;
+    if (!groups.length) return phaseOf(this.job.state) ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
       ${groups[0][1].map(([kind, list]) => html`<figure class="card">
         <ip-curve .series=${curvesOf(list, "epoch")} .x=${"epoch"} .name=${titleOf(kind)} .unit=${unitOf(kind)} group="job"></ip-curve>
