@@ -12,6 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from ipulse.client import Client
 from tests.ipulse.live_service import Agent, Attempt, LiveService
+from tests.worker.runner.report.tile_documents import document
 
 from .browser import Browser, open_browser
 
@@ -22,6 +23,17 @@ SPEC = {
     "name": "one job",
     "network": {"layers": [{"neurons": 8}]},
     "training": {"epochs": 3},
+}
+# Of an emulated attempt without a measured step.
+PROFILE = {
+    "versions": {"ipulse": "1"},
+    "compilation": {"target": {"type": "Emulated", "emulated": True}, "kernel": {}},
+    "execution": {
+        "phases": [{"name": "run", "seconds": 2.0}],
+        "runs": [{"samples_per_second": None, "layers": None, "steps": {"count": 0}}],
+    },
+    "activity": {"layers": []},
+    "memory": {"peakRss": {"bytes": 4096, "how": "measured"}},
 }
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LINES = 5000
@@ -170,6 +182,20 @@ def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp
     browser.until(lambda: browser.text("h1") == "mine")
     assert browser.driver.execute_script("return window.origin") == "null"
     browser.driver.switch_to.default_content()
+    assert browser.complaints() == []
+
+
+def test_a_profile_of_tiles_is_shown(browser: Browser, client: Client, agent: Agent) -> None:
+    attempt = begin(client, agent, "prepare", "compile", "acquire", "run", "report")
+    attempt.store("poplar_profile.json", "poplar_profile", json.dumps(document()).encode())
+    attempt.store("profile.json", "profile", json.dumps(PROFILE).encode())
+    attempt.store("manifest.json", "manifest", b"{}")
+    attempt.finish()
+    browser.open(f"/jobs/{job_of(client)}/profile")
+    browser.until(lambda: "The fullest tile, number 3," in browser.text("ip-job-profile"))
+    shown = browser.text("ip-job-profile")
+    assert "6,020 cycles: compute 81.4 %" in shown
+    assert "layer1/integrate" in shown
     assert browser.complaints() == []
 
 

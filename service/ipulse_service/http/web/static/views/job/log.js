@@ -16,6 +16,7 @@ class Log extends Tab {
     this.isWrapped = localStorage.getItem("ipulse-log-wrap") === "on";
     this.lines = [];
     this.matches = [];
+    this.sought = ""; // the address follows what is typed, and never the other way while it is typed
   }
 
   willUpdate(changed) {
@@ -26,6 +27,7 @@ class Log extends Tab {
       this.log.addEventListener("change", () => this.requestUpdate());
       this.log.start();
     }
+    if (changed.has("route") && !this.querySelector(".find input")?.matches(":focus")) this.sought = this.route?.query.get("find") ?? "";
     this.filter();
   }
 
@@ -50,7 +52,7 @@ class Log extends Tab {
     this.wrong = "";
     this.expression = null;
     try {
-      this.expression = expressionOf(query.get("find") ?? "");
+      this.expression = expressionOf(this.sought);
     } catch (error) {
       this.wrong = error.message;
     }
@@ -97,6 +99,13 @@ class Log extends Tab {
     }
   }
 
+  seek(text) {
+    this.sought = text;
+    this.match = -1;
+    updateQuery({ find: text });
+    this.requestUpdate();
+  }
+
   go(by) {
     if (!this.matches.length) return;
     this.match = (this.match + by + this.matches.length) % this.matches.length;
@@ -130,9 +139,9 @@ class Log extends Tab {
       this.go(event.shiftKey ? -1 : 1);
     };
     return html`<div class="bar log-bar" role="toolbar" aria-label="Log">
-      <label class="find"><span class="visually-hidden">Find</span><input type="search" placeholder="Find text or /expression/" .value=${query.get("find") ?? ""}
-        @input=${(event) => updateQuery({ find: event.target.value })} @keydown=${onKey} aria-invalid=${this.wrong ? "true" : nothing}></label>
-      <span class="soft small" role="status">${this.wrong || (query.get("find") ? `${count ? this.match + 1 : 0} of ${count.toLocaleString("en")}` : "")}</span>
+      <label class="find"><span class="visually-hidden">Find</span><input type="search" placeholder="Find text or /expression/" .value=${this.sought}
+        @input=${(event) => this.seek(event.target.value)} @keydown=${onKey} aria-invalid=${this.wrong ? "true" : nothing}></label>
+      <span class="soft small" role="status">${this.wrong || (this.sought ? `${count ? this.match + 1 : 0} of ${count.toLocaleString("en")}` : "")}</span>
       <span class="buttons">
         <button type="button" ?disabled=${!count} @click=${() => this.go(-1)} aria-label="Previous match">↑</button>
         <button type="button" ?disabled=${!count} @click=${() => this.go(1)} aria-label="Next match">↓</button>

@@ -4,6 +4,7 @@ import { bytes, number, percent } from "../../lib/format.js";
 
 const MOST_TILES = 256; // drawn
 const MOST_STEPS = 15;
+const KINDS = ["compute", "exchange", "sync", "host"];
 
 /** @param {any} document poplar_profile.json */
 export function TileView(document) {
@@ -17,26 +18,31 @@ export function TileView(document) {
   for (const tile of tiles) for (const [name, { total }] of Object.entries(tile.memory.category)) sums.set(name, (sums.get(name) ?? 0) + total);
   const categories = [...sums].filter(([, size]) => size).sort((a, b) => b[1] - a[1]);
   const all = totals.reduce((sum, size) => sum + size, 0) || 1;
+  const fullest = totals.indexOf(Math.max(...totals));
+  const variables = fullestTile?.variables ?? compilation.alwaysLiveVariables ?? [];
   const known = emulated ? "emulated" : "measured";
   return html`<section class="section"><h2>Tiles <span class="soft">${number(target.numTiles)} of ${bytes(capacity)}, ${known}</span></h2>
-    <p>The fullest tile, number ${fullestTile.tile}, uses ${bytes(Math.max(...totals))}, ${percent(Math.max(...totals) / capacity)} of its memory.</p>
+    <p>The fullest tile, number ${number(fullest)}, uses ${bytes(Math.max(...totals))}, ${percent(Math.max(...totals) / capacity)} of its memory.</p>
     <div class="columns" role="img" aria-label="Memory of the tiles, the fullest first">${shown.map((size) => html`<i .style=${`height: ${Math.min(100, (100 * size) / capacity)}%`}></i>`)}</div>
     <div class="two section">
       ${table("Memory by category", ["Category", "All tiles", "Share"], categories.map(([name, size]) => [words(name), bytes(size), percent(size / all)]))}
-      ${table("Largest variables of the fullest tile", ["Variable", "Size"], fullestTile.variables.slice(0, MOST_STEPS).map(({ name, size }) => [name || "without a name", bytes(size)]))}
+      ${table(fullestTile ? "Largest variables of the fullest tile" : "Largest variables", ["Variable", "Size"], variables.slice(0, MOST_STEPS).map(({ name, size }) => [name || "without a name", bytes(size)]))}
     </div>
     ${steps(document)}
   </section>`;
 }
 
-/** The most expensive steps of the recorded runs. */
+/** The cycles by kind, and the most expensive steps, of all runs. */
 function steps({ compilation, execution }) {
-  const programs = new Map(compilation.programs.map((program) => [program._id, program]));
-  const spent = (execution?.programs ?? execution?.steps ?? []).map((step) => ({ name: programs.get(step._id ?? step.program)?.name ?? step.name, cycles: step.cycles ?? step.totalCycles }))
-    .filter(({ name, cycles }) => name && Number.isFinite(cycles)).sort((a, b) => b.cycles - a.cycles);
-  if (!spent.length) return nothing;
+  const names = new Map(compilation.programs.map((program) => [program._id, program.name || program.type]));
+  const spent = (execution?.totals ?? []).map((step) => ({ name: names.get(step.program) ?? "?", ...step, cycles: KINDS.reduce((sum, kind) => sum + step[`${kind}Cycles`], 0) }))
+    .sort((a, b) => b.cycles - a.cycles);
   const total = spent.reduce((sum, { cycles }) => sum + cycles, 0);
-  return html`<div class="section">${table("Most expensive steps", ["Step", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map(({ name, cycles }) => [name, number(cycles), percent(cycles / total)]))}</div>`;
+  if (!total) return nothing;
+  const kinds = KINDS.map((kind) => [kind, spent.reduce((sum, step) => sum + step[`${kind}Cycles`], 0)]);
+  return html`<div class="section"><p>${number(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
+    ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
+      step.name, number(step.executions), number(step.cycles), percent(step.cycles / total)]))}</div>`;
 }
 
 const words = (name) => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
