@@ -21,6 +21,7 @@ from ipulse.cli.commands.agents import (
     revoke_join_token,
 )
 from ipulse.cli.commands.cache import list_executables, prune_executables
+from ipulse.cli.commands.clone import clone, wait
 from ipulse.cli.commands.compare import compare
 from ipulse.cli.commands.completion import completion
 from ipulse.cli.commands.crosscheck import crosscheck
@@ -85,6 +86,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "list": list_jobs,
     "status": status,
     "watch": watch,
+    "wait": wait,
     "open": open_page,
     "logs": logs,
     "artifacts": artifacts,
@@ -97,6 +99,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "pause": pause,
     "resume": resume,
     "continue": continue_job,
+    "clone": clone,
     "priority": priority,
     "edit": edit,
     "delete": delete,

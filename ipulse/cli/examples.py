@@ -35,8 +35,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "status": ("status job_5f3a9c0d7be14f2aa86c1e90", "status 5f3a", "status latest"),
     "watch": ("watch latest", "watch 5f3a9c0d"),
+    "wait": ("wait latest", "wait 5f3a9c0d 09f77b04 --timeout 3600"),
+    "clone": ("clone latest --set learning_rate=0.003", "clone 5f3a9c0d --set seed=2 --watch"),
     "open": ("open", "open latest", "open 5f3a9c0d --print"),
-    "logs": ("logs latest --follow", "logs 5f3a9c0d --json"),
+    "logs": ("logs latest --follow", "logs 5f3a9c0d --level warning --grep epoch"),
     "artifacts": ("artifacts latest",),
     "download": (
         "download job_5f3a9c0d7be14f2aa86c1e90 --to results",

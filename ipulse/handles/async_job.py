@@ -11,6 +11,7 @@ from ipulse.client import Artifact, Job
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
 from ipulse.experiment import Experiment
+from ipulse.log_levels import levels_from
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict
 from ipulse_core.pva.report import Report
@@ -18,7 +19,7 @@ from ipulse_core.pva.report import Report
 from . import arrays, metrics
 from .failures import JobFailed
 from .job_profile import JobProfile
-from .logs import LogLine, levels_from
+from .logs import LogLine
 from .metrics import Axis, BestEpoch, Scope
 from .optional import data_frame
 from .progress import ProgressLines

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import get_args
 
 from ipulse.client import JobEvent
-from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import Level
-
-LEVELS: tuple[str, ...] = get_args(Level)  # from the least severe
 
 
 @dataclass(frozen=True)
@@ -31,13 +26,3 @@ class LogLine:
 
     def __str__(self) -> str:
         return f"{self.time:%H:%M:%S} {self.level:<7} {self.message}"
-
-
-def levels_from(level: str | None) -> tuple[str, ...]:
-    """Return a level and those that are more severe. Raises InvalidInput for an unknown one."""
-    if level is None:
-        return LEVELS
-    if level not in LEVELS:
-        detail = f"must be one of {', '.join(LEVELS)}; got {level[:60]!r}"
-        raise InvalidInput([Problem("/level", "not_a_choice", detail)], "there is no such level")
-    return LEVELS[LEVELS.index(level) :]

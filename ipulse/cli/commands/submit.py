@@ -131,7 +131,7 @@ def submit(
             start_from=None if start_from is None else find_job(client, start_from),
             start_mode=None if start_mode is None else start_mode.value,
         )
-        return _submitted(client, job, watch, as_json)
+        return show_submitted(client, job, watch, as_json)
 
 
 def _with_weights(client: Client, spec: ExperimentSpec, weights: Path) -> ExperimentSpec:
@@ -171,10 +171,10 @@ def continue_job(
     """
     with at.connect() as client:
         job = client.continue_training(find_job(client, job_id), epochs)
-        return _submitted(client, job, watch, as_json)
+        return show_submitted(client, job, watch, as_json)
 
 
-def _submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit:
+def show_submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit:
     """Print a job that was just submitted, and follow it where asked."""
     if not as_json:
         show(job.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -18,6 +19,8 @@ from ipulse.cli.progress import JobProgress, outcome, style_of
 from ipulse.cli.terminal import clean, console, emit, say, show, write
 from ipulse.cli.waiting import waiting_text, watched_queue
 from ipulse.client import Client, Job, JobEvent
+from ipulse.log_levels import LEVELS, levels_from
+from ipulse_core.errors import InvalidInput, Problem
 
 FRAMES_PER_SECOND = 8
 
@@ -44,15 +47,25 @@ def logs(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Wait for more until the job has ended.")
     ] = False,
+    level: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help=f"This level and worse: {', '.join(LEVELS)}."),
+    ] = None,
+    grep: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="Lines in which this is found.")
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
     """Show the log of a job. With --json every line is an event."""
+    levels, pattern = levels_from(level), _pattern(grep or "")
     with at.connect() as client:
         job_id = find_job(client, job_id)
         events = client.watch(job_id) if follow else client.events(job_id, kinds=["log"])
         attempt: int | None = None
         for event in events:
-            if event.kind != "log":
+            if event.kind != "log" or event.fields.get("level", "info") not in levels:
+                continue
+            if not pattern.search(str(event.fields["message"])):
                 continue
             if as_json:
                 emit(event.json, indent=0)
@@ -62,6 +75,14 @@ def logs(
             attempt = event.attempt
             show(str(event.fields["message"]), style=_level_style(event))
     return Exit.OK
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        problem = Problem("/grep", "invalid_pattern", f"{error}")
+        raise InvalidInput([problem], "--grep is no regular expression") from None
 
 
 def follow(client: Client, job: Job, as_json: bool) -> Exit:
