@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from ipulse.client import Client
-from ipulse.client.pages import job_page
+from ipulse.client.pages import job_page, sweep_page
 
 
 def job_address(client: Client, job_id: str) -> str:
@@ -20,3 +20,8 @@ def sign_in_address(client: Client, path: str = "") -> str:
     """
     then = f"?to={quote(path, safe='/')}" if path else ""
     return f"{client.url.rstrip('/')}/login{then}#code={client.create_sign_in_code()}"
+
+
+def sweep_address(client: Client, sweep_id: str) -> str:
+    """Return the address of a sweep's page."""
+    return sweep_page(client.url, sweep_id)

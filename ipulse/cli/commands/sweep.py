@@ -11,6 +11,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
+from ipulse.cli.pages import sweep_address
 from ipulse.cli.sweep_reference import SWEEP_HELP, find_sweep
 from ipulse.cli.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.terminal import emit, say, show, show_list
@@ -116,6 +117,8 @@ def run_sweep(
         sweep = client.create_sweep(config)
         if not as_json:
             show(sweep.id)
+            if sys.stderr.isatty():
+                say(sweep_address(client, sweep.id))
             jobs = sweep.trials * max(1, len(config.seeds))
             say(f"{sweep.trials:,} trials, {jobs:,} jobs, {sweep.parallel} trials at a time")
         if wait:

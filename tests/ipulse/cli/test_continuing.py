@@ -77,7 +77,7 @@ def test_submit_after_another_job(run: Run, client: Client, spec_file: Path) -> 
     first = run("submit", str(spec_file)).out.strip()
     ran = run("submit", str(spec_file), "--after", f"{first[4:14]}:end", "--json")
     assert ran.json["state"] == "blocked"
-    assert f"behind {first}" in run("status", ran.json["id"]).out
+    assert f"the end of {first}" in run("status", ran.json["id"]).out
     client.cancel(ran.json["id"])
     client.cancel(first)
 

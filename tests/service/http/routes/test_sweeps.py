@@ -474,10 +474,10 @@ def test_a_thousand_trials_are_checked_within_a_second(service: InProcess) -> No
     rates = [number / 100_000 for number in range(1, 101)]
     parameters = {RATE: {"values": rates}, NEURONS: {"values": list(range(1, 11))}}
     seconds = []
-    for _ in range(3):  # other programs run beside the tests
-        before = time.monotonic()
+    for _ in range(3):  # of the processor, which other programs use, too
+        before = time.process_time()
         sweep = create(service, parameters=parameters, parallel=1)
-        seconds.append(time.monotonic() - before)
+        seconds.append(time.process_time() - before)
         assert sweep["trials"] == 1000
         service.user.post(f"/v1/sweeps/{sweep['id']}/stop")
     assert min(seconds) < 1.0
@@ -491,11 +491,11 @@ class TestRefused:
             for number in range(9)
         }
         spec = {**SPEC, "network": {"layers": layers}}
-        before = time.monotonic()
+        before = time.process_time()
         ((pointer, detail),) = refused(service, spec=spec, parameters=parameters)
         assert pointer == "/parameters"
         assert "1,000,000,000" in detail
-        assert time.monotonic() - before < 10, "nobody enumerates them"
+        assert time.process_time() - before < 10, "nobody enumerates them"
 
     @pytest.mark.parametrize(
         ("changes", "pointer"),
