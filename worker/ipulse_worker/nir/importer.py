@@ -16,7 +16,7 @@ from ipulse_worker.nir.neurons import SOLVERS, Neurons, Solver, neurons_of, with
 from ipulse_worker.nir.structure import Path as Way
 from ipulse_worker.nir.structure import Unit, chain_of
 
-MAX_GAIN = 1e4  # of a spec
+GAINS = (1e-6, 1e4)  # others are multiplied into the weights; a spec has gains up to 1e4
 STEP_S = 1e-3  # where neither the file nor the user says it
 _EULER = "decay = 1 - dt / tau"
 _UNSCALED = "v = decay * v + I"
@@ -300,7 +300,7 @@ class _Importer:
 
 def _gain(gain: np.ndarray) -> Tuple[float, Any]:
     """Return the gain of a spec, and the factors that the weights take instead."""
-    if (gain == gain[0]).all() and 0 < gain[0] <= MAX_GAIN:
+    if (gain == gain[0]).all() and GAINS[0] <= gain[0] <= GAINS[1]:
         return float(f"{gain[0]:.12g}"), 1.0
     return 1.0, gain
 

@@ -105,6 +105,7 @@ def test_of_any_network_gives_the_same_network(number: int, tmp_path: Path) -> N
                 assert np.all(np.equal(getattr(after, field), getattr(before, field))), (
                     f"{field}, {place}"
                 )
+        assert after.gain == 1.0, place
     assert (again.network.reset, again.network.delay) == (spec.network.reset, spec.network.delay)
     inputs = (random.rand(STEPS, 4, 64) < 0.1).astype(np.float32)
     *spikes, membrane = spikes_of(spec, arrays, inputs)

@@ -204,7 +204,7 @@ class AttemptSupervisor:
 
     def _start_file(self, start: StartFromFile, directory: Path, reporter: EventReporter) -> str:
         """Download the file of another job to start from. Raises StartFileMissing."""
-        downloading = f"downloading {start.name} of the job that this one starts from"
+        downloading = f"downloading {start.name}, with which the job starts"
         reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
         try:
             return str(fetch_start_file(self._api, self._claim, start, directory))
