@@ -175,3 +175,19 @@ def test_fields_are_completed_from_the_schema(browser: Browser) -> None:
     root = browser.find("ip-editor").shadow_root
     first = browser.until(lambda: root.find_element(By.CSS_SELECTOR, "[aria-selected=true]"))
     assert first.text.startswith("batch_size")
+
+
+def test_a_job_is_submitted_by_keyboard_alone(browser: Browser, client: Client) -> None:
+    browser.open("/new")
+    write(browser, SPEC.replace("first", "by keys"))
+    ready(browser)
+    content(browser).send_keys(Keys.CONTROL, Keys.HOME, Keys.NULL, Keys.TAB)
+    for _ in range(10):
+        focused = browser.driver.switch_to.active_element
+        if focused.get_attribute("type") == "submit":
+            break
+        focused.send_keys(Keys.TAB)
+    assert focused.value_of_css_property("outline-style") == "solid"
+    focused.send_keys(Keys.ENTER)
+    browser.until(lambda: browser.text("h1") == "by keys")
+    assert "by keys" in {job.json["name"] for job in client.list()}

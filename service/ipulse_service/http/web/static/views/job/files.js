@@ -3,7 +3,7 @@ import { api } from "../../lib/api.js";
 import { bytes, isOver, number } from "../../lib/format.js";
 import { copyButton } from "../../parts/copy.js";
 import { problem, skeleton } from "../../parts/states.js";
-import { arraysOf } from "./npz.js";
+import { arraysOf } from "../../lib/npz.js";
 import { Tab, contentOf, html, notYet, nothing } from "./tab.js";
 
 const MOST_TEXT = 200_000; // characters

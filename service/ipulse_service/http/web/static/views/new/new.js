@@ -137,7 +137,7 @@ class NewView extends View {
       <form class="new" @submit=${(event) => this.submit(event)}>
         <section class="spec" aria-label="Spec">
           <ip-editor .text=${this.text} .problems=${found?.problems ?? []} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
-          <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Esc</kbd> <kbd>Tab</kbd> leaves the editor.</p>
+          <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor.</p>
         </section>
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}
