@@ -42,7 +42,7 @@ from ipulse.cli.commands.op_project import compare_op, new_op
 from ipulse.cli.commands.open import open_page
 from ipulse.cli.commands.pausing import pause, resume, stop
 from ipulse.cli.commands.profile import profile, profile_diff
-from ipulse.cli.commands.results import artifacts, download
+from ipulse.cli.commands.results import artifacts, download, report
 from ipulse.cli.commands.selftest import selftest
 from ipulse.cli.commands.submit import continue_job, submit, validate
 from ipulse.cli.commands.sweep import (
@@ -91,6 +91,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "logs": logs,
     "artifacts": artifacts,
     "download": download,
+    "report": report,
     "export": export,
     "verify": verify,
     "metrics": metrics,

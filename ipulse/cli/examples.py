@@ -108,6 +108,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "op new": ("op new scale_spikes", "op new scale_spikes --to ops/scale"),
     "op test": ("op test scale_spikes", "op test scale_spikes --seed 7"),
     "op check": ("op check libcustom_op.so --level 5",),
+    "report": ("report latest --open", "report 5f3a9c0d --to reports"),
     "export": (
         "export tensorboard latest --to logs",
         "export csv -q 'tag:baseline' --to tables",

@@ -1,7 +1,8 @@
-"""artifacts and download: the files of a job."""
+"""artifacts, download and report: the files of a job."""
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -66,4 +67,29 @@ def download(
         show(str(path))
     if not paths:
         say("The job has no files (yet).")
+    return Exit.OK
+
+
+@addressed
+def report(
+    at: Address,
+    job_id: JobId,
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the file. [default: ./ID]")
+    ] = None,
+    opened: Annotated[
+        bool, typer.Option("--open", "-o", help="Open the report in a browser.")
+    ] = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Download the report of a job, one file that needs no service, and print its path."""
+    with at.connect() as client:
+        job_id = find_job(client, job_id)
+        path = client.download_file(job_id, "report.html", Path(job_id) if to is None else to)
+    if as_json:
+        emit({"file": str(path.resolve())})
+    else:
+        show(str(path))
+    if opened and not webbrowser.open(path.resolve().as_uri()):
+        say("No browser was found; open the file in one of your own.")
     return Exit.OK

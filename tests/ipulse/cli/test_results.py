@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,19 @@ class TestCancel:
         for _ in range(2):
             assert run("cancel", job.id).code == 0
         assert run("cancel", job.id, "--json").json["state"] == "cancelled"
+
+
+def test_the_report_is_saved_and_opened(
+    run: Run, client: Client, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = client.submit(SPEC)
+    ran = run("report", job.id, "--to", str(tmp_path))
+    assert (ran.code, ran.out) == (3, "")
+    agent.claim(job.id).run(FILES, [])
+    browser: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: browser.append(url) or True)
+    ran = run("report", job.id, "--to", str(tmp_path), "--open")
+    path = tmp_path / "report.html"
+    assert (ran.code, ran.out) == (0, f"{path}\n")
+    assert path.read_bytes() == FILES["report.html"]
+    assert browser == [path.as_uri()]
