@@ -65,18 +65,32 @@ class CurveChart extends LitElement {
 
   get shown() { return this.series.filter((one) => !this.hidden_.has(one.id)); }
 
-  updated(changed) {
-    if (["series", "log", "smooth", "x"].some((name) => changed.has(name))) this.redraw();
+  willUpdate(changed) {
+    this.isStale = ["series", "log", "smooth", "x"].some((name) => changed.has(name));
+    if (this.isStale) this.prepare(); // the legend shows these values
   }
 
-  /** New values of the same curves keep zoom and cursor. */
+  updated() {
+    if (this.isStale) this.draw();
+  }
+
   redraw() {
+    this.prepare();
+    this.draw();
+  }
+
+  prepare() {
     const shown = this.shown;
     const raw = aligned(shown);
     const lines = this.smooth ? shown.map((one, n) => (one.faint ? raw[n + 1] : smoothed(raw[0], raw[n + 1], this.smooth))) : raw.slice(1);
     const faint = this.smooth ? raw.slice(1) : [];
     const positive = (list) => (this.log ? list.map((value) => (value > 0 ? value : null)) : list);
     this.data = [raw[0], ...[...faint, ...lines].map(positive)];
+  }
+
+  /** New values of the same curves keep zoom and cursor. */
+  draw() {
+    const shown = this.shown;
     const key = JSON.stringify([shown.map(({ id, color, faint: f }) => [id, color, f]), this.log, Boolean(this.smooth), this.x]);
     if (this.plot && key === this.key) this.plot.setData(this.data, !this.isZoomed);
     else {
