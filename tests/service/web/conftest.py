@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.service.conditions import eventually
-from tests.service.http.test_api_pages import driver, sign_in
+from tests.service.http.test_api_pages import driver
 from tests.service.running import InProcess
 
 __all__ = ["driver"]  # a fixture
@@ -98,8 +98,12 @@ def database_settings() -> dict[str, Any]:
 @pytest.fixture
 def page(driver: webdriver.Chrome, service: InProcess) -> Iterator[Page]:
     """The page on a screen of 1280 pixels, light, without what an earlier test has selected."""
+    driver.get(f"{service.url}/web/icon.svg")
     driver.delete_all_cookies()
-    sign_in(driver, service)
+    headers = {"authorization": f"Bearer {service.settings.token_file.read_text().strip()}"}
+    with service.client() as browser:
+        for cookie in browser.post("/v1/sessions", headers=headers).cookies.jar:
+            driver.add_cookie({"name": cookie.name, "value": cookie.value or "", "path": "/"})
     driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     made = Page(driver, service)
     made.resize(1280)

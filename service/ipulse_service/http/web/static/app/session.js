@@ -2,6 +2,7 @@
 import { html, nothing } from "../vendor.js";
 import { api, session } from "../lib/api.js";
 import { openDialog } from "../parts/dialog.js";
+import { said } from "../parts/said.js";
 
 /** @type {Promise<void> | null} */
 let asking = null;
@@ -52,7 +53,7 @@ export function tokenForm(done, why = "") {
   };
   return html`<form class="sign-in" @submit=${submit}>
     <h1>Sign in</h1>
-    ${why ? html`<p class="note">${why}</p>` : nothing}
+    ${why ? html`<p class="note">${said(why)}</p>` : nothing}
     <input class="visually-hidden" type="text" name="username" autocomplete="username" value="ipulse" tabindex="-1" aria-hidden="true">
     <label class="field"><span>Token</span>
       <input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus></label>

@@ -102,7 +102,9 @@ export class View extends LitElement {
   waiting() { return skeleton(); }
 
   /** @param {Error} error */
-  failure(error) { return problem(error, () => this.renew()); }
+  failure(error) {
+    return html`<h1 class="visually-hidden">${this.route.entry.title ?? "IPUlse"}</h1>${problem(error, () => this.renew())}`;
+  }
 
   /** Shown above data that could not be loaded again. */
   stale(error) { return html`<p class="stale" role="status">Reconnecting; the data below may be old. ${error.message}</p>`; }

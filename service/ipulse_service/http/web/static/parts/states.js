@@ -1,6 +1,7 @@
 // The states of a view without data: loading, empty, an error.
 import { html, nothing } from "../vendor.js";
 import { copyButton } from "./copy.js";
+import { said } from "./said.js";
 
 /** Grey bars of about the size of the view. */
 export function skeleton(rows = 6) {
@@ -17,7 +18,7 @@ export function skeleton(rows = 6) {
 export function empty({ title, text, action, command }) {
   return html`<section class="empty">
     <h2>${title}</h2>
-    ${text ? html`<p class="soft">${text}</p>` : nothing}
+    ${text ? html`<p class="soft">${typeof text === "string" ? said(text) : text}</p>` : nothing}
     ${action ? html`<p>${action.href
       ? html`<a class="button primary" href=${action.href}>${action.words}</a>`
       : html`<button type="button" class="primary" @click=${action.act}>${action.words}</button>`}</p>` : nothing}
@@ -33,10 +34,10 @@ export function problem(error, retry = null) {
   const gone = error.status === 404 || error.status === 410;
   return html`<section class="problem" role="alert">
     <h2>${title}</h2>
-    <p>${error.message}</p>
+    <p>${said(error.message)}</p>
     ${error.errors?.length ? html`<ul>${error.errors.map((one) => html`<li>
-      ${one.pointer ? html`<code>${one.pointer}</code> ` : nothing}${one.detail}</li>`)}</ul>` : nothing}
-    ${error.hint ? html`<p>${error.hint}</p>` : nothing}
+      ${one.pointer ? html`<code>${one.pointer}</code> ` : nothing}${said(one.detail)}</li>`)}</ul>` : nothing}
+    ${error.hint ? html`<p>${said(error.hint)}</p>` : nothing}
     ${gone ? html`<p><a href="/jobs">All jobs</a></p>` : nothing}
     ${retry && !gone ? html`<p><button type="button" @click=${retry}>Retry</button></p>` : nothing}
     ${error.requestId ? html`<p class="soft small">request ${error.requestId}</p>` : nothing}

@@ -7,6 +7,7 @@ import { bytes, number, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { copyButton } from "../../parts/copy.js";
 import { confirmDialog } from "../../parts/dialog.js";
+import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
 import { versionBadge } from "./list.js";
 import "./preview.js";
@@ -44,7 +45,7 @@ class DatasetView extends View {
     return html`<div class="head"><h1>${set.name} <span class="soft">@${version.version}</span></h1>${versionBadge(version)}
         <div class="buttons">${version.state === "ready" ? html`<a class="button" href=${content} download>Download</a>` : nothing}
         ${version.state === "deleted" ? nothing : html`<button type="button" @click=${() => this.remove_(version)}>Delete</button>`}</div></div>
-      ${version.refusal ? html`<section class="problem" role="alert"><h2>Refused</h2><p>${version.refusal}</p></section>` : nothing}
+      ${version.refusal ? html`<section class="problem" role="alert"><h2>Refused</h2><p>${said(version.refusal)}</p></section>` : nothing}
       ${version.state === "ready" ? html`<p class="command"><code>${spec}</code>${copyButton(spec, "Copy the lines for a spec")}</p>` : nothing}
       <dl class="facts card">${this.facts(version).map(([words, value]) => html`<div><dt>${words}</dt><dd>${value}</dd></div>`)}</dl>
       ${version.facts ? html`<div class="dataset">

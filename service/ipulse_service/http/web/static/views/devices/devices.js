@@ -8,6 +8,7 @@ import { badge } from "../../parts/badge.js";
 import { confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
+import { said } from "../../parts/said.js";
 import { empty } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 import { waitingJobs } from "./waiting.js";
@@ -74,7 +75,7 @@ class DevicesView extends View {
           { words: "Remove", act: () => this.remove_(agent), isDangerous: true, isHidden: !agent.joined_at },
         ], { name: `Actions of ${agent.name}`, kind: "ghost icon", key: this })}</header>
       <p class="soft small">${agent.host && agent.host !== agent.name ? html`${agent.host} · ` : nothing}${agent.version ? html`IPUlse ${agent.version} · ` : nothing}seen ${ago(agent.last_seen)}</p>
-      ${agent.fault ? html`<p class="problem"><strong>${plain(agent.fault.reason)}</strong>: ${agent.fault.message}</p>` : nothing}
+      ${agent.fault ? html`<p class="problem"><strong>${plain(agent.fault.reason)}</strong>: ${said(agent.fault.message)}</p>` : nothing}
       ${agent.drain_until ? html`<p class="note">It stops its job ${ago(agent.drain_until)}.</p>` : nothing}
       <ul class="devices">${devices.map((device) => html`<li>${icon("devices")}<strong>${device.kind}</strong>
         ${agent.ipus?.[device.kind] ? html`<span class="soft small">${agent.ipus[device.kind]} IPUs</span>` : nothing}

@@ -2,6 +2,7 @@
 import { LitElement, html, ifDefined, live, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { icon } from "../../parts/icon.js";
+import { said } from "../../parts/said.js";
 
 const PAUSE = 400; // ms without a key before the search begins
 const SUGGEST_AFTER = 120; // ms
@@ -131,7 +132,7 @@ class Search extends LitElement {
     <ul id="suggestions" role="listbox" aria-label="Suggestions" ?hidden=${!this.isOpen}>${this.items.map((item, index) => html`
       <li id="suggestion-${index}" role="option" aria-selected=${String(index === this.chosen)} @pointerdown=${(event) => { event.preventDefault(); this.accept(item); }}>
         <span>${item.label}</span><span class="soft small">${item.jobs === null ? item.about : `${item.jobs.toLocaleString("en")} ${item.jobs === 1 ? "job" : "jobs"}`}</span></li>`)}</ul>
-    ${problem ? html`<p id="search-error" class="search-error" role="status">${problem.detail}</p>` : nothing}`;
+    ${problem ? html`<p id="search-error" class="search-error" role="status">${said(problem.detail)}</p>` : nothing}`;
   }
 }
 customElements.define("ip-search", Search);
