@@ -19,7 +19,7 @@ from ipulse.cli.terminal import emit, remarks, say, show, show_facts
 from ipulse.client import Client
 from ipulse.stack.home import REACHED_AS, home_folder
 from ipulse.stack.listening import is_loopback
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 
 if TYPE_CHECKING:
     from ipulse.stack.stack import Stack
@@ -161,18 +161,27 @@ def _announce(stack: Stack, as_json: bool, home_option: str) -> None:
         facts = {"url": stack.url, "token_file": str(stack.token_path), "pid": os.getpid()}
         emit({**facts, **({"certificate": str(ca)} if ca else {})}, indent=0)
         return
-    with Client(stack.url, token_file=stack.token_path, ca=ca) as client:
-        page = sign_in_address(client)
     show(f"IPUlse is ready at {stack.url}", style="bold")
     show_facts(
         [
-            ("page", page),
+            ("page", _page(stack)),
             ("token", str(stack.token_path)),
             *([("certificate", str(ca))] if ca else []),
             ("submit", f"{program()} submit FILE --watch{home_option}"),
             ("stop", "Ctrl-C"),
         ]
     )
+
+
+def _page(stack: Stack) -> str:
+    """Return the address that signs a browser in, or that of the form for a token."""
+    try:
+        with Client(
+            stack.url, token_file=stack.token_path, ca=stack.certificate_path, retries=0
+        ) as client:
+            return sign_in_address(client)
+    except IPUlseError:  # such as a certificate for the names of this machine elsewhere
+        return f"{stack.url.rstrip('/')}/login"
 
 
 def _bracketed(name: str) -> str:

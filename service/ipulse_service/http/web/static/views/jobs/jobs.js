@@ -54,7 +54,8 @@ class JobsView extends View {
   /** Addresses of older versions had a parameter for each filter. */
   oldFilters() {
     const { query } = this.route;
-    return ["state", "device"].filter((name) => query.get(name)).map((name) => `${name}:${query.get(name)}`).join(" ");
+    const label = query.get("label")?.replace(/^([^=]+)=(.*)$/, "label.$1:$2");
+    return [...["state", "device"].filter((name) => query.get(name)).map((name) => `${name}:${query.get(name)}`), label].filter(Boolean).join(" ");
   }
 
   loadKey(route) { return route.query.toString(); }
