@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,13 @@ def test_a_job_learns_from_an_upload(
     assert client.wait(again.id, SECONDS).state.value == "succeeded"
     messages = [event.fields.get("message", "") for event in client.events(again.id)]
     assert "downloading the data set" not in messages
+    agents = [agent.name for agent in client.agents()]
+    for _ in range(600):  # within half a minute
+        if client.dataset(f"own-{kind}").json["agents"] == agents:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the agent does not say that it keeps the data set")
     client.delete_dataset(f"own-{kind}")
     assert client.get(again.id).state.value == "succeeded"
 

@@ -209,6 +209,7 @@ def _show_version(version: DatasetVersion) -> None:
             ("size", size_text(version.size)),
             ("sha256", version.sha256),
             ("jobs", f"{version.jobs:,}"),
+            ("agents", ", ".join(version.json.get("agents", []))),
             ("created", minute_text(version.created_at)),
         ]
     )

@@ -40,6 +40,7 @@ class KnownAgent:
     host: str = ""  # empty if it did not say
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: frozenset[str] | None = None  # KIND/NAME; None if it did not say
+    cached: frozenset[str] = frozenset()  # digests of uploaded data sets that it keeps
     version: str = ""
     seen_at: int = 0
     since: int = 0  # present without a gap since then
@@ -98,6 +99,7 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
         "host": agent.host,
         "ipus": strict_json.dumps(agent.ipus),
         "data_sets": None if sets is None else json.dumps(sorted(sets)),
+        "cached": json.dumps(sorted(agent.cached)),
         "seen_at": now,
         "stopped_at": None,
         "since": stays.since if stays else now,
@@ -168,6 +170,16 @@ def known(transaction: Transaction) -> list[KnownAgent]:
     return [_agent(row) for row in rows]
 
 
+def holders(transaction: Transaction) -> dict[str, list[str]]:
+    """Returns the names of the present agents that keep an uploaded data set, by its digest."""
+    found: dict[str, list[str]] = {}
+    for agent in known(transaction):
+        if agent.is_present(transaction.now):
+            for sha256 in agent.cached:
+                found.setdefault(sha256, []).append(agent.name)
+    return found
+
+
 def _agent(row: Row[Any]) -> KnownAgent:
     fault = None
     if row.fault_reason is not None:
@@ -179,6 +191,7 @@ def _agent(row: Row[Any]) -> KnownAgent:
         host=row.host,
         ipus=json.loads(row.ipus),
         data_sets=None if row.data_sets is None else _names(row.data_sets),
+        cached=_names(row.cached),
         version=row.version,
         seen_at=row.seen_at,
         since=row.since,

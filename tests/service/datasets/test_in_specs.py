@@ -162,6 +162,18 @@ class TestAgents:
         check_refused(none, 404, "not_found")
         check_refused(service.worker.get(place, headers=fence), 409, "stale_token")
 
+    def test_say_what_they_keep(self, service: InProcess) -> None:
+        version = push(service, spikes(seed=secrets.randbelow(2**31)))
+        place = f"/v1/datasets/{version['dataset']}/versions/1"
+        assert version["agents"] == []
+        body = {"agent": "keeper", "device_kinds": ["cpu"], "cached": [version["sha256"]]}
+        assert service.worker.post("/v1/worker/agents", json=body).status_code == 204
+        assert service.user.get(place).json()["agents"] == ["keeper"]
+        service.worker.post("/v1/worker/sign-off", json={"agent": "keeper"})
+        assert service.user.get(place).json()["agents"] == []
+        bad = {**body, "cached": ["../x"]}
+        check_refused(service.worker.post("/v1/worker/agents", json=bad), 422, "invalid_input")
+
     def test_a_failed_download_is_tried_again(self, service: InProcess) -> None:
         version = push(service, spikes(seed=secrets.randbelow(2**31)))
         uploaded = service.submit(spec(kind="npz", dataset=version["dataset"]))

@@ -78,6 +78,7 @@ class ServiceAPI:
             "host": inventory.host,
             "ipus": dict(inventory.ipus),
             "data_sets": None if inventory.data_sets is None else list(inventory.data_sets),
+            **({"cached": list(inventory.cached)} if inventory.cached else {}),
             **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"

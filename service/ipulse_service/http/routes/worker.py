@@ -75,6 +75,7 @@ def register_agent(
         host=request.host,
         ipus=request.ipus,
         data_sets=None if request.data_sets is None else frozenset(request.data_sets),
+        cached=frozenset(request.cached),
         fault=request.trouble.fault() if request.trouble else None,
     )
     with state.database.write() as transaction:

@@ -45,6 +45,7 @@ _VERSION: dict[str, Any] = {
     "facts": _FACTS,
     "previews": [0, 17, 33],
     "jobs": 4,
+    "agents": ["worker-1-4711"],
     "created_at": "2026-01-31T12:00:00.000Z",
     "checked_at": "2026-01-31T12:00:01.000Z",
 }
@@ -122,11 +123,14 @@ class VersionInfo(BaseModel):
     facts: DatasetFacts | None = Field(description="Null unless the version was ready.")
     previews: list[int] = Field(description="Samples that can be looked at.")
     jobs: int = Field(description="Jobs that use this content, those that have ended too.")
+    agents: list[str] = Field(description="Present agents that keep a copy.")
     created_at: Timestamp | None
     checked_at: Timestamp | None
 
     @classmethod
-    def from_row(cls, version: VersionRow, previews: list[int], jobs: int) -> Self:
+    def from_row(
+        cls, version: VersionRow, previews: list[int], jobs: int, agents: list[str]
+    ) -> Self:
         """Returns the model of a version."""
         return cls.model_validate(
             {
@@ -141,6 +145,7 @@ class VersionInfo(BaseModel):
                 "facts": version.parsed_facts,
                 "previews": previews,
                 "jobs": jobs,
+                "agents": agents,
                 "created_at": rfc3339(version.created_at),
                 "checked_at": rfc3339(version.checked_at),
             }

@@ -37,6 +37,7 @@ MAX_IPUS = 1_000_000
 DeviceKind = Annotated[Text, Field(max_length=32)]
 DataSet = Annotated[Text, Field(max_length=160)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
+_Cached = Annotated[Text, Field(pattern=SHA256)]
 _DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
 # One segment of a path: the owner drains and removes agents by their names.
@@ -91,6 +92,7 @@ class AgentRegistration(StrictModel):
         host="worker-1",
         ipus={"ipu": 4},
         data_sets=["npz/mine", "shd/shd"],
+        cached=["0f" * 32],
     )
 
     agent: AgentName
@@ -111,6 +113,9 @@ class AgentRegistration(StrictModel):
     data_sets: _DataSets | None = Field(
         default=None,
         description="Data sets in the agent's data directory, as KIND/NAME; null: not known.",
+    )
+    cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
+        default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
     )
 
 

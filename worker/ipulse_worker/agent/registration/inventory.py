@@ -8,14 +8,18 @@ import socket
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ipulse_core import data_sets
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_core.messages import MAX_DATA_SETS
+from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
 COUNT_SECONDS = 20.0
+
+MAX_CACHED = 1000  # digests that are reported
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +31,7 @@ class Inventory:
     host: str = ""
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
+    cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
 
 
 class InventoryReader:
@@ -44,17 +49,14 @@ class InventoryReader:
         """Returns the present inventory."""
         if self._ipus is None:
             self._ipus = self._count_ipus()
-        return Inventory(socket.gethostname(), self._ipus, self._find_data_sets())
+        cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
+        cached = tuple(cache.digests()[:MAX_CACHED])
+        return Inventory(socket.gethostname(), self._ipus, self._find_data_sets(), cached)
 
     def state_of_data(self) -> int:
-        """Returns a number that changes when an entry of the data directory comes or goes."""
-        directory = self._settings.data_dir
-        if directory is None:
-            return 0
-        try:
-            return directory.stat().st_mtime_ns
-        except OSError:
-            return -1
+        """Returns a number that changes when an entry of a directory with data comes or goes."""
+        directories = (self._settings.data_dir, self._settings.dataset_cache)
+        return hash(tuple(map(_changed_at, directories)))
 
     def _count_ipus(self) -> dict[str, int]:
         counts = {
@@ -104,3 +106,11 @@ def _number(text: str | int) -> int | None:
         return max(0, int(text))
     except ValueError:
         return None
+
+
+def _changed_at(directory: Path | None) -> int:
+    """Returns when an entry of a directory came or went, 0 without a directory."""
+    try:
+        return 0 if directory is None else directory.stat().st_mtime_ns
+    except OSError:
+        return -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -11,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import Conflict, NotFound
+from ipulse_service.agents import registry
 from ipulse_service.datasets import listing, uploads, versions
 from ipulse_service.datasets.facts import SamplePreview
 from ipulse_service.datasets.versions import CHECKING, VersionRow
@@ -74,8 +76,9 @@ def list_datasets(state: State, query: Annotated[DatasetQuery, Query()]) -> Data
     before = None if query.page_token is None else pagination.decode(query.page_token, "datasets")
     with state.database.read() as transaction:
         found = listing.page(transaction, before, query.limit + 1)
+        holders = registry.holders(transaction)
         shown = [
-            DatasetSummary.from_row(dataset, _info(transaction, dataset.latest))
+            DatasetSummary.from_row(dataset, _info(transaction, dataset.latest, holders))
             for dataset in found[: query.limit]
         ]
     has_more = len(found) > query.limit
@@ -93,7 +96,10 @@ def get_dataset(name: Name, state: State) -> DatasetDetail:
     """Returns a data set with all its versions."""
     with state.database.read() as transaction:
         found = versions.of_dataset(transaction, name)
-        return DatasetDetail(name=name, versions=[_info(transaction, each) for each in found])
+        holders = registry.holders(transaction)
+        return DatasetDetail(
+            name=name, versions=[_info(transaction, each, holders) for each in found]
+        )
 
 
 @router.post(
@@ -248,7 +254,8 @@ def _remove(state: AppState, name: str, number: str | None) -> set[str]:
 
 def _read(state: AppState, name: str, number: str) -> VersionInfo:
     with state.database.read() as transaction:
-        return _info(transaction, versions.get(transaction, name, number))
+        version = versions.get(transaction, name, number)
+        return _info(transaction, version, registry.holders(transaction))
 
 
 def _get_present(state: AppState, name: str, number: str) -> VersionRow:
@@ -259,6 +266,9 @@ def _get_present(state: AppState, name: str, number: str) -> VersionRow:
     return version
 
 
-def _info(transaction: Transaction, version: VersionRow) -> VersionInfo:
+def _info(
+    transaction: Transaction, version: VersionRow, holders: Mapping[str, list[str]]
+) -> VersionInfo:
     previews = versions.previews(transaction, version)
-    return VersionInfo.from_row(version, previews, versions.job_count(transaction, version.sha256))
+    jobs = versions.job_count(transaction, version.sha256)
+    return VersionInfo.from_row(version, previews, jobs, holders.get(version.sha256, []))
