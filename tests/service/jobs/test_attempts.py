@@ -29,7 +29,9 @@ from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.errors import Conflict, IllegalTransition, NotFound, StaleToken
 from ipulse_core.states import (
     ACTIVE,
+    COMPLETE,
     INFRASTRUCTURE,
+    OUTCOMES,
     TERMINAL,
     TRANSITIONS,
     JobState,
@@ -185,8 +187,8 @@ class Life(RuleBasedStateMachine):
     def check_outcome(self, before: JobRow, reason: Reason, after: JobRow) -> None:
         """The effect of an attempt's end on its job, by reason and request."""
         is_lost = reason in INFRASTRUCTURE
-        if reason is Reason.COMPLETED:
-            assert after.state is JobState.SUCCEEDED
+        if reason in COMPLETE:
+            assert after.state is OUTCOMES[reason]
         elif before.state is JobState.CANCELLING:
             assert before.reason is not None
             is_late = before.reason is Reason.DEADLINE_EXCEEDED
