@@ -51,15 +51,25 @@ class CompareView extends View {
       const latest = await api.get("/v1/jobs", { query: { page_size: 2 }, signal });
       return { latest: latest.jobs };
     }
-    const comparison = await api.post("/v1/jobs:compare", ids.length ? { jobs: ids } : { q }, { signal });
-    const shown = comparison.jobs.slice(0, MOST_CURVES).map((job) => job.id);
-    const query = { jobs: shown.join(","), scope: this.x === "step" ? "step" : "epoch", x: this.x };
-    const known = shown.length ? await api.get("/v1/metrics", { query: { ...query, points: 2 }, signal }) : { jobs: [] };
+    const comparing = api.post("/v1/jobs:compare", ids.length ? { jobs: ids } : { q }, { signal });
+    // Jobs that the address names need not be waited for.
+    const first = ids.length ? ids : (await comparing).jobs.map((job) => job.id);
+    const [comparison, curves] = await Promise.all([comparing, this.loadCurves(first.slice(0, MOST_CURVES), signal)]);
+    return { comparison, ...curves, colors: colorsFor(comparison.jobs.map((job) => job.id)) };
+  }
+
+  /** The names of all metrics of these jobs, and the curves of the chosen ones. */
+  async loadCurves(ids, signal) {
+    if (!ids.length) return { names: [], drawn: [], series: { jobs: [] } };
+    const query = { jobs: ids.join(","), scope: this.x === "step" ? "step" : "epoch", x: this.x };
+    const get = (more) => api.get("/v1/metrics", { query: { ...query, ...more }, signal });
+    const wanted = this.metrics ?? USUAL;
+    const [known, usual] = await Promise.all([get({ points: 2 }), get({ names: wanted.join(","), points: POINTS })]);
     const names = [...new Set(known.jobs.flatMap((job) => job.series.map((one) => one.name)))];
-    const chosen = (this.metrics ?? USUAL).filter((name) => names.includes(name));
-    const drawn = chosen.length ? chosen : names.slice(0, 4);
-    const series = drawn.length ? await api.get("/v1/metrics", { query: { ...query, names: drawn.join(","), points: POINTS }, signal }) : { jobs: [] };
-    return { comparison, names, drawn, series, colors: colorsFor(comparison.jobs.map((job) => job.id)) };
+    const chosen = wanted.filter((name) => names.includes(name));
+    if (chosen.length || !names.length) return { names, drawn: chosen, series: usual };
+    const drawn = names.slice(0, 4);
+    return { names, drawn, series: await get({ names: drawn.join(","), points: POINTS }) };
   }
 
   /** The jobs that the brushed axes let through. */
