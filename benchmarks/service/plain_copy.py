@@ -1,4 +1,4 @@
-"""A server that writes the body of each PATCH request to a file, and does nothing else.
+"""A server that writes the body of each PATCH request to a file, and deletes it.
 
 python -m benchmarks.service.plain_copy PORT FILE
 """
@@ -31,6 +31,7 @@ def main() -> None:
             os.fsync(file.fileno())
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
+        os.unlink(path)  # as the service's copy is deleted: its pages are free again
 
     uvicorn.run(app, port=port, http=SlowClientProtocol, ws="none", lifespan="off", log_config=None)
 
