@@ -12,8 +12,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events, job_metrics
 from ipulse_service.jobs.search import name_ids
 
-# Parts of a summary that are no results of the training; settings have these names, too.
-LEFT_OUT = frozenset({"epochs", "steps", "seconds", "run_seconds"})
+# No results of the training; a search for these names means the settings.
+LEFT_OUT = frozenset({"epochs", "learning_rate", "run_seconds", "seconds", "steps"})
 MAX_NAME = 200  # characters of an indexed name
 _SMALL_IS_GOOD = ("loss", "error", "seconds", "overflow", "dropped", "dead", "saturated")
 
