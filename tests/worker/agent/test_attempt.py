@@ -104,6 +104,8 @@ class TestSuccess:
             "work_dir": str(settings.work_dir / job.last.id),
             "spec": spec_to_json(parse_spec(job.spec)),  # every default written out
             "checkpoint": None,
+            "start_from": None,
+            "start_mode": None,
         }
         # Standard streams, the events pipe, the listing itself, and of the agent's its lock, which
         # says to others that something of it lives.
