@@ -45,7 +45,7 @@ def is_best_when_small(name: str) -> bool:
 def fold(rows: dict[str, Row], epoch: int, values: Mapping[str, float]) -> None:
     """Adds the metrics of an epoch to rows by name; until the end, the last epoch is kept."""
     for name, value in values.items():
-        if len(name) > MAX_NAME:
+        if name in LEFT_OUT or len(name) > MAX_NAME:
             continue
         row = rows.get(name)
         if row is None:
@@ -64,8 +64,6 @@ def fold(rows: dict[str, Row], epoch: int, values: Mapping[str, float]) -> None:
 def keep(rows: dict[str, Row], summary: Mapping[str, float], kept: Mapping[str, float]) -> None:
     """Sets the values of the kept epoch: those of the summary, else those of its event."""
     for name, value in {**kept, **summary}.items():
-        if name in LEFT_OUT:
-            continue
         if name in rows:
             rows[name]["kept"] = value
         else:
