@@ -7,6 +7,7 @@ import pytest
 from ipulse.handles import Connection
 from ipulse_core.errors import InvalidInput, InvalidSpec
 from tests.ipulse.live_service import Agent
+from tests.service.conditions import eventually
 
 from .conftest import experiment, play
 
@@ -18,6 +19,7 @@ def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Ag
     sweep = connection.sweep(experiment(seed=7), vary, seeds=2, name="rates")
     assert (sweep.name, sweep.state) == ("rates", "running")
     assert connection.open_sweep(sweep.id) == sweep
+    eventually(lambda: len(sweep.jobs) == 4)  # the service submits them in the background
     waiting = {job.id: job for job in sweep.jobs}
     while waiting:
         claimed, attempt = agent.claim_next(next(iter(waiting)))
