@@ -15,7 +15,7 @@ OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulat
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
-.PHONY: help demo up test verify wheels clients poplar-census lint kernels docs bench bench-peers load accuracy containers lock clean runtime dev
+.PHONY: help demo up test verify wheels clients poplar-census lint kernels docs bench bench-peers load accuracy containers vendor lock clean runtime dev
 
 help: ## This list.
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -74,6 +74,9 @@ accuracy: dev ## Train the reference networks and print the accuracy that each r
 containers: dev ## Build the images without a Docker engine and put a job through them (as root).
 	@$(BIN)/python docker/try_with_buildah.py
 
+vendor: ## Bundle the page's libraries from their lock file, with npm.
+	@scripts/vendor $(ARGS)
+
 # PyTorch's build for CPUs is on no index: TORCH_WHEELS names the folder that has it.
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
@@ -84,6 +87,7 @@ lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 	$(call compile_lock,generators,3.11,requirements/generators.in)
 	$(if $(TORCH_WHEELS),$(call compile_lock,simulators,3.11,--find-links $(TORCH_WHEELS) requirements/simulators.in))
+	$(call compile_lock,simulators-apart,3.11,--no-deps requirements/simulators-apart.in)
 
 clean: ## Remove the environments, the caches and the demo's output; not your jobs.
 	rm -rf .venv .venv38 demo-output build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
