@@ -65,8 +65,8 @@ class TestLocks:
         ours = {project["name"] for project in projects}
         for project in projects:
             extras = project.get("optional-dependencies", {})
-            wanted = [project["dependencies"], [item for extra in extras.values() for item in extra]]
-            for requirements, lock in zip(wanted, ("runtime", "dev"), strict=True):
+            extra = [requirement for part in extras.values() for requirement in part]
+            for lock, requirements in (("runtime", project["dependencies"]), ("dev", extra)):
                 # This lock is of Python 3.11; older ones need more.
                 names = {
                     re.match(r"[a-zA-Z0-9-]+", requirement)[0].lower()
