@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ipulse import __version__
-from ipulse.cli.commands.agent import join_service, leave_service, run_joined
-from ipulse.cli.commands.agents import (
+from ipulse.cli.commands.agents.agents import (
     create_join_token,
     drain_agent,
     list_agents,
@@ -20,45 +19,38 @@ from ipulse.cli.commands.agents import (
     resume_agent,
     revoke_join_token,
 )
-from ipulse.cli.commands.cache import list_executables, prune_executables
-from ipulse.cli.commands.clone import clone, wait
-from ipulse.cli.commands.compare import compare
-from ipulse.cli.commands.completion import completion
-from ipulse.cli.commands.crosscheck import crosscheck
-from ipulse.cli.commands.data import delete_dataset, list_datasets, push, show_dataset
-from ipulse.cli.commands.demo import demo
-from ipulse.cli.commands.doctor import doctor
-from ipulse.cli.commands.edit import edit
-from ipulse.cli.commands.emulate import ProgramCommand, emulate
-from ipulse.cli.commands.ending_jobs import cancel, delete
-from ipulse.cli.commands.export import export, verify
-from ipulse.cli.commands.init import init
-from ipulse.cli.commands.jobs import priority, status
-from ipulse.cli.commands.listing import list_jobs
-from ipulse.cli.commands.metrics import metrics
-from ipulse.cli.commands.nir import import_nir
-from ipulse.cli.commands.op import check_library
-from ipulse.cli.commands.op_project import compare_op, new_op
-from ipulse.cli.commands.open import open_page
-from ipulse.cli.commands.pausing import pause, resume, stop
-from ipulse.cli.commands.profile import profile, profile_diff
-from ipulse.cli.commands.results import artifacts, download, report
-from ipulse.cli.commands.selftest import selftest
-from ipulse.cli.commands.submit import continue_job, submit, validate
-from ipulse.cli.commands.sweep import (
-    best_of_sweep,
-    extend_sweep,
-    list_sweeps,
-    pause_sweep,
-    resume_sweep,
-    run_sweep,
-    show_one,
-    stop_sweep,
-    sweep_status,
-)
-from ipulse.cli.commands.token import create_token, list_tokens, revoke_token
-from ipulse.cli.commands.up import up
-from ipulse.cli.commands.watch import logs, watch
+from ipulse.cli.commands.agents.membership import join_service, leave_service, run_joined
+from ipulse.cli.commands.develop.cache import list_executables, prune_executables
+from ipulse.cli.commands.develop.crosscheck import crosscheck
+from ipulse.cli.commands.develop.emulate import ProgramCommand, emulate
+from ipulse.cli.commands.develop.op import check_library
+from ipulse.cli.commands.develop.op_project import compare_op, new_op
+from ipulse.cli.commands.inputs.datasets import delete_dataset, list_datasets, push, show_dataset
+from ipulse.cli.commands.inputs.init import init
+from ipulse.cli.commands.inputs.nir import import_nir
+from ipulse.cli.commands.jobs.clone import clone, wait
+from ipulse.cli.commands.jobs.edit import edit
+from ipulse.cli.commands.jobs.ending_jobs import cancel, delete
+from ipulse.cli.commands.jobs.listing import list_jobs
+from ipulse.cli.commands.jobs.open import open_page
+from ipulse.cli.commands.jobs.pausing import pause, resume, stop
+from ipulse.cli.commands.jobs.status import priority, status
+from ipulse.cli.commands.jobs.submit import continue_job, submit, validate
+from ipulse.cli.commands.jobs.watch import logs, watch
+from ipulse.cli.commands.results.compare import compare
+from ipulse.cli.commands.results.export import export, verify
+from ipulse.cli.commands.results.files import artifacts, download, report
+from ipulse.cli.commands.results.metrics import metrics
+from ipulse.cli.commands.results.profile import profile, profile_diff
+from ipulse.cli.commands.service.completion import completion
+from ipulse.cli.commands.service.demo import demo
+from ipulse.cli.commands.service.doctor import doctor
+from ipulse.cli.commands.service.selftest import selftest
+from ipulse.cli.commands.service.token import create_token, list_tokens, revoke_token
+from ipulse.cli.commands.service.up import up
+from ipulse.cli.commands.sweeps.change import extend_sweep, pause_sweep, resume_sweep, stop_sweep
+from ipulse.cli.commands.sweeps.run import run_sweep
+from ipulse.cli.commands.sweeps.show import best_of_sweep, list_sweeps, show_one, sweep_status
 
 from .completing import PROGRAM, prepare_completion
 from .default_command import DEFAULT, GroupWithDefault

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from ipulse.client import Client
 from ipulse_core.errors import NotFound
 
 SHORTEST = 4  # digits of a shortened id
 LOOKED_AT = 500  # sweeps among which a shortened id or a name is looked for
 
-SWEEP_HELP = "Id of the sweep, its first characters (4 or more), its name, or latest."
+SweepId = Annotated[
+    str,
+    typer.Argument(
+        metavar="SWEEP",
+        help="Id of the sweep, its first characters (4 or more), its name, or latest.",
+        show_default=False,
+    ),
+]
 
 
 def find_sweep(client: Client, reference: str) -> str:

@@ -1,1 +1,1 @@
-"""The commands of the command line, one topic a file."""
+"""The commands of the command line, one topic a folder."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ipulse.cli.commands import crosscheck
+from ipulse.cli.commands.develop import crosscheck
 
 from .conftest import Run
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ipulse.cli.commands.listing import AsCSV, csv_text, shown
+from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job

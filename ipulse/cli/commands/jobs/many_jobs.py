@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ipulse.cli.commands.jobs import print_jobs
+from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery

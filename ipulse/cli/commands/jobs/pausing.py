@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipulse.cli.commands.many_jobs import ChosenJobs
+from ipulse.cli.commands.jobs.many_jobs import ChosenJobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
 

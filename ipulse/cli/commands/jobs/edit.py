@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ipulse.cli.commands.jobs import print_jobs
-from ipulse.cli.commands.many_jobs import ChosenJobs
+from ipulse.cli.commands.jobs.many_jobs import ChosenJobs
+from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, addressed, with_options
 from ipulse.cli.terminal import show

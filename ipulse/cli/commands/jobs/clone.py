@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ipulse.cli.commands.submit import show_submitted
+from ipulse.cli.commands.jobs.submit import show_submitted
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (

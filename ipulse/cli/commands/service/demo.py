@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from ipulse.cli.called import as_called
-from ipulse.cli.commands.watch import show_progress
+from ipulse.cli.commands.jobs.watch import show_progress
 from ipulse.cli.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Settings

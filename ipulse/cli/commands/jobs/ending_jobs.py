@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ipulse.cli.commands.jobs import print_jobs
+from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (

@@ -1,0 +1,1 @@
+"""Commands about agents: join a service, list and drain them."""

@@ -1,0 +1,1 @@
+"""Commands for the developers of ops and kernels."""

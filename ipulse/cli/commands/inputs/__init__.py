@@ -1,0 +1,1 @@
+"""Commands that prepare what a job reads: specs, networks and data sets."""

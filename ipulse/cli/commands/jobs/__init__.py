@@ -1,0 +1,1 @@
+"""Commands that submit, follow and change jobs."""

@@ -1,0 +1,136 @@
+"""sweep run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
+from ipulse.cli.pages import sweep_address
+from ipulse.cli.sweep_tables import setting_text
+from ipulse.cli.terminal import emit, say, show
+from ipulse.client import Client, SweepStatus
+from ipulse.sweeps.file import read_sweep
+
+from .show import show_with_trials
+
+POLL_SECONDS = 1.0
+
+
+class Method(str, Enum):
+    """How trials are chosen."""
+
+    GRID = "grid"
+    RANDOM = "random"
+    TPE = "tpe"
+
+
+class Stop(str, Enum):
+    """Which rule stops weak trials early."""
+
+    ASHA = "asha"
+    MEDIAN = "median"
+
+
+@addressed
+def run_sweep(
+    at: Address,
+    file: SpecPath,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=V1,V2",
+            help="Values of a setting, as YAML, or its distribution, such as "
+            "learning_rate=log_uniform:1e-4,0.1. May be repeated.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="Jobs of each trial, which differ in their seed."),
+    ] = None,
+    method: Annotated[
+        Method | None, typer.Option(help="How trials are chosen. [default: grid]")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Number of trials. [default: the whole grid]")
+    ] = None,
+    parallel: Annotated[
+        int | None, typer.Option(min=1, help="Trials at the same time. [default: 4]")
+    ] = None,
+    stop: Annotated[
+        Stop | None, typer.Option(help="Stop weak trials early by this rule. [default: none]")
+    ] = None,
+    search_seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the search. [default: 1]")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the sweep.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What trials are compared by. [default: test_accuracy]"),
+    ] = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Small values are better.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", "-w", help="Follow the sweep to its end.")
+    ] = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Train one spec with several values of some settings.
+
+    FILE is a spec, or a sweep in YAML. The trials are jobs; their group is the id of the sweep,
+    which is printed. With --wait the trials are printed as they end, then a table, the best first.
+    """
+    objective = {
+        **({"metric": metric} if metric else {}),
+        **({"goal": "minimize"} if minimize else {}),
+    }
+    config = read_sweep(
+        file,
+        settings or [],
+        vary or [],
+        seeds,
+        method=None if method is None else method.value,
+        trials=trials,
+        parallel=parallel,
+        seed=search_seed,
+        sweep=name,
+        objective=objective or None,
+        stopping=None if stop is None else {"kind": stop.value},
+    )
+    with at.connect() as client:
+        sweep = client.create_sweep(config)
+        if not as_json:
+            show(sweep.id)
+            if sys.stderr.isatty():
+                say(sweep_address(client, sweep.id))
+            jobs = sweep.trials * max(1, len(config.seeds))
+            say(f"{sweep.trials:,} trials, {jobs:,} jobs, {sweep.parallel} trials at a time")
+        if wait:
+            return _follow(client, sweep, as_json)
+    if as_json:
+        emit(sweep.json)
+    elif sys.stderr.isatty():
+        say(f"Follow it: `ipulse sweep show {sweep.id[4:12]}`")
+    return Exit.OK
+
+
+def _follow(client: Client, sweep: SweepStatus, as_json: bool) -> Exit:
+    """Report trials as they end; return once the sweep has ended."""
+    reported: set[int] = set()
+    while True:
+        sweep = client.sweep(sweep.id)  # before the trials, so that none is missed at the end
+        for trial in client.sweep_trials(sweep.id):
+            if trial.state != "running" and trial.number not in reported:
+                reported.add(trial.number)
+                value = trial.state if trial.value is None else f"{sweep.metric} {trial.value:.4g}"
+                say(f"trial {trial.number}: {setting_text(trial.parameters)}: {value}")
+        if sweep.has_ended:
+            break
+        time.sleep(POLL_SECONDS)
+    show_with_trials(client, sweep.id, as_json)
+    return Exit.OK if sweep.best else Exit.JOB_FAILED

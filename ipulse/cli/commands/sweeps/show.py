@@ -1,0 +1,99 @@
+"""sweep list, show, status and best."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.sweep_reference import SweepId, find_sweep
+from ipulse.cli.sweep_tables import best_first, setting_text, show_sweep, show_trials
+from ipulse.cli.terminal import emit, say, show_list
+from ipulse.client import Client, SweepStatus
+from ipulse.client.sweep_resources import created_at
+from ipulse_core.errors import NotFound
+
+
+@addressed
+def list_sweeps(
+    at: Address,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Number of sweeps, at most.")] = 20,
+    as_json: AsJSON = False,
+) -> Exit:
+    """List the latest sweeps, newest first."""
+    with at.connect() as client:
+        sweeps = client.sweeps(limit)
+    rows = [
+        (
+            sweep.id,
+            sweep.name,
+            sweep.state,
+            f"{sum(n for s, n in sweep.by_state.items() if s != 'running'):,}/{sweep.trials:,}",
+            created_at(sweep),
+            f"{sweep.best['value']:.4g}" if sweep.best else "",
+        )
+        for sweep in sweeps
+    ]
+    headers = ["ID", "NAME", "STATE", "ENDED", "CREATED", "BEST"]
+    show_list("sweeps", [sweep.json for sweep in sweeps], headers, rows, as_json)
+    return Exit.OK
+
+
+@addressed
+def show_one(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
+    """Show a sweep and all its trials, the best first.
+
+    With --json one object is printed: the sweep, and its list `trial_list`.
+    """
+    with at.connect() as client:
+        return show_with_trials(client, find_sweep(client, sweep), as_json)
+
+
+@addressed
+def sweep_status(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
+    """Show the state of a sweep and its best trial so far."""
+    with at.connect() as client:
+        return print_sweep(client.sweep(find_sweep(client, sweep)), as_json)
+
+
+@addressed
+def best_of_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
+    """Show the best trial of a sweep: its settings, its value and its jobs."""
+    with at.connect() as client:
+        found = client.sweep(find_sweep(client, sweep))
+        if found.best is None:
+            raise NotFound("no trial of this sweep has succeeded yet")
+        number = found.best["number"]
+        (trial,) = [t for t in client.sweep_trials(found.id) if t.number == number]
+    if as_json:
+        emit(trial.json)
+    else:
+        show_trials(found, [trial])
+        say(f"The best: {setting_text(trial.parameters)}")
+    return Exit.OK
+
+
+def show_with_trials(client: Client, sweep_id: str, as_json: bool) -> Exit:
+    """Print a sweep and all its trials."""
+    sweep = client.sweep(sweep_id)
+    trials = best_first(sweep, client.sweep_trials(sweep_id))
+    if as_json:
+        emit({**sweep.json, "trial_list": [trial.json for trial in trials]})
+        return Exit.OK
+    show_sweep(sweep)
+    show_trials(sweep, trials)
+    for trial in trials:
+        if trial.message:
+            say(f"trial {trial.number}: {trial.message}")
+    return Exit.OK
+
+
+def print_sweep(sweep: SweepStatus, as_json: bool) -> Exit:
+    """Print a sweep without its trials."""
+    if as_json:
+        emit(sweep.json)
+    else:
+        show_sweep(sweep)
+    return Exit.OK
