@@ -28,30 +28,34 @@ from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.openapi import Application
 from ipulse_service.http.readiness import Readiness
-from ipulse_service.http.routes import (
+from ipulse_service.http.routes import health, metrics, sessions, tokens
+from ipulse_service.http.routes.agents import (
     agents,
-    artifacts,
     attempts,
-    comparison,
-    curves,
-    events,
-    health,
-    job_batches,
-    job_list,
-    jobs,
     join_tokens,
     joining,
-    logs,
-    metrics,
-    search,
-    sessions,
-    submissions,
-    sweeps,
-    tokens,
     uploads,
     worker,
 )
-from ipulse_service.http.routes.data import attempt_dataset, datasets, user_uploads
+from ipulse_service.http.routes.data import (
+    attempt_dataset,
+    dataset_versions,
+    datasets,
+    user_uploads,
+)
+from ipulse_service.http.routes.jobs import (
+    artifacts,
+    comparison,
+    curves,
+    events,
+    job_batches,
+    job_list,
+    jobs,
+    logs,
+    search,
+    submissions,
+)
+from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
@@ -149,10 +153,12 @@ def create_app(settings: Settings) -> FastAPI:
         comparison,
         jobs,
         sweeps,
+        sweep_changes,
         events,
         logs,
         artifacts,
         datasets,
+        dataset_versions,
         user_uploads,
         tokens,
         sessions,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -16,10 +17,23 @@ from starlette.types import Receive, Scope, Send
 from ipulse_service.files.artifacts import ArtifactRow, Store
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.file_thread_pool import FileThreadPool
-from ipulse_service.http import etags
+from ipulse_service.http import etags, problems
 from ipulse_service.http.problems import RangeNotSatisfiable
 
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
+
+
+def documented(*media_types: str) -> dict[int | str, dict[str, Any]]:
+    """Returns the responses of a route that sends a file, for the OpenAPI document."""
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    content = dict.fromkeys(media_types, binary)
+    return {
+        200: {"description": "The file.", "content": content},
+        206: {"description": "The bytes that the Range header names.", "content": content},
+        304: {"description": "The file still has the ETag of If-None-Match."},
+        307: {"description": "The object store sends the file from the signed URL in Location."},
+        **problems.documented(404, 416),
+    }
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,16 @@ from pydantic.json_schema import models_json_schema
 from ipulse.sweeps import SweepConfig
 from ipulse_service.http import sse
 from ipulse_service.http.auth import OPEN_PATHS
-from ipulse_service.http.schemas import events
+from ipulse_service.http.schemas.agents.worker import ClaimedAttempt
 from ipulse_service.http.schemas.base import SPEC
-from ipulse_service.http.schemas.comparison import ComparedJob, ComparisonInfo
-from ipulse_service.http.schemas.datasets import DatasetDetail, DatasetList, VersionInfo
-from ipulse_service.http.schemas.events import EventList
-from ipulse_service.http.schemas.jobs import JobDetail, JobList, ListedJob
+from ipulse_service.http.schemas.data.datasets import DatasetDetail, DatasetList, VersionInfo
+from ipulse_service.http.schemas.jobs import events
+from ipulse_service.http.schemas.jobs.comparison import ComparedJob, ComparisonInfo
+from ipulse_service.http.schemas.jobs.events import EventList
+from ipulse_service.http.schemas.jobs.jobs import JobDetail, JobList, ListedJob
 from ipulse_service.http.schemas.problems import ProblemDocument
-from ipulse_service.http.schemas.sweeps import SweepDetail, SweepList, TrialList
-from ipulse_service.http.schemas.worker import ClaimedAttempt
+from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepList
+from ipulse_service.http.schemas.sweeps.trials import TrialList
 
 _REF = "#/components/schemas/{model}"
 # FastAPI leaves nulls out of its document, also out of examples.

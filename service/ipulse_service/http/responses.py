@@ -8,7 +8,7 @@ from fastapi import Response
 
 from ipulse_core.states import IDLE
 from ipulse_service.http import etags
-from ipulse_service.http.schemas.jobs import JobDetail
+from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting

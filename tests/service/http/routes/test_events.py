@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_service.http.routes import logs
+from ipulse_service.http.routes.jobs import logs
 from ipulse_service.jobs import events
 from tests.service.agents import METRIC, PHASES, line
 from tests.service.http.routes.test_submission import check_problem

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from ipulse_service.db import tables
-from ipulse_service.http.routes import job_batches
+from ipulse_service.http.routes.jobs import job_batches
 from ipulse_service.jobs import batches
 from tests.service.http.routes.test_queue import claim
 from tests.service.http.routes.test_scheduling import submit

@@ -12,7 +12,7 @@ from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import KNOWN_AGENT, AttemptId, Fence, State
-from ipulse_service.http.routes.data.datasets import DOWNLOAD, as_file
+from ipulse_service.http.routes.data.dataset_versions import DOWNLOAD, as_file
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store
 

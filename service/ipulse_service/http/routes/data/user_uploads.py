@@ -21,8 +21,8 @@ from ipulse_service.http import payloads, problems, receiving
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import TooLarge
-from ipulse_service.http.schemas.datasets import UploadInfo, UploadRequest
-from ipulse_service.http.schemas.uploads import UploadOffset
+from ipulse_service.http.schemas.agents.uploads import UploadOffset
+from ipulse_service.http.schemas.data.datasets import UploadInfo, UploadRequest
 from ipulse_service.http.state import AppState
 
 UploadId = Annotated[str, Path(description="The upload's id.")]

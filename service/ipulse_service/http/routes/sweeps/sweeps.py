@@ -1,8 +1,7 @@
-"""Routes of sweeps: create, list, read, pause, resume, stop and extend them."""
+"""Routes of sweeps: create, list and read them and their trials."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -13,25 +12,16 @@ from ipulse.sweeps import SweepConfig
 from ipulse.sweeps.config import InvalidSweep
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, pagination, problems
-from ipulse_service.http.dependencies import DIGITS, CurrentCaller, IfMatch, State
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.sweeps import (
-    SweepChange,
-    SweepDetail,
-    SweepInfo,
-    SweepList,
-    TrialInfo,
-    TrialList,
-)
+from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
+from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import changes, creation, store
-from ipulse_service.sweeps.changes import RunningJobs
+from ipulse_service.sweeps import creation, store
 from ipulse_service.sweeps.rows import SweepRow, TrialRow
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
-
-_CHANGE_ERRORS = problems.documented(404, 409, 412)
 
 SweepId = Annotated[str, Path(max_length=64, description="The sweep's id.")]
 
@@ -68,18 +58,6 @@ class TrialQuery(BaseModel):
     )
 
 
-class StopQuery(BaseModel):
-    """Query parameters of a stop."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    running: RunningJobs = Field(
-        default="keep",
-        description="Jobs that run: keep them to their end, finish them now with their results, "
-        "or cancel them.",
-    )
-
-
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
 
 
@@ -109,7 +87,7 @@ def create_sweep(
     if created.replayed:
         response.headers["idempotency-replayed"] = "true"
     response.headers["location"] = f"/v1/sweeps/{created.sweep.id}"
-    return _detail(state, created.sweep.id, response)
+    return detail(state, created.sweep.id, response)
 
 
 @router.get("", summary="List sweeps", response_description="One page of sweeps.")
@@ -137,7 +115,7 @@ def list_sweeps(query: Annotated[SweepQuery, Query()], state: State) -> SweepLis
 )
 def get_sweep(sweep_id: SweepId, state: State, response: Response) -> SweepDetail:
     """Returns a sweep with its definition, its best trial, and what it cost so far."""
-    return _detail(state, sweep_id, response)
+    return detail(state, sweep_id, response)
 
 
 @router.get(
@@ -159,92 +137,8 @@ def list_trials(
     return TrialList(trials=trials, next_after=trials[-1].number if len(page) > size else None)
 
 
-@router.post(
-    "/{sweep_id}/pause",
-    summary="Pause a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def pause_sweep(
-    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
-) -> SweepDetail:
-    """Begins no more trials until the sweep is resumed; those that have begun go on."""
-    return _change(state, sweep_id, if_match, changes.pause, response)
-
-
-@router.post(
-    "/{sweep_id}/resume",
-    summary="Resume a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def resume_sweep(
-    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
-) -> SweepDetail:
-    """Lets a paused sweep begin trials again."""
-    return _change(state, sweep_id, if_match, changes.resume, response)
-
-
-@router.post(
-    "/{sweep_id}/stop",
-    summary="Stop a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def stop_sweep(
-    sweep_id: SweepId,
-    query: Annotated[StopQuery, Query()],
-    state: State,
-    response: Response,
-    if_match: IfMatch = None,
-) -> SweepDetail:
-    """Begins no more trials and cancels queued jobs. The sweep ends when the others have ended."""
-
-    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
-        return changes.stop(transaction, sweep, query.running, state.settings)
-
-    return _change(state, sweep_id, if_match, change, response)
-
-
-@router.patch(
-    "/{sweep_id}",
-    summary="Extend a sweep",
-    response_description="The sweep.",
-    responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
-)
-def change_sweep(
-    sweep_id: SweepId,
-    request: SweepChange,
-    state: State,
-    response: Response,
-    if_match: IfMatch = None,
-) -> SweepDetail:
-    """Changes the number of trials, or of those at the same time.
-
-    A sweep that has ended goes on if more trials are asked for.
-    """
-
-    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
-        return changes.extend(transaction, sweep, request.trials, request.parallel)
-
-    return _change(state, sweep_id, if_match, change, response)
-
-
-def _change(
-    state: AppState,
-    sweep_id: str,
-    if_match: str | None,
-    change: Callable[[Transaction, SweepRow], SweepRow],
-    response: Response,
-) -> SweepDetail:
-    with state.database.write() as transaction:
-        sweep = store.get(transaction, sweep_id)
-        etags.require(if_match, sweep.tag)
-        change(transaction, sweep)
-    return _detail(state, sweep_id, response)
-
-
-def _detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
+def detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
+    """Returns a sweep and sets its ETag."""
     with state.database.read() as transaction:
         sweep = store.get(transaction, sweep_id)
         counts = store.trial_counts(transaction, [sweep.pk])[sweep.pk]

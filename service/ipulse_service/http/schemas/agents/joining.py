@@ -10,8 +10,8 @@ from ipulse.models import StrictModel, unit
 from ipulse_service.agents.join_tokens import StoredJoinToken
 from ipulse_service.agents.joining import JoinedAgent
 from ipulse_service.db.engine import rfc3339
+from ipulse_service.http.schemas.agents.worker_requests import AgentName
 from ipulse_service.http.schemas.base import JOB_ID, Timestamp, example
-from ipulse_service.http.schemas.worker_requests import AgentName
 
 MAX_USES = 1000
 LONGEST_SECONDS = 30 * 86_400

@@ -15,7 +15,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, problems
 from ipulse_service.http.dependencies import DIGITS, IfNoneMatch, State, written_as
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.schemas.curves import MetricCurves
+from ipulse_service.http.schemas.jobs.curves import MetricCurves
 from ipulse_service.jobs import store
 from ipulse_service.jobs.curves.curves import Axis, CurveRequest, JobCurves, curves
 from ipulse_service.jobs.curves.points import CurveScope

@@ -15,7 +15,7 @@ from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
 from ipulse_service.http.auth import Caller
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
-from ipulse_service.http.schemas.events import EventList
+from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events
 

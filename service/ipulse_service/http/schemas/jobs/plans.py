@@ -7,7 +7,8 @@ from typing import Any, Self
 from pydantic import Field
 
 from ipulse_service.http.schemas.base import JOB_ID, SHA256, SPEC, example
-from ipulse_service.http.schemas.jobs import ValidatedSpec, WaitingInfo
+from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
+from ipulse_service.http.schemas.jobs.jobs import ValidatedSpec
 from ipulse_service.jobs.queue.waiting import JobPlan
 
 

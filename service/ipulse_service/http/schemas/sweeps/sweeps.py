@@ -1,9 +1,9 @@
-"""Sweeps and trials as the API returns them, and requests that change a sweep."""
+"""Sweeps as the API returns them, and requests that change a sweep."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
@@ -11,19 +11,17 @@ from pydantic import BaseModel, Field
 from ipulse.models import Integer, StrictModel
 from ipulse.sweeps.config import EXAMPLE, MAX_TRIALS
 from ipulse_service.db.engine import rfc3339
-from ipulse_service.http.schemas.base import JOB_ID, Timestamp, example
+from ipulse_service.http.schemas.base import Timestamp, example
+from ipulse_service.http.schemas.sweeps.trials import PARAMETERS, BestTrial
 from ipulse_service.sweeps.rows import (
     SweepReason,
     SweepRow,
     SweepState,
-    TrialJob,
     TrialRow,
     TrialState,
 )
-from ipulse_service.sweeps.spread import Spread
 
 SWEEP_ID = "swp_0b5c2e6f7a8d9c1e2f3a4b5c"
-_PARAMETERS = {"/training/optimizer/learning_rate": 0.01}
 _SWEEP: dict[str, Any] = {
     "object": "sweep",
     "id": SWEEP_ID,
@@ -39,26 +37,11 @@ _SWEEP: dict[str, Any] = {
     "parallel": 3,
     "begun": 3,
     "by_state": {"running": 2, "succeeded": 1},
-    "best": {"number": 1, "parameters": _PARAMETERS, "value": 0.968},
+    "best": {"number": 1, "parameters": PARAMETERS, "value": 0.968},
     "created_at": "2026-01-31T12:00:00.000Z",
     "updated_at": "2026-01-31T12:03:00.000Z",
     "finished_at": None,
     "version": 5,
-}
-_TRIAL: dict[str, Any] = {
-    "number": 1,
-    "parameters": _PARAMETERS,
-    "state": "succeeded",
-    "message": "",
-    "value": 0.968,
-    "n": 1,
-    "deviation": None,
-    "minimum": 0.968,
-    "maximum": 0.968,
-    "interval": None,
-    "jobs": [{"id": JOB_ID, "seed": 1, "state": "succeeded", "value": 0.968, "message": ""}],
-    "created_at": "2026-01-31T12:00:00.000Z",
-    "finished_at": "2026-01-31T12:03:00.000Z",
 }
 
 
@@ -73,93 +56,6 @@ class SweepChange(StrictModel):
     parallel: Annotated[Integer, Field(ge=1, le=1000)] | None = Field(
         default=None, description="Trials at the same time."
     )
-
-
-class TrialJobInfo(BaseModel):
-    """A job of a trial: one replica."""
-
-    id: str
-    seed: int
-    state: str = Field(description="The state of the job; deleted: it was deleted before its end.")
-    value: float | None = Field(description="Its value of the objective.")
-    message: str = Field(description="Why it has no value, if it has ended without.")
-
-    @classmethod
-    def from_row(cls, job: TrialJob) -> Self:
-        """Returns the model of a stored job of a trial."""
-        return cls(
-            id=job.job_id,
-            seed=job.seed,
-            state=job.shown_state,
-            value=job.value,
-            message=job.message,
-        )
-
-
-class TrialInfo(BaseModel):
-    """A trial with the figures over its replicas."""
-
-    model_config = example(**_TRIAL)
-
-    number: int = Field(description="From 1.")
-    parameters: dict[str, Any] = Field(description="Values by JSON pointer into the spec.")
-    state: TrialState
-    message: str = Field(description="Which replicas have no value, and why.")
-    value: float | None = Field(description="Mean over the replicas that have a value.")
-    n: int = Field(description="Number of these replicas.")
-    deviation: float | None = Field(description="Sample deviation (n - 1); null for n = 1.")
-    minimum: float | None
-    maximum: float | None
-    interval: float | None = Field(
-        description="Half the width of the 95 % interval of the mean by Student's t."
-    )
-    jobs: list[TrialJobInfo]
-    created_at: Timestamp | None
-    finished_at: Timestamp | None
-
-    @classmethod
-    def from_rows(cls, trial: TrialRow, jobs: Sequence[TrialJob]) -> Self:
-        """Returns the model of a stored trial and its jobs."""
-        spread = Spread.of([job.value for job in jobs if job.value is not None])
-        return cls(
-            number=trial.number,
-            parameters=json.loads(trial.parameters),
-            state=trial.state,
-            message=trial.message,
-            value=spread.mean if spread else None,
-            n=spread.n if spread else 0,
-            deviation=spread.deviation if spread else None,
-            minimum=spread.minimum if spread else None,
-            maximum=spread.maximum if spread else None,
-            interval=spread.interval if spread else None,
-            jobs=[TrialJobInfo.from_row(job) for job in jobs],
-            created_at=rfc3339(trial.created_at),
-            finished_at=rfc3339(trial.finished_at),
-        )
-
-
-class TrialList(BaseModel):
-    """One page of the trials of a sweep that have begun, in order."""
-
-    model_config = example(trials=[_TRIAL], next_after=None)
-
-    trials: list[TrialInfo]
-    next_after: int | None = Field(description="`after` of the next page; null on the last one.")
-
-
-class BestTrial(BaseModel):
-    """The best trial so far."""
-
-    number: int
-    parameters: dict[str, Any]
-    value: float
-
-    @classmethod
-    def from_row(cls, trial: TrialRow | None) -> Self | None:
-        """Returns the model of a stored trial."""
-        if trial is None or trial.value is None:
-            return None
-        return cls(number=trial.number, parameters=json.loads(trial.parameters), value=trial.value)
 
 
 class SweepInfo(BaseModel):

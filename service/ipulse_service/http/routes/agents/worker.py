@@ -22,13 +22,13 @@ from ipulse_service.http.dependencies import (
     State,
 )
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.joining import OrdersResponse
-from ipulse_service.http.schemas.worker import (
+from ipulse_service.http.schemas.agents.joining import OrdersResponse
+from ipulse_service.http.schemas.agents.worker import (
     CheckpointInfo,
     ClaimedAttempt,
     StartFileInfo,
 )
-from ipulse_service.http.schemas.worker_requests import (
+from ipulse_service.http.schemas.agents.worker_requests import (
     AgentRegistration,
     ClaimRequest,
 )

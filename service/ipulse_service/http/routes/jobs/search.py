@@ -9,8 +9,8 @@ from pydantic import Field
 
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import DIGITS, State
-from ipulse_service.http.routes.job_list import SelectionQuery
-from ipulse_service.http.schemas.search import ColumnInfo, ColumnList, SuggestionList
+from ipulse_service.http.routes.jobs.job_list import SelectionQuery
+from ipulse_service.http.schemas.jobs.search import ColumnInfo, ColumnList, SuggestionList
 from ipulse_service.jobs.search import occurring, suggestions
 from ipulse_service.jobs.search.syntax import MAX_QUERY
 from ipulse_service.jobs.search.vocabulary import Vocabulary

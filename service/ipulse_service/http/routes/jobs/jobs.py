@@ -23,8 +23,8 @@ from ipulse_service.http.dependencies import (
 )
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.schemas.job_requests import JobChange
-from ipulse_service.http.schemas.jobs import JobDetail
+from ipulse_service.http.schemas.jobs.job_requests import JobChange
+from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attempts, attributes, deletion, finishing, leases, store
 from ipulse_service.jobs.job import JobRow

@@ -10,7 +10,8 @@ from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.comparison import MAX_COMPARED, ComparisonBody, ComparisonInfo
+from ipulse_service.http.schemas.jobs.comparison import ComparisonInfo
+from ipulse_service.http.schemas.jobs.comparison_body import MAX_COMPARED, ComparisonBody
 from ipulse_service.jobs import store
 from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import JobRow

@@ -23,13 +23,13 @@ from ipulse_service.http.dependencies import (
     wait_up_to,
 )
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.joining import (
+from ipulse_service.http.schemas.agents.joining import (
     AgentToken,
     JoinRequest,
     SignOffRequest,
     WakeUpHint,
 )
-from ipulse_service.http.schemas.worker_requests import AgentName, DeviceKind
+from ipulse_service.http.schemas.agents.worker_requests import AgentName, DeviceKind
 from ipulse_service.http.state import AppState
 
 MAX_WAIT_SECONDS = 50  # of a request for a wake-up; shorter than the time limits of most proxies

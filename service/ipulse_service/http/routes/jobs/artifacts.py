@@ -14,22 +14,14 @@ from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
 from ipulse_service.http.auth import Caller, open_to
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State
-from ipulse_service.http.schemas.artifacts import ArtifactInfo, ArtifactList
+from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactList
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["artifacts"])
 
-_BINARY = {"schema": {"type": "string", "format": "binary"}}
 # Generators take the first one; the file's own media type is in its ArtifactInfo.
-_FILE: dict[str, Any] = {"application/octet-stream": _BINARY, "*/*": _BINARY}
-DOWNLOAD: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The file.", "content": _FILE},
-    206: {"description": "The bytes that the Range header names.", "content": _FILE},
-    304: {"description": "The file still has the ETag of If-None-Match."},
-    307: {"description": "The object store sends the file from the signed URL in Location."},
-    **problems.documented(404, 416),
-}
+DOWNLOAD = file_response.documented("application/octet-stream", "*/*")
 _OBJECT = {"schema": {"type": "object", "additionalProperties": True}}
 _PROFILE: dict[int | str, dict[str, Any]] = {
     200: {"description": "The profile.", "content": {"application/json": _OBJECT}},

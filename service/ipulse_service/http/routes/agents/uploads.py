@@ -37,8 +37,13 @@ from ipulse_service.http import payloads, problems, receiving
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import KNOWN_UPLOAD, AttemptId, Fence, State
 from ipulse_service.http.problems import TooLarge
-from ipulse_service.http.schemas.artifacts import StoredFile
-from ipulse_service.http.schemas.uploads import ArtifactQuery, FileName, FileQuery, UploadOffset
+from ipulse_service.http.schemas.agents.uploads import (
+    ArtifactQuery,
+    FileName,
+    FileQuery,
+    UploadOffset,
+)
+from ipulse_service.http.schemas.jobs.artifacts import StoredFile
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.leases import AttemptRow

@@ -12,7 +12,7 @@ from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.agents import (
+from ipulse_service.http.schemas.agents.agents import (
     AgentInfo,
     AgentList,
     DeviceInfo,

@@ -16,9 +16,9 @@ from ipulse_service.http import problems
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
 from ipulse_service.http.payloads import SpecRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.schemas.job_requests import AS_GROUP, NOTES, ContinueRequest, Tag
-from ipulse_service.http.schemas.jobs import JobDetail, ValidatedSpec
-from ipulse_service.http.schemas.plans import PlannedJob
+from ipulse_service.http.schemas.jobs.job_requests import AS_GROUP, NOTES, ContinueRequest, Tag
+from ipulse_service.http.schemas.jobs.jobs import JobDetail, ValidatedSpec
+from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.jobs import leases, starting, store, submission
 from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency, OnEnd
 from ipulse_service.jobs.job_attributes import JobAttributes

@@ -20,7 +20,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.schemas.jobs import JobList, ListColumn, ListedJob
+from ipulse_service.http.schemas.jobs.jobs import JobList, ListColumn, ListedJob
 from ipulse_service.jobs import filters, leases, listing
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search import search

@@ -21,10 +21,14 @@ from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.routes.artifacts import DOWNLOAD
-from ipulse_service.http.schemas.jobs import JobDetail
-from ipulse_service.http.schemas.worker import AttemptOrders, NextEvent, RenewedLease
-from ipulse_service.http.schemas.worker_requests import EventBatch, FinishRequest, attempt_end
+from ipulse_service.http.routes.jobs.artifacts import DOWNLOAD
+from ipulse_service.http.schemas.agents.worker import AttemptOrders, NextEvent, RenewedLease
+from ipulse_service.http.schemas.agents.worker_requests import (
+    EventBatch,
+    FinishRequest,
+    attempt_end,
+)
+from ipulse_service.http.schemas.jobs.jobs import JobDetail
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher

@@ -1,0 +1,1 @@
+"""Routes of agents: joining, claims, attempts and what they upload."""

@@ -1,0 +1,1 @@
+"""Routes of jobs, their events, files, metrics and searches."""

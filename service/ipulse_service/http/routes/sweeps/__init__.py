@@ -1,0 +1,1 @@
+"""Routes of sweeps and of their trials."""

@@ -1,0 +1,121 @@
+"""Routes that change sweeps: pause, resume, stop and extend them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ipulse_service.db.engine import Transaction
+from ipulse_service.http import etags, problems
+from ipulse_service.http.dependencies import IfMatch, State
+from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
+from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
+from ipulse_service.http.state import AppState
+from ipulse_service.sweeps import changes, store
+from ipulse_service.sweeps.changes import RunningJobs
+from ipulse_service.sweeps.rows import SweepRow
+
+_CHANGE_ERRORS = problems.documented(404, 409, 412)
+
+
+class StopQuery(BaseModel):
+    """Query parameters of a stop."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    running: RunningJobs = Field(
+        default="keep",
+        description="Jobs that run: keep them to their end, finish them now with their results, "
+        "or cancel them.",
+    )
+
+
+router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
+
+
+@router.post(
+    "/{sweep_id}/pause",
+    summary="Pause a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def pause_sweep(
+    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
+) -> SweepDetail:
+    """Begins no more trials until the sweep is resumed; those that have begun go on."""
+    return _change(state, sweep_id, if_match, changes.pause, response)
+
+
+@router.post(
+    "/{sweep_id}/resume",
+    summary="Resume a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def resume_sweep(
+    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
+) -> SweepDetail:
+    """Lets a paused sweep begin trials again."""
+    return _change(state, sweep_id, if_match, changes.resume, response)
+
+
+@router.post(
+    "/{sweep_id}/stop",
+    summary="Stop a sweep",
+    response_description="The sweep.",
+    responses=_CHANGE_ERRORS,
+)
+def stop_sweep(
+    sweep_id: SweepId,
+    query: Annotated[StopQuery, Query()],
+    state: State,
+    response: Response,
+    if_match: IfMatch = None,
+) -> SweepDetail:
+    """Begins no more trials and cancels queued jobs. The sweep ends when the others have ended."""
+
+    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+        return changes.stop(transaction, sweep, query.running, state.settings)
+
+    return _change(state, sweep_id, if_match, change, response)
+
+
+@router.patch(
+    "/{sweep_id}",
+    summary="Extend a sweep",
+    response_description="The sweep.",
+    responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
+)
+def change_sweep(
+    sweep_id: SweepId,
+    request: SweepChange,
+    state: State,
+    response: Response,
+    if_match: IfMatch = None,
+) -> SweepDetail:
+    """Changes the number of trials, or of those at the same time.
+
+    A sweep that has ended goes on if more trials are asked for.
+    """
+
+    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+        return changes.extend(transaction, sweep, request.trials, request.parallel)
+
+    return _change(state, sweep_id, if_match, change, response)
+
+
+def _change(
+    state: AppState,
+    sweep_id: str,
+    if_match: str | None,
+    change: Callable[[Transaction, SweepRow], SweepRow],
+    response: Response,
+) -> SweepDetail:
+    with state.database.write() as transaction:
+        sweep = store.get(transaction, sweep_id)
+        etags.require(if_match, sweep.tag)
+        change(transaction, sweep)
+    return detail(state, sweep_id, response)

@@ -1,0 +1,1 @@
+"""Models of agents, of their requests and of what they upload."""

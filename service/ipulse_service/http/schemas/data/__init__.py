@@ -1,0 +1,1 @@
+"""Models of data sets and uploads of users."""

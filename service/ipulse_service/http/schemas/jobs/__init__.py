@@ -1,0 +1,1 @@
+"""Models of jobs, their events, files, metrics and searches."""
