@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ipulse.cli.progress import PHASES
+from ipulse.cli.display.progress import PHASES
 from ipulse.client import Client
 
 from .jobs import PATIENCE, older_runner, small_spec

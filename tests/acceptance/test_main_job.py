@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from ipulse.cli.figures import percent
-from ipulse.cli.profile_page import profile_lines
+from ipulse.cli.display.figures import percent
+from ipulse.cli.display.profile_page import profile_lines
 from ipulse.client import Client, Job
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.stack.stack import Stack

@@ -174,7 +174,7 @@ def test_files_that_are_no_profiles(offline: Run, tmp_path: Path, document: dict
 
 
 def test_the_page_names_the_fullest_tile(document: dict[str, Any]) -> None:
-    from ipulse.cli.profile_page import tile_lines
+    from ipulse.cli.display.profile_page import tile_lines
 
     lines = list(tile_lines(Report(document)))
     fullest = next(line for line in lines if line.startswith("  tile "))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ipulse.cli.figures import metric_line, metric_rows, numbered
-from ipulse.cli.progress import JobProgress, duration
+from ipulse.cli.display.figures import metric_line, metric_rows, numbered
+from ipulse.cli.display.progress import JobProgress, duration
 from ipulse.cli.terminal import clean, show_facts, show_table
 from ipulse.client import Job, JobEvent
 from ipulse.client.resources import time_of

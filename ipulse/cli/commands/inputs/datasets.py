@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.display.raster import raster
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.packing import name_of, packed
-from ipulse.cli.raster import raster
 from ipulse.cli.terminal import (
     emit,
     minute_text,

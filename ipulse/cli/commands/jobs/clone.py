@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.commands.jobs.submit import show_submitted
+from ipulse.cli.display.progress import outcome, style_of
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (
@@ -20,7 +21,6 @@ from ipulse.cli.options import (
     Tags,
     addressed,
 )
-from ipulse.cli.progress import outcome, style_of
 from ipulse.cli.terminal import emit, show
 from ipulse.spec.file import SpecFile
 from ipulse.spec.settings import with_settings

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.display.figures import figure
+from ipulse.cli.display.progress import accuracy_of
 from ipulse.cli.exits import Exit
-from ipulse.cli.figures import figure
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.progress import accuracy_of
 from ipulse.cli.terminal import say, show, show_list
 from ipulse.client import Job
 from ipulse.client.resources import time_of

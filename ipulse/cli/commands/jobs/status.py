@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from ipulse.cli.called import as_called
+from ipulse.cli.display.figures import completed, figure, metric_rows
+from ipulse.cli.display.progress import duration, outcome, phase_seconds, style_of
+from ipulse.cli.display.waiting import time_text, waiting_text
 from ipulse.cli.exits import Exit
-from ipulse.cli.figures import completed, figure, metric_rows
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.progress import duration, outcome, phase_seconds, style_of
 from ipulse.cli.terminal import emit, show, show_facts
-from ipulse.cli.waiting import time_text, waiting_text
 from ipulse.client import Job
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number

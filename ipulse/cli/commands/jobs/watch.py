@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.live import Live
 
 from ipulse.cli.called import as_called
+from ipulse.cli.display.progress import JobProgress, outcome, style_of
+from ipulse.cli.display.waiting import waiting_text, watched_queue
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.progress import JobProgress, outcome, style_of
 from ipulse.cli.terminal import clean, console, emit, say, show, write
-from ipulse.cli.waiting import waiting_text, watched_queue
 from ipulse.client import Client, Job, JobEvent
 from ipulse.log_levels import LEVELS, levels_from
 from ipulse_core.errors import InvalidInput, Problem

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ipulse.cli.display.profile_page import difference_lines, profile_lines, tile_lines
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.profile_page import difference_lines, profile_lines, tile_lines
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client
 from ipulse_core.errors import InvalidInput, NotFound, Problem

@@ -18,10 +18,10 @@ from rich.console import Console
 
 from ipulse.cli.called import as_called
 from ipulse.cli.commands.jobs.watch import show_progress
-from ipulse.cli.elapsed import elapsed
+from ipulse.cli.display.elapsed import elapsed
+from ipulse.cli.display.progress import PHASES, duration, outcome, style_of
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Settings
-from ipulse.cli.progress import PHASES, duration, outcome, style_of
 from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ipulse.cli.called import program
-from ipulse.cli.elapsed import elapsed
+from ipulse.cli.display.elapsed import elapsed
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, DataFolder, Home
 from ipulse.cli.pages import sign_in_address

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.pages import sweep_address
-from ipulse.cli.sweep_tables import setting_text
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client, SweepStatus
 from ipulse.sweeps.file import read_sweep

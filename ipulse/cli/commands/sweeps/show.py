@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from ipulse.cli.display.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
-from ipulse.cli.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.terminal import emit, say, show_list
 from ipulse.client import Client, SweepStatus
 from ipulse.client.sweep_resources import created_at

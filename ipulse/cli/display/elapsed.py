@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ipulse.cli.terminal import write
+
 from .progress import duration
-from .terminal import write
 
 FRAMES_PER_SECOND = 4
 

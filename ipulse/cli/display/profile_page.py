@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ipulse.cli.terminal import size_text
 from ipulse_core.errors import RemoteError
 from ipulse_core.pva.difference import Change, ProfileDifference
 from ipulse_core.pva.figures import FIGURES, figures_of, tile_bytes
 from ipulse_core.pva.report import Report
 
 from .figures import percent
-from .terminal import size_text
 
 SCHEMA = "ipulse.profile/1"
 _MOST_STEPS = 5  # steps and tiles that are listed

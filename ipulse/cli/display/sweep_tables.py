@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ipulse.cli.figures import figure
-from ipulse.cli.progress import duration
+from ipulse.cli.display.figures import figure
+from ipulse.cli.display.progress import duration
 from ipulse.cli.terminal import show_facts, show_table
 from ipulse.client import SweepStatus, SweepTrial
 from ipulse.client.sweep_resources import created_at

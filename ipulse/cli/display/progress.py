@@ -11,11 +11,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ipulse.cli.terminal import clean
 from ipulse.client import Job, JobEvent
 from ipulse_core.states import TERMINAL, JobState, Phase
 
 from .figures import completed, metric_line, metric_rows, percent, with_evaluation
-from .terminal import clean
 
 PHASES = ("queue", *(phase.value for phase in Phase))
 LINE_SECONDS = 2.0  # between two lines of metrics or of build steps

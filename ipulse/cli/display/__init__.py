@@ -1,0 +1,1 @@
+"""Tables, lines and pictures in which commands show jobs, sweeps and profiles."""
