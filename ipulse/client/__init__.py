@@ -23,13 +23,13 @@ except ImportError as error:
         f"the IPUlse client needs httpx, which is not installed: {install_hint('client')}"
     ) from error
 
-from .agent_resources import AgentStatus, DeviceStatus, JoinToken
+from .administration.resources import AgentStatus, DeviceStatus, JoinToken, Token
 from .asynchronous import AsyncClient
-from .batches import BatchResult, JobSelection
-from .curves import MetricCurve
-from .data_resources import DatasetVersion
-from .resources import Artifact, Job, JobEvent, SubmissionPlan, Token, ValidSpec
-from .sweep_resources import SweepStatus, SweepTrial
+from .datasets.resources import DatasetVersion
+from .jobs.batches import BatchResult, JobSelection
+from .jobs.curves import MetricCurve
+from .jobs.resources import Artifact, Job, JobEvent, SubmissionPlan, ValidSpec
+from .sweeps.resources import SweepStatus, SweepTrial
 from .synchronous import Client
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 
 from .client_base import ClientBase
-from .connection import options_for
 from .location import PathLike, find_service
-from .transports import AsyncTransport
+from .transport.connection import options_for
+from .transport.transports import AsyncTransport
 
 
 class AsyncClient(ClientBase):

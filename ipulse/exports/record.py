@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ipulse.client import Artifact, Client, Job, JobEvent
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse.spec import parse_spec
 from ipulse.spec.flat import Setting, flat_settings
 

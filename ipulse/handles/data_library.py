@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ipulse.cli.packing import name_of, packed
 from ipulse.client import DatasetVersion
+from ipulse.client.datasets.packing import name_of, packed
 from ipulse.client.location import PathLike
 from ipulse_core.errors import InvalidInput, Problem
 

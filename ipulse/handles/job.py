@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ipulse.client import Job
 from ipulse.client.location import PathLike
-from ipulse.client.transports import finished, stepped
+from ipulse.client.transport.transports import finished, stepped
 from ipulse.experiment import Experiment
 from ipulse_core.errors import IPUlseError
 from ipulse_core.pva.report import Report

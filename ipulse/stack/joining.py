@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from ipulse.client.problems import error_in
-from ipulse.client.retries import RetryPolicy
+from ipulse.client.transport.problems import error_in
+from ipulse.client.transport.retries import RetryPolicy
 from ipulse.stack import tls
 from ipulse.stack.agent_home import AgentHome, Membership
 from ipulse.stack.listening import is_loopback

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
-from ipulse.client.agent_resources import AgentStatus
+from ipulse.client.administration.resources import AgentStatus
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.states import JobState

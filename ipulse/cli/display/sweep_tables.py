@@ -8,7 +8,7 @@ from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import duration
 from ipulse.cli.terminal import show_facts, show_table
 from ipulse.client import SweepStatus, SweepTrial
-from ipulse.client.sweep_resources import created_at
+from ipulse.client.sweeps.resources import created_at
 from ipulse.sweeps.file import name_of
 from ipulse_core import strict_json
 

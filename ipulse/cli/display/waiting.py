@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ipulse.client import Client
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse_core.errors import IPUlseError
 from ipulse_core.states import JobState
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse.stack.stack import Stack
 from ipulse_core.checkout import import_paths
 from ipulse_core.errors import Unavailable

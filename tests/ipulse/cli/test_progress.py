@@ -13,7 +13,7 @@ from ipulse.cli.display.figures import metric_line, metric_rows, numbered
 from ipulse.cli.display.progress import JobProgress, duration
 from ipulse.cli.terminal import clean, show_facts, show_table
 from ipulse.client import Job, JobEvent
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse_core.build_cache.progress import BuildProgress
 from tests.ipulse.client import samples
 

@@ -9,7 +9,8 @@ from typing import Any
 import anyio.from_thread
 import pytest
 
-from ipulse.client import AsyncClient, Client, retries
+from ipulse.client import AsyncClient, Client
+from ipulse.client.transport import retries
 
 
 class Awaited:

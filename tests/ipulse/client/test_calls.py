@@ -341,12 +341,12 @@ class TestRetries:
         self, connect: Connect, form: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slept: list[float] = []
-        monkeypatch.setattr("ipulse.client.transports.time.sleep", slept.append)
+        monkeypatch.setattr("ipulse.client.transport.transports.time.sleep", slept.append)
 
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
 
-        monkeypatch.setattr("ipulse.client.transports.anyio.sleep", sleep)
+        monkeypatch.setattr("ipulse.client.transport.transports.anyio.sleep", sleep)
         when = datetime.now(timezone.utc) + timedelta(seconds=55)  # of which some pass here
         later = problem_answer(429, "busy")
         later.headers["Retry-After"] = "30" if form == "seconds" else format_datetime(when, True)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ipulse.client import server_sent_events
-from ipulse.client.server_sent_events import Decoder, ServerSentEvent
+from ipulse.client.transport import server_sent_events
+from ipulse.client.transport.server_sent_events import Decoder, ServerSentEvent
 
 # No character that ends a line; U+2028 and U+0085 do not end one here.
 texts = st.text().filter(lambda text: not set(text) & set("\r\n\0"))

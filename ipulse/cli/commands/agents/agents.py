@@ -10,7 +10,7 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list
-from ipulse.client.agent_resources import AgentStatus
+from ipulse.client.administration.resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 

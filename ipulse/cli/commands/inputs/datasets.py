@@ -14,7 +14,6 @@ import typer
 from ipulse.cli.display.raster import raster
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.packing import name_of, packed
 from ipulse.cli.terminal import (
     emit,
     minute_text,
@@ -27,7 +26,8 @@ from ipulse.cli.terminal import (
     size_text,
 )
 from ipulse.client import Client, DatasetVersion
-from ipulse.client.data_sets import UploadProgress
+from ipulse.client.datasets.data_sets import UploadProgress
+from ipulse.client.datasets.packing import name_of, packed
 from ipulse_core.errors import InvalidInput, Problem
 
 LABELS = 20  # that `data show` lists

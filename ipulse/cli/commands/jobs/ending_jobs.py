@@ -24,7 +24,7 @@ from ipulse.cli.options import (
 )
 from ipulse.cli.terminal import emit, jobs_text, say, show
 from ipulse.client import BatchResult, Client, JobSelection
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
 
 States = Annotated[

@@ -17,7 +17,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import say, show, show_list
 from ipulse.client import Job
-from ipulse.client.resources import time_of
+from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState

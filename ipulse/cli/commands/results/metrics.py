@@ -12,7 +12,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed
 from ipulse.cli.terminal import emit, say, show, show_table
-from ipulse.client.curves import MetricCurve
+from ipulse.client.jobs.curves import MetricCurve
 from ipulse_core.errors import InvalidInput, Problem
 
 _SCOPES = ("epoch", "step")

@@ -12,7 +12,7 @@ from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
 from ipulse.cli.terminal import emit, say, show_list
 from ipulse.client import Client, SweepStatus
-from ipulse.client.sweep_resources import created_at
+from ipulse.client.sweeps.resources import created_at
 from ipulse_core.errors import NotFound
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import httpx
 
+from ipulse.client.transport.problems import error_in
+from ipulse.client.transport.retries import RetryPolicy
+from ipulse.client.transport.server_sent_events import Decoder, ServerSentEvent
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, RemoteError
 
 from .calls import events_path
-from .problems import error_in
 from .resources import JobEvent
-from .retries import RetryPolicy
-from .server_sent_events import Decoder, ServerSentEvent
 
 # Longer than the interval of the service's pings: a stream without data for so long is dead.
 SILENCE_SECONDS = 45.0

@@ -9,6 +9,7 @@ from typing import Any, Union
 
 import httpx
 
+from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse_core import strict_json
@@ -16,7 +17,6 @@ from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
 from ipulse_core.states import JobState
 
-from .api_call import JSON_CONTENT, APICall, object_in
 from .batches import BatchResult, JobSearch, JobSelection
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPlan, ValidSpec
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import httpx
 
+from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
 from ipulse.sweeps import SweepConfig, parse_sweep
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
 from ipulse_core.messages import ID
 
-from .api_call import JSON_CONTENT, APICall, object_in
-from .sweep_resources import SweepStatus, SweepTrial
+from .resources import SweepStatus, SweepTrial
 
 
 def create_sweep(

@@ -10,7 +10,8 @@ from ipulse_core.errors import NotFound
 from .resources import Job
 
 if TYPE_CHECKING:
-    from .client_base import ClientBase
+    from .jobs import Jobs
+
 
 SHORTEST = 4  # digits of a shortened id
 LISTED = 10  # candidates in a message
@@ -22,7 +23,7 @@ _SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{_DIGITS}}})")
 _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
 
 
-async def find_job(calls: ClientBase, reference: str) -> str:
+async def find_job(calls: Jobs, reference: str) -> str:
     """Return the full id of the job that a reference means.
 
     A reference is an id, its first digits with or without `job_`, the name of a single job,
@@ -54,7 +55,7 @@ async def find_job(calls: ClientBase, reference: str) -> str:
     return found[0].id
 
 
-async def _named(calls: ClientBase, name: str) -> str | None:
+async def _named(calls: Jobs, name: str) -> str | None:
     """Return the id of the only job of this name, None without one. Raises NotFound if several."""
     if not name.isprintable() or '"' in name or len(name) > _LONGEST_NAME:
         return None
@@ -69,7 +70,7 @@ async def _named(calls: ClientBase, name: str) -> str | None:
     return found[0].id if found else None
 
 
-async def _latest(calls: ClientBase, reference: str, back: int) -> str:
+async def _latest(calls: Jobs, reference: str, back: int) -> str:
     if back > MOST_BACK:
         raise NotFound(f"{reference!r} is too far back: at most latest~{MOST_BACK}")
     number = 0

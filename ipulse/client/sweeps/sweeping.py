@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from ipulse.client.transport.call_sender import CallSender
 from ipulse.sweeps import SweepConfig
 
-from . import sweep_calls as calls
-from .call_sender import CallSender
-from .sweep_resources import SweepStatus, SweepTrial
+from . import calls
+from .resources import SweepStatus, SweepTrial
 
 
 class Sweeping(CallSender):

@@ -8,15 +8,15 @@ from typing import Any
 
 import httpx
 
+from ipulse.client.location import PathLike
+from ipulse.client.transport.call_sender import CallSender
+from ipulse.client.transport.problems import error_in
+from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
 from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.errors import RemoteError
 
-from . import data_calls as calls
-from .administration import Administration
-from .data_resources import DatasetUpload, DatasetVersion
-from .location import PathLike
-from .problems import error_in
-from .retries import FOLLOWING, RetryPolicy
+from . import calls
+from .resources import DatasetUpload, DatasetVersion
 
 UPLOAD_SECONDS = 600.0  # that the service may take to verify and store the last bytes
 
@@ -24,7 +24,7 @@ UPLOAD_SECONDS = 600.0  # that the service may take to verify and store the last
 UploadProgress = Callable[[int, int], None]
 
 
-class DataSets(Administration):
+class DataSets(CallSender):
     """The calls about data sets; errors are those of ipulse_core.errors."""
 
     async def push_dataset(

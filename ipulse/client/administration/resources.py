@@ -1,4 +1,4 @@
-"""Agents, devices and join tokens as the API returns them."""
+"""Agents, devices, access tokens and join tokens as the service returns them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,33 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from .resources import time_of
+from ipulse.client.times import time_of
+
+
+@dataclass(frozen=True)
+class Token:
+    """An access token; `secret` is set only in the response that creates it."""
+
+    id: str
+    name: str
+    role: str  # reader, user or worker
+    created_at: datetime
+    expires_at: datetime
+    secret: str = field(default="", repr=False)
+    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any], secret: str = "") -> Token:
+        """Read a token from a response."""
+        return cls(
+            id=value["id"],
+            name=value["name"],
+            role=value["role"],
+            created_at=time_of(value["created_at"]),
+            expires_at=time_of(value["expires_at"]),
+            secret=secret,
+            json=value,
+        )
 
 
 @dataclass(frozen=True)

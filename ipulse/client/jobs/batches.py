@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
-
-from .resources import time_of
 
 
 @dataclass(frozen=True)

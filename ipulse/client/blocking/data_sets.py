@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .client_base import ClientBase
-from .data_resources import DatasetVersion
-from .data_sets import UploadProgress
-from .location import PathLike
-from .transports import finished
+from ipulse.client.client_base import ClientBase
+from ipulse.client.datasets.data_sets import UploadProgress
+from ipulse.client.datasets.resources import DatasetVersion
+from ipulse.client.location import PathLike
+from ipulse.client.transport.transports import finished
 
 
 class BlockingDataSets:

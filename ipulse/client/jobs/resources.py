@@ -1,4 +1,4 @@
-"""The resources of the service: jobs, events, artifacts and tokens.
+"""Jobs, their events and their files as the service returns them.
 
 Each contains the complete response in `json`, including fields that this version of the client
 does not know, and is hashable.
@@ -7,9 +7,10 @@ does not know, and is hashable.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
+from ipulse.client.times import time_of
 from ipulse_core.states import JobState
 
 
@@ -108,32 +109,6 @@ class Artifact:
 
 
 @dataclass(frozen=True)
-class Token:
-    """An access token; `secret` is set only in the response that creates it."""
-
-    id: str
-    name: str
-    role: str  # reader, user or worker
-    created_at: datetime
-    expires_at: datetime
-    secret: str = field(default="", repr=False)
-    json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any], secret: str = "") -> Token:
-        """Read a token from a response."""
-        return cls(
-            id=value["id"],
-            name=value["name"],
-            role=value["role"],
-            created_at=time_of(value["created_at"]),
-            expires_at=time_of(value["expires_at"]),
-            secret=secret,
-            json=value,
-        )
-
-
-@dataclass(frozen=True)
 class ValidSpec:
     """A valid spec with every default filled in."""
 
@@ -187,9 +162,3 @@ class EventPage:
     events: list[JobEvent]
     next_after: int
     end: bool
-
-
-def time_of(text: str) -> datetime:
-    """Parse an RFC 3339 time in UTC."""
-    # fromisoformat reads the final Z only from Python 3.11 on.
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse_core import strict_json
-
-from .api_call import JSON_CONTENT, APICall, object_in
 
 
 def compare(

@@ -1,35 +1,17 @@
-"""The calls of both clients with which an owner administers tokens and agents."""
+"""The calls of both clients about agents, devices and join tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import administration_calls as calls
-from .agent_resources import AgentStatus, DeviceStatus, JoinToken
-from .call_sender import CallSender
-from .resources import Token
+from ipulse.client.transport.call_sender import CallSender
+
+from . import calls
+from .resources import AgentStatus, DeviceStatus, JoinToken
 
 
-class Administration(CallSender):
-    """The calls about tokens, agents and devices."""
-
-    async def create_token(self, name: str, role: str, seconds: int) -> Token:
-        """Create a token; see Client.create_token."""
-        # Not retried: a lost response would leave an unknown token behind.
-        return await self._send(calls.create_token(name, role, seconds), tries=0)
-
-    async def tokens(self) -> list[Token]:
-        """Return the tokens that were created and not revoked, without their secrets."""
-        return await self._send(calls.tokens())
-
-    async def revoke_token(self, token_id: str) -> None:
-        """Revoke a token: the service refuses it at once. Raises NotFound."""
-        await self._send(calls.revoke_token(token_id))
-
-    async def create_sign_in_code(self) -> str:
-        """Create a code that signs one browser in, once, within ten minutes."""
-        # Not retried: a lost response would leave an unknown code behind.
-        return await self._send(calls.create_sign_in_code(), tries=0)
+class Agents(CallSender):
+    """The calls about agents, devices and join tokens."""
 
     async def create_join_token(
         self, labels: Mapping[str, str] | None = None, uses: int = 1, seconds: int = 3600

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import httpx
 
+from ipulse.client.transport.problems import error_in
+from ipulse.client.transport.retries import RetryPolicy
 from ipulse_core.errors import RemoteError
 from ipulse_core.events import FILE_NAME
 from ipulse_core.worker_faults import errors_name
 
 from .calls import content_path
-from .problems import error_in
 from .resources import Artifact
-from .retries import RetryPolicy
 
 _BLOCK = 2**20
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import httpx
 
+from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse_core import strict_json
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
 
-from .api_call import JSON_CONTENT, APICall, object_in
-from .data_resources import DatasetUpload, DatasetVersion
+from .resources import DatasetUpload, DatasetVersion
 
 WAIT_SECONDS = 20  # that a response waits for the end of a check
 

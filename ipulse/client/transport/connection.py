@@ -1,4 +1,4 @@
-"""Connection options, cached jobs and deadlines, which both clients share."""
+"""Connection options and deadlines, which both clients share."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any
 import httpx
 
 from ipulse import __version__
-
-from .location import ServiceLocation
-from .resources import Job
+from ipulse.client.location import ServiceLocation
 
 LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
 PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
-CACHED_JOBS = 256  # last responses that are cached, so that polling is cheap
 
 
 def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
@@ -33,14 +30,6 @@ def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
         # A redirect would send the token to another host.
         "follow_redirects": False,
     }
-
-
-def remember(known: dict[str, Job], job: Job) -> None:
-    """Cache a job's last response and drop the least recently used one."""
-    known.pop(job.id, None)
-    known[job.id] = job
-    if len(known) > CACHED_JOBS:
-        del known[next(iter(known))]
 
 
 class WaitDeadline:

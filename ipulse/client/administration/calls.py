@@ -7,13 +7,12 @@ from urllib.parse import quote
 
 import httpx
 
+from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
 from ipulse_core.messages import ID
 
-from .agent_resources import AgentStatus, DeviceStatus, JoinToken
-from .api_call import JSON_CONTENT, APICall, object_in
-from .resources import Token
+from .resources import AgentStatus, DeviceStatus, JoinToken, Token
 
 
 def create_token(name: str, role: str, seconds: int) -> APICall[Token]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .resources import time_of
+from ipulse.client.times import time_of
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from .api_call import APICall, object_in
+from ipulse.client.transport.api_call import APICall, object_in
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Tokens and agents: their calls and resources."""

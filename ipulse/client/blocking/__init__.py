@@ -1,0 +1,1 @@
+"""The methods of the synchronous client, one noun a file."""

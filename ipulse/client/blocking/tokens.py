@@ -1,0 +1,36 @@
+"""The methods of the synchronous client about access tokens."""
+
+from __future__ import annotations
+
+from ipulse.client.administration.resources import Token
+from ipulse.client.client_base import ClientBase
+from ipulse.client.transport.transports import finished
+
+
+class BlockingTokens:
+    """Creates and revokes access tokens."""
+
+    _calls: ClientBase
+
+    def create_token(self, name: str, role: str, seconds: int) -> Token:
+        """Create a token for a role (reader, user, worker) that expires after so many seconds.
+
+        Only the owner's token can create others. The `secret` is returned only here. Raises
+        NotPermitted.
+        """
+        return finished(self._calls.create_token(name, role, seconds))
+
+    def tokens(self) -> list[Token]:
+        """Return the tokens that were created and not revoked, without their secrets."""
+        return finished(self._calls.tokens())
+
+    def revoke_token(self, token_id: str) -> None:
+        """Revoke a token: the service refuses it at once. Raises NotFound."""
+        finished(self._calls.revoke_token(token_id))
+
+    def create_sign_in_code(self) -> str:
+        """Create a code that signs one browser in, once, within ten minutes.
+
+        Open `/login#code=CODE` of the service with it. The browser may do what this client may.
+        """
+        return finished(self._calls.create_sign_in_code())

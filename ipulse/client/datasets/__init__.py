@@ -1,0 +1,1 @@
+"""Data sets: their calls and resources."""

@@ -1,0 +1,1 @@
+"""Jobs: their calls and resources."""

@@ -1,0 +1,1 @@
+"""Sweeps: their calls and resources."""

@@ -1,0 +1,1 @@
+"""Requests, retries and errors of both clients."""
