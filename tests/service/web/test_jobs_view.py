@@ -20,6 +20,11 @@ def submit(service: InProcess, name: str, **more: Any) -> str:
     return job_id
 
 
+def total(service: InProcess, q: str) -> int:
+    count: int = service.user.get("/v1/jobs", params={"q": q, "count": "true"}).json()["total"]
+    return count
+
+
 def search(page: Page, text: str) -> None:
     field = page.find("ip-search input")
     field.clear()
@@ -110,6 +115,43 @@ def test_selected_jobs_are_tagged_and_deleted(page: Page, service: InProcess) ->
     page.find("dialog button.danger").click()
     page.until(lambda: [service.user.get(f"/v1/jobs/{i}").status_code for i in ids] == [404, 404])
     page.until(lambda: not page.all(".action-bar"))
+
+
+def test_all_jobs_of_a_search_change_with_one_request(page: Page, service: InProcess) -> None:
+    jobs = 53  # more than a page shows
+    ids = [submit(service, "in bulk") for _ in range(jobs)]
+    other = submit(service, "by itself")
+    page.open("/jobs?q=name:%22in+bulk%22")
+    page.find("thead input[type=checkbox]").click()
+    page.press(f"Select all {jobs}")
+    page.until(lambda: page.texts(".action-bar strong") == [f"{jobs} selected"])
+    page.press("Tag")
+    page.find("dialog input").send_keys("bulky" + ENTER)
+    page.until(lambda: total(service, "tag:bulky") == jobs)
+    page.find("[aria-label='More actions']").click()
+    page.press("Cancel")
+    page.until(lambda: f"{jobs} queued" in page.texts("dialog")[0])
+    page.find("dialog button.danger").click()
+    page.until(lambda: total(service, "tag:bulky state:cancelled") == jobs)
+    assert service.user.get(f"/v1/jobs/{other}").json()["state"] == "queued"
+    requests = """
+        return performance.getEntriesByType("resource").map(({ name }) => name)
+          .filter((name) => arguments[0].some((id) => name.includes(id)));
+    """
+    assert page.driver.execute_script(requests, ids) == []
+
+
+def test_one_job_less_than_a_whole_search_is_the_page(page: Page, service: InProcess) -> None:
+    for _ in range(52):
+        submit(service, "whole search")
+    page.open("/jobs?q=name:%22whole+search%22")
+    page.find("thead input[type=checkbox]").click()
+    page.press("Select all 52")
+    page.until(lambda: page.texts(".action-bar strong") == ["52 selected"])
+    page.driver.refresh()
+    page.until(lambda: page.texts(".action-bar strong") == ["52 selected"])
+    page.find("tbody input[type=checkbox]").click()
+    page.until(lambda: page.texts(".action-bar strong") == ["49 selected"])
 
 
 def test_rows_stay_where_they_are_under_the_pointer(page: Page, service: InProcess) -> None:

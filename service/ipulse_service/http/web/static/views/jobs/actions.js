@@ -6,6 +6,7 @@ import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { toast } from "../../parts/toast.js";
+import { changeAll, count, countedText } from "./bulk.js";
 
 const AT_ONCE = 4; // requests
 
@@ -34,12 +35,31 @@ async function each(view, done, act) {
 
 const post = (what) => (job) => api.post(`/v1/jobs/${job.id}/${what}`);
 
+/** Does an action for all jobs of the selected search, after a question if it `asks`. */
+async function all(view, { verb, done, body, asks = null }) {
+  const { q } = view.selection.search;
+  try {
+    const counted = await count(q, verb, body);
+    const jobs = `${counted.changed.toLocaleString("en")} ${counted.changed === 1 ? "job" : "jobs"}`;
+    if (asks && !await confirmDialog({ ...asks, title: `${asks.title} ${jobs}?`, text: html`${countedText(counted)}${asks.text}`, danger: true })) return;
+    const changed = await changeAll(q, verb, counted, body);
+    const rest = counted.matched - changed;
+    toast(`${changed.toLocaleString("en")} ${done}${rest > 0 ? `. ${rest.toLocaleString("en")} not: their state does not allow it.` : ""}`, { isBad: changed === 0 });
+    if (verb === "delete") view.selection.clear();
+  } catch (error) {
+    toast(error.message, { isBad: true });
+  }
+  view.isHeld = false;
+  view.reload();
+}
+
 async function tag(view) {
   const text = await askDialog({ title: "Tag the selected jobs", label: "Tags, separated by spaces", confirm: "Tag", hint: "A minus removes a tag: -old" });
   if (!text) return;
   const words = text.split(/[\s,]+/).filter(Boolean);
   const body = { add_tags: words.filter((word) => !word.startsWith("-")), remove_tags: words.filter((word) => word.startsWith("-")).map((word) => word.slice(1)) };
-  await each(view, "tagged", (job) => api.patch(`/v1/jobs/${job.id}`, body));
+  if (view.selection.search) await all(view, { verb: "edit", done: "tagged", body });
+  else await each(view, "tagged", (job) => api.patch(`/v1/jobs/${job.id}`, body));
 }
 
 /** The names of the jobs that a question is about. */
@@ -48,32 +68,24 @@ function names(jobs) {
   return html`<ul>${jobs.slice(0, 6).map((job) => html`<li>${job.name || job.id}</li>`)}${rest > 0 ? html`<li>and ${rest} more</li>` : nothing}</ul>`;
 }
 
-async function remove(view) {
+async function isConfirmed(view, { title, text, confirm }) {
   const jobs = [...view.selection.jobs.values()];
-  const isSure = await confirmDialog({
-    title: `Delete ${jobs.length === 1 ? "this job" : `these ${jobs.length} jobs`}?`, danger: true, confirm: "Delete",
-    text: html`${names(jobs)}<p>Their events, logs and files are deleted, too. A job that has not ended is refused: cancel it first.</p>`,
-  });
-  if (isSure) view.selection.remove(await each(view, "deleted", (job) => api.delete(`/v1/jobs/${job.id}`)));
+  return confirmDialog({ title: `${title} ${jobs.length === 1 ? "this job" : `these ${jobs.length} jobs`}?`, text: html`${names(jobs)}${text}`, danger: true, confirm });
+}
+
+async function remove(view) {
+  const asks = { title: "Delete", confirm: "Delete", text: html`<p>Their events, logs and files are deleted, too. A job that has not ended is refused: cancel it first.</p>` };
+  if (view.selection.search) await all(view, { verb: "delete", done: "deleted", asks });
+  else if (await isConfirmed(view, asks)) view.selection.remove(await each(view, "deleted", (job) => api.delete(`/v1/jobs/${job.id}`)));
 }
 
 async function cancel(view) {
-  const jobs = [...view.selection.jobs.values()];
-  const isSure = await confirmDialog({
-    title: `Cancel ${jobs.length === 1 ? "this job" : `these ${jobs.length} jobs`}?`, danger: true, confirm: "Cancel jobs",
-    text: html`${names(jobs)}<p>They end without a report. “Stop and keep” ends a training with its results.</p>`,
-  });
-  if (isSure) await each(view, "cancelled", post("cancel"));
+  const asks = { title: "Cancel", confirm: "Cancel jobs", text: html`<p>They end without a report. “Stop and keep” ends a training with its results.</p>` };
+  if (view.selection.search) await all(view, { verb: "cancel", done: "cancelled", asks });
+  else if (await isConfirmed(view, asks)) await each(view, "cancelled", post("cancel"));
 }
 
-async function selectAll(view) {
-  const { q, sort, data } = view;
-  for (let skip = 0; skip < Math.min(2000, data.total); skip += 500) {
-    const { jobs } = await api.get("/v1/jobs", { query: { q, sort, page_size: 500, skip } });
-    view.selection.setAll(jobs, true);
-  }
-  if (data.total > 2000) toast("The first 2,000 are selected.");
-}
+const simple = (view, verb, done) => () => (view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb)));
 
 /** The bar below the table while jobs are selected. */
 export function actionBar(view) {
@@ -81,17 +93,18 @@ export function actionBar(view) {
   if (!selection.size) return nothing;
   const jobs = [...selection.jobs.values()];
   const current = jobs.map((job) => data.jobs.find((one) => one.id === job.id)?.state ?? job.state);
-  const may = (test) => current.some(test);
+  const isAll = selection.search !== null;
+  const may = (test) => isAll || current.some(test);
   const isPageSelected = data.jobs.length && data.jobs.every((job) => selection.has(job.id));
   return html`<section class="action-bar" aria-label="Selected jobs">
     <strong>${selection.size.toLocaleString("en")} selected</strong>
-    ${isPageSelected && data.total > selection.size ? html`<button type="button" class="ghost" @click=${() => selectAll(view)}>Select all ${data.total.toLocaleString("en")}</button>` : nothing}
+    ${isPageSelected && data.total > selection.size ? html`<button type="button" class="ghost" @click=${() => selection.setSearch(view.q, data.total)}>Select all ${data.total.toLocaleString("en")}</button>` : nothing}
     <a class="button primary" href=${selection.compareAddress()}>${icon("compare")}Compare</a>
     <button type="button" @click=${() => tag(view)}>Tag</button>
-    ${may((state) => !isOver(state)) ? html`<button type="button" @click=${() => each(view, "stopping", post("finish"))}>Stop and keep</button>` : nothing}
+    ${!isAll && may((state) => !isOver(state)) ? html`<button type="button" @click=${() => each(view, "stopping", post("finish"))}>Stop and keep</button>` : nothing}
     ${menu(icon("more"), [
-      { words: "Pause", act: () => each(view, "paused", post("pause")), isHidden: !may(mayPause) },
-      { words: "Resume", act: () => each(view, "resumed", post("resume")), isHidden: !may((state) => state === "paused") },
+      { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
+      { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
       { words: "Cancel", act: () => cancel(view), isHidden: !may((state) => !isOver(state)) },
       { words: "Delete", act: () => remove(view), isDangerous: true },
     ], { name: "More actions", kind: "icon", key: view })}

@@ -71,6 +71,7 @@ class JobsView extends View {
         api.get("/v1/jobs:suggest", { query: { q: "state:" }, signal }).catch(() => ({ items: [] })),
         group ? groups(q, group, signal) : null,
       ]);
+      this.selection.follow(q, answer.total);
       const counts = new Map(states.items.map((item) => [item.label, item.jobs]));
       const fresh = { ...answer, counts, grouped, key: JSON.stringify(query), queryError: null, added: 0 };
       return this.isHeld && this.data?.key === fresh.key ? merged(this.data, fresh) : fresh;
@@ -107,7 +108,7 @@ class JobsView extends View {
     else if (key === "j" || key === "k") {
       this.cursor = Math.max(0, Math.min(rows.length - 1, this.cursor + (key === "j" ? 1 : -1)));
       this.updateComplete.then(() => this.querySelector("tr.cursor a.name")?.focus());
-    } else if (key === "x" && job) this.selection.toggle(job);
+    } else if (key === "x" && job) this.selection.toggle(job, rows);
     else if (key === "c" && this.selection.size) navigate(this.selection.compareAddress());
     else return;
     event.preventDefault();

@@ -9,17 +9,40 @@ export class Selection {
     this.onChange = onChange;
     /** @type {Map<string, {id: string, name: string, state: string}>} */
     this.jobs = new Map();
+    /** @type {{q: string, total: number} | null} all jobs of a search instead of `jobs` */
+    this.search = null;
     this.last = ""; // the id that was toggled last, for Shift
     try {
-      for (const job of JSON.parse(sessionStorage.getItem(KEPT) ?? "[]")) this.jobs.set(job.id, job);
+      const { jobs, search } = JSON.parse(sessionStorage.getItem(KEPT) ?? '{"jobs": [], "search": null}');
+      for (const job of jobs) this.jobs.set(job.id, job);
+      this.search = search;
     } catch { /* an older form */ }
   }
 
-  get size() { return this.jobs.size; }
+  get size() { return this.search?.total ?? this.jobs.size; }
   get ids() { return [...this.jobs.keys()]; }
-  has(id) { return this.jobs.has(id); }
+  has(id) { return this.search !== null || this.jobs.has(id); }
 
-  toggle(job) {
+  /** Selects all jobs of a search, also those of other pages. */
+  setSearch(q, total) {
+    this.search = { q, total };
+    this.changed();
+  }
+
+  /** The selection of a search ends with the search; its number follows the list. */
+  follow(q, total) {
+    if (!this.search) return;
+    if (this.search.q !== q || total === 0) this.clear();
+    else if (total !== null) this.search.total = total;
+  }
+
+  /** Selects a job or not. Of a whole search, the `rows` of the page stay selected. */
+  toggle(job, rows) {
+    if (this.search) {
+      this.search = null;
+      this.jobs.clear();
+      rows.forEach((row) => this.add(row));
+    }
     if (!this.jobs.delete(job.id)) this.add(job);
     this.last = job.id;
     this.changed();
@@ -33,6 +56,8 @@ export class Selection {
   }
 
   setAll(jobs, isSelected) {
+    if (!isSelected && this.search) this.jobs.clear();
+    this.search = null;
     for (const job of jobs) {
       if (isSelected) this.add(job);
       else this.jobs.delete(job.id);
@@ -46,6 +71,7 @@ export class Selection {
   }
 
   clear() {
+    this.search = null;
     this.jobs.clear();
     this.changed();
   }
@@ -53,9 +79,12 @@ export class Selection {
   add({ id, name, state }) { if (this.jobs.size < MOST) this.jobs.set(id, { id, name, state }); }
 
   changed() {
-    sessionStorage.setItem(KEPT, JSON.stringify([...this.jobs.values()]));
+    sessionStorage.setItem(KEPT, JSON.stringify({ jobs: [...this.jobs.values()], search: this.search }));
     this.onChange();
   }
 
-  compareAddress() { return `/compare?jobs=${this.ids.slice(0, 100).map((id) => id.slice(4)).join(",")}`; }
+  compareAddress() {
+    if (this.search) return `/compare?q=${encodeURIComponent(this.search.q)}`;
+    return `/compare?jobs=${this.ids.slice(0, 100).map((id) => id.slice(4)).join(",")}`;
+  }
 }

@@ -34,7 +34,7 @@ function row(job, index, columns, view) {
   const isSelected = view.selection.has(job.id);
   const name = job.name || "unnamed";
   return html`<tr class="${index === view.cursor ? "cursor" : ""} ${isSelected ? "selected" : ""}">
-    <td class="pick"><input type="checkbox" aria-label="Select ${name}" .checked=${isSelected} @change=${() => view.selection.toggle(job)}
+    <td class="pick"><input type="checkbox" aria-label="Select ${name}" .checked=${isSelected} @change=${() => view.selection.toggle(job, view.data.jobs)}
       @click=${(event) => event.shiftKey && view.selection.extend(view.data.jobs, job)}></td>
     <th scope="row"><a class="name" href="/jobs/${job.id}" @focus=${() => { view.cursor = index; }}>${name}</a>
       <span class="soft small id">${job.id.slice(4, 8)}</span>
