@@ -7,7 +7,7 @@ from typing import Any
 
 from ipulse.spec import EventsData, ExperimentSpec, NpzData, Recording, parse_spec, spec_to_json
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_service.datasets import versions
+from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
 from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow
 from ipulse_service.db.engine import Transaction
@@ -56,7 +56,7 @@ def pin(transaction: Transaction, spec: ExperimentSpec) -> None:
     """
     digest = digest_of(spec)
     if digest is not None:
-        transaction.lock(versions.content_lock(digest))
+        transaction.lock(removal.content_lock(digest))
         _find(transaction, _DIGEST + digest)
 
 

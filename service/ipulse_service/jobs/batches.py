@@ -14,8 +14,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs import attempts, attributes, deletion, finishing, transitions
 from ipulse_service.jobs.attributes import AttributeChange
-from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.search.filters import JobFilter
 from ipulse_service.settings import Settings
 
 SIZE = 500  # jobs of one transaction, so that other writers need not wait for long

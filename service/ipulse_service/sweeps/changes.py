@@ -10,7 +10,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import attempts, finishing
 from ipulse_service.jobs import store as job_store
 from ipulse_service.settings import Settings
-from ipulse_service.sweeps import store
+from ipulse_service.sweeps import store, trial_store
 from ipulse_service.sweeps.rows import SweepReason, SweepRow, SweepState, TrialState
 
 RunningJobs = Literal["keep", "finish", "cancel"]
@@ -44,8 +44,8 @@ def stop(
     """
     if sweep.state is SweepState.ENDED:
         return sweep
-    trials = store.trials(transaction, sweep, [TrialState.RUNNING])
-    for group in store.jobs_of(transaction, trials).values():
+    trials = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
+    for group in trial_store.jobs_of(transaction, trials).values():
         for job in group:
             if job.job_pk is not None and job.state is None:
                 _stop_job(transaction, job.job_pk, running, settings)

@@ -18,8 +18,9 @@ from ipulse_service.jobs import store as job_store
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.sweeps import proposals, results, store
+from ipulse_service.sweeps import proposals, results, store, trial_store
 from ipulse_service.sweeps.proposals import Proposal
 from ipulse_service.sweeps.rows import (
     SweepReason,
@@ -29,7 +30,6 @@ from ipulse_service.sweeps.rows import (
     TrialRow,
     TrialState,
 )
-from ipulse_service.sweeps.spread import Spread
 
 JOBS_AT_ONCE = 25  # that one transaction adds, so that other writers need not wait for long
 PRUNED = "stopped early by the sweep"  # the message of such a job
@@ -76,8 +76,8 @@ def is_due(transaction: Transaction, pk: int) -> bool:
     sweep = store.peek(transaction, pk)
     if sweep is None or sweep.state is SweepState.ENDED:
         return False
-    running = store.trials(transaction, sweep, [TrialState.RUNNING])
-    jobs = store.jobs_of(transaction, running)
+    running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
+    jobs = trial_store.jobs_of(transaction, running)
     if any(_has_ended(job) for group in jobs.values() for job in group):
         return True
     if sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
@@ -91,7 +91,7 @@ def may_begin(transaction: Transaction, sweep: SweepRow) -> bool:
     """Returns whether a sweep may begin a trial, for which it needs a proposal."""
     if sweep.state is not SweepState.RUNNING or sweep.next_trial > sweep.trials:
         return False
-    return len(store.trials(transaction, sweep, [TrialState.RUNNING])) <= sweep.parallel
+    return len(trial_store.trials(transaction, sweep, [TrialState.RUNNING])) <= sweep.parallel
 
 
 def _has_ended(job: TrialJob) -> bool:
@@ -106,8 +106,8 @@ def _store_results(
 
     Returns the sweep, and how many of its trials are running still.
     """
-    running = store.trials(transaction, sweep, [TrialState.RUNNING])
-    jobs = store.jobs_of(transaction, running)
+    running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
+    jobs = trial_store.jobs_of(transaction, running)
     left = len(running)
     for trial in running:
         group = [_store_job(transaction, job, config) for job in jobs[trial.pk]]
@@ -116,7 +116,9 @@ def _store_results(
             rest = dict(list(specs.items())[1:])
             _add_jobs(transaction, sweep, config, trial, rest)
         elif all(job.state is not None for job in group):
-            store.change_trial(transaction, trial, **_ended(group), finished_at=transaction.now)
+            trial_store.change_trial(
+                transaction, trial, **_ended(group), finished_at=transaction.now
+            )
             left -= 1
     if left != len(running):
         sweep = store.change(transaction, sweep)
@@ -146,7 +148,7 @@ def _store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> 
             "value": value,
             "run_ms": results.run_ms(row),
         }
-    store.change_job(transaction, job, **columns)
+    trial_store.change_job(transaction, job, **columns)
     return job._replace(**columns)
 
 
@@ -176,7 +178,7 @@ def _apply_limits(transaction: Transaction, sweep: SweepRow, config: SweepConfig
         return sweep
     reason = _limit_reached(transaction, sweep, config)
     message = ""
-    last = store.last_states(transaction, sweep, MAX_FAILED)
+    last = trial_store.last_states(transaction, sweep, MAX_FAILED)
     if len(last) == MAX_FAILED and set(last) == {TrialState.FAILED.value}:
         reason = SweepReason.TRIALS_FAILED
         message = f"{MAX_FAILED} trials in a row failed; the messages of the trials say why."
@@ -193,10 +195,10 @@ def _limit_reached(
     seconds, hours = limits.run_seconds, limits.device_hours
     if seconds is not None and transaction.now >= sweep.created_at + seconds * 1000:
         return SweepReason.TIME_LIMIT
-    if hours is not None and store.run_ms(transaction, sweep) >= hours * 3_600_000:
+    if hours is not None and trial_store.run_ms(transaction, sweep) >= hours * 3_600_000:
         return SweepReason.DEVICE_LIMIT
     if limits.target is not None:
-        best = store.best(transaction, sweep, objective.goal)
+        best = trial_store.best(transaction, sweep, objective.goal)
         value = best.value if best else None
         if value is not None and not objective.is_better(limits.target, value):
             return SweepReason.TARGET_REACHED
@@ -220,9 +222,9 @@ def _begin(
             submission.check_admission(transaction, resolved)
     except InvalidInput as error:
         message = "; ".join(str(problem) for problem in error.problems)[:4000]
-        store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
+        trial_store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
         return 0
-    trial = store.add_trial(transaction, sweep, proposal)
+    trial = trial_store.add_trial(transaction, sweep, proposal)
     if config.stopping is not None:  # only the first seed can be stopped early
         specs = dict(list(specs.items())[:1])
     _add_jobs(transaction, sweep, config, trial, specs)
@@ -240,7 +242,7 @@ def _add_jobs(
     options = SchedulingOptions(priority=config.priority)
     for seed, resolved in specs.items():
         job = submission.store_job(transaction, resolved, options, attributes)
-        store.add_job(transaction, trial, seed, job)
+        trial_store.add_job(transaction, trial, seed, job)
 
 
 def _end(transaction: Transaction, sweep: SweepRow) -> None:

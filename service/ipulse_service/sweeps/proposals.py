@@ -16,7 +16,7 @@ from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.sweeps import store, tpe
+from ipulse_service.sweeps import tpe, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialState
 
 MAX_PROBLEMS = 20
@@ -38,7 +38,7 @@ def propose(transaction: Transaction, sweep: SweepRow) -> Callable[[], Proposal]
     config, number = sweep.definition, sweep.next_trial
     if config.method != "tpe":
         return lambda: Proposal(number, parameters_of(config, number))
-    history = store.trials(transaction, sweep)
+    history = trial_store.trials(transaction, sweep)
     ended = tuple(trial.number for trial in history if trial.state is not TrialState.RUNNING)
     return lambda: Proposal(number, tpe.propose(config, number, history), ended)
 

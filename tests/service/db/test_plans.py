@@ -10,10 +10,11 @@ from sqlalchemy import event
 from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, listing, store
-from ipulse_service.jobs.filters import JobFilter
+from ipulse_service.jobs import leases, store
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.waiting import QueueView
+from ipulse_service.jobs.search import listing
+from ipulse_service.jobs.search.filters import JobFilter
 from tests.service.running import InProcess
 
 _WHOLE_TABLE = re.compile(r"^SCAN (jobs|attempts|events|artifacts|outbox)$", re.M)

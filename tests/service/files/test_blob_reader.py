@@ -15,7 +15,7 @@ import pytest
 from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.files.checksums import BLOCK_BYTES, CheckedFile, DamagedFile, WholeFileCheck
 from ipulse_service.files.file_thread_pool import FileThreadPool
-from ipulse_service.http.file_response import BlobResponse
+from ipulse_service.http.files.file_response import BlobResponse
 
 CONTENT = b"".join(bytes([n]) * BLOCK_BYTES for n in range(3))[:-1]
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipulse_service.http.file_response import ByteRange, parse_range
+from ipulse_service.http.files.file_response import ByteRange, parse_range
 from ipulse_service.http.problems import RangeNotSatisfiable
 
 SIZES = st.integers(0, 50)

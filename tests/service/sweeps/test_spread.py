@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipulse_service.sweeps.spread import Spread, student_t
+from ipulse_service.jobs.search.spread import Spread, student_t
 
 
 @pytest.mark.parametrize("seed", range(5))

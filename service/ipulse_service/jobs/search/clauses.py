@@ -16,8 +16,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.columns import label_text
 from ipulse_service.jobs.search.fields import JobField
-from ipulse_service.jobs.search.syntax import (
-    ORDERED,
+from ipulse_service.jobs.search.syntax import ORDERED
+from ipulse_service.jobs.search.terms import (
     AllTerms,
     AnyTerm,
     ComparisonTerm,

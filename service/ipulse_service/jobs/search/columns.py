@@ -15,7 +15,7 @@ from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search.fields import JobField
-from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (
     Column,
     LabelColumn,

@@ -21,14 +21,14 @@ from ipulse_service.jobs.search.columns import (
     values_of,
 )
 from ipulse_service.jobs.search.metrics_index import is_best_when_small
-from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.spread import Spread
+from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (
     USUAL_METRICS,
     MetricColumn,
     SettingColumn,
     Vocabulary,
 )
-from ipulse_service.sweeps.spread import Spread
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from sqlalchemy import func, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
-from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.search import search
 from ipulse_service.jobs.search.columns import ColumnKind
 from ipulse_service.jobs.search.fields import FIELDS
+from ipulse_service.jobs.search.filters import JobFilter
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 ValueType = Literal["number", "text", "boolean", "mixed", "null"]

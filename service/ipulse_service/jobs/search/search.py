@@ -9,9 +9,9 @@ from sqlalchemy import func, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.search.columns import SortKey, order_by
+from ipulse_service.jobs.search.filters import JobFilter
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
 from ipulse_service.jobs.search.columns import kind_of
 from ipulse_service.jobs.search.fields import FIELDS, JobField
-from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText
+from ipulse_service.jobs.search.terms import InvalidQuery, QueryText
 from ipulse_service.jobs.search.vocabulary import (
     USUAL_METRICS,
     MetricColumn,

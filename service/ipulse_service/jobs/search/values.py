@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from ipulse_service.jobs.search.syntax import QueryText, invalid
+from ipulse_service.jobs.search.terms import QueryText, invalid
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h|d|w)?")

@@ -14,7 +14,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.search import name_ids
 from ipulse_service.jobs.search.fields import FIELDS, JobField
 from ipulse_service.jobs.search.metrics_index import is_best_when_small
-from ipulse_service.jobs.search.syntax import InvalidQuery, QueryText, invalid
+from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 
 Statistic = Literal["kept", "smallest", "largest", "last"]
 

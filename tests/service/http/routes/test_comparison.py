@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ipulse_service.sweeps.spread import Spread, student_t
+from ipulse_service.jobs.search.spread import Spread, student_t
 from tests.service.http.routes.test_search import spec, submit, train
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ipulse_service.jobs import listing
+from ipulse_service.jobs.search import listing
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
 

@@ -15,10 +15,11 @@ from ipulse_core.errors import NotFound
 from ipulse_core.messages import EVENTS_PER_COMMIT
 from ipulse_service.agents import drains
 from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
+from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSeconds
+from ipulse_service.http.files import file_response
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
 from ipulse_service.http.routes.jobs.artifacts import DOWNLOAD

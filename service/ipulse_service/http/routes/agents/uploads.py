@@ -33,9 +33,10 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import NewArtifact, StoreResult
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads, problems, receiving
+from ipulse_service.http import payloads, problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import KNOWN_UPLOAD, AttemptId, Fence, State
+from ipulse_service.http.files import receiving
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.agents.uploads import (
     ArtifactQuery,

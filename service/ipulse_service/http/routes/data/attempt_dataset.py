@@ -8,10 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from ipulse_core.errors import NotFound
 from ipulse_service.datasets import versions
 from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
+from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import KNOWN_AGENT, AttemptId, Fence, State
+from ipulse_service.http.files import file_response
 from ipulse_service.http.routes.data.dataset_versions import DOWNLOAD, as_file
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store

@@ -14,8 +14,9 @@ from ipulse_service.datasets import uploads, versions
 from ipulse_service.datasets.facts import SamplePreview
 from ipulse_service.datasets.versions import CHECKING, VersionRow
 from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.http import file_response, problems
+from ipulse_service.http import problems
 from ipulse_service.http.dependencies import State, WaitSeconds
+from ipulse_service.http.files import file_response
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.routes.data.datasets import Name, delete, version_info
 from ipulse_service.http.schemas.data.datasets import VersionInfo, VersionRequest

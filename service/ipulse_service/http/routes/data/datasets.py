@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_service.agents import registry
-from ipulse_service.datasets import listing, versions
+from ipulse_service.datasets import listing, removal, versions
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
@@ -103,7 +103,7 @@ def _remove(state: AppState, name: str, number: str | None) -> set[str]:
             found = versions.of_dataset(transaction, name)
         else:
             found = [versions.get(transaction, name, number)]
-        return versions.remove(transaction, found)
+        return removal.remove(transaction, found)
 
 
 def version_info(

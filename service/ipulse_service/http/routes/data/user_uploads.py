@@ -17,8 +17,9 @@ from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
-from ipulse_service.http import payloads, problems, receiving
+from ipulse_service.http import payloads, problems
 from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.files import receiving
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.agents.uploads import UploadOffset

@@ -10,10 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from ipulse_core.errors import NotFound, NotPermitted
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
-from ipulse_service.http import file_response, problems
 from ipulse_service.http import log_context as log
+from ipulse_service.http import problems
 from ipulse_service.http.auth import Caller, open_to
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State
+from ipulse_service.http.files import file_response
 from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactList
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store

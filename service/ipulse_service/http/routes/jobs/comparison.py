@@ -13,11 +13,12 @@ from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.jobs.comparison import ComparisonInfo
 from ipulse_service.http.schemas.jobs.comparison_body import MAX_COMPARED, ComparisonBody
 from ipulse_service.jobs import store
-from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search import search
 from ipulse_service.jobs.search.comparison import compare
-from ipulse_service.jobs.search.syntax import InvalidQuery, in_body, parse
+from ipulse_service.jobs.search.filters import JobFilter
+from ipulse_service.jobs.search.syntax import parse
+from ipulse_service.jobs.search.terms import InvalidQuery, in_body
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)

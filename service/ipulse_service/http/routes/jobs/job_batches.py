@@ -22,7 +22,7 @@ from ipulse_service.http.schemas.jobs.jobs import BatchSummary
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import batches
 from ipulse_service.jobs.batches import Batch, Change
-from ipulse_service.jobs.filters import JobFilter
+from ipulse_service.jobs.search.filters import JobFilter
 
 BUDGET_SECONDS = 8.0  # of one request; then it returns, and the next one continues
 

@@ -21,9 +21,9 @@ from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.jobs import JobList, ListColumn, ListedJob
-from ipulse_service.jobs import filters, leases, listing
+from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.search import search
+from ipulse_service.jobs.search import filters, listing, search
 from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys, values_of
 from ipulse_service.jobs.search.syntax import parse
 from ipulse_service.jobs.search.vocabulary import Vocabulary

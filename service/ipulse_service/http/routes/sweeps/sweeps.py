@@ -17,7 +17,7 @@ from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import creation, store
+from ipulse_service.sweeps import creation, store, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialRow
 
 DEFAULT_PAGE = 50
@@ -97,7 +97,7 @@ def list_sweeps(query: Annotated[SweepQuery, Query()], state: State) -> SweepLis
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
     with state.database.read() as transaction:
         page = store.page(transaction, before, size + 1)
-        counts = store.trial_counts(transaction, [sweep.pk for sweep in page[:size]])
+        counts = trial_store.trial_counts(transaction, [sweep.pk for sweep in page[:size]])
         listed = [
             SweepInfo.from_rows(sweep, counts[sweep.pk], _best(transaction, sweep))
             for sweep in page[:size]
@@ -131,8 +131,8 @@ def list_trials(
     size = min(query.page_size, MAX_PAGE) or MAX_PAGE
     with state.database.read() as transaction:
         sweep = store.get(transaction, sweep_id)
-        page = store.trials_after(transaction, sweep, query.after, size + 1)
-        jobs = store.jobs_of(transaction, page[:size])
+        page = trial_store.trials_after(transaction, sweep, query.after, size + 1)
+        jobs = trial_store.jobs_of(transaction, page[:size])
     trials = [TrialInfo.from_rows(trial, jobs[trial.pk]) for trial in page[:size]]
     return TrialList(trials=trials, next_after=trials[-1].number if len(page) > size else None)
 
@@ -141,13 +141,13 @@ def detail(state: AppState, sweep_id: str, response: Response) -> SweepDetail:
     """Returns a sweep and sets its ETag."""
     with state.database.read() as transaction:
         sweep = store.get(transaction, sweep_id)
-        counts = store.trial_counts(transaction, [sweep.pk])[sweep.pk]
+        counts = trial_store.trial_counts(transaction, [sweep.pk])[sweep.pk]
         best = _best(transaction, sweep)
-        jobs = store.job_counts(transaction, sweep)
-        run_ms = store.run_ms(transaction, sweep)
+        jobs = trial_store.job_counts(transaction, sweep)
+        run_ms = trial_store.run_ms(transaction, sweep)
     response.headers["etag"] = etags.quoted(sweep.tag)
     return SweepDetail.of(sweep, counts, best, jobs, run_ms)
 
 
 def _best(transaction: Transaction, sweep: SweepRow) -> TrialRow | None:
-    return store.best(transaction, sweep, sweep.definition.objective.goal)
+    return trial_store.best(transaction, sweep, sweep.definition.objective.goal)

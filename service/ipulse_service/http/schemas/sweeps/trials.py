@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, Timestamp, example
+from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.sweeps.rows import TrialJob, TrialRow, TrialState
-from ipulse_service.sweeps.spread import Spread
 
 PARAMETERS = {"/training/optimizer/learning_rate": 0.01}
 _TRIAL: dict[str, Any] = {

@@ -9,8 +9,8 @@ from sqlalchemy import Select, bindparam, select
 
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs.filters import JobFilter
 from ipulse_service.jobs.job import COLUMNS, JobRow
+from ipulse_service.jobs.search.filters import JobFilter
 
 EXAMINED = 10_000  # specs that one page may examine
 

@@ -1,0 +1,1 @@
+"""Files in the bodies of requests and responses."""
