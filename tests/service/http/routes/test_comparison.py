@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import statistics
 from typing import Any
 
 import pytest
 
-from ipulse_service.jobs.search.spread import Spread, student_t
 from tests.service.http.routes.test_search import spec, submit, train
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
@@ -138,16 +136,3 @@ def test_a_reader_may_compare(service: InProcess, group: str) -> None:
     headers = {"authorization": f"Bearer {secret}"}
     response = service.user.post("/v1/jobs:compare", json={"group": group}, headers=headers)
     assert response.status_code == 200
-
-
-def test_the_interval_is_that_of_students_t() -> None:
-    known = {1: 12.7062, 2: 4.30265, 3: 3.18245, 10: 2.22814, 30: 2.04227, 999: 1.96234}
-    for freedom, value in known.items():
-        assert student_t(freedom) == pytest.approx(value, rel=1e-5)
-    spread = Spread.of([1.0])
-    assert spread is not None
-    assert (spread.deviation, spread.interval) == (None, None)
-    assert Spread.of([]) is None
-    two = Spread.of([1.0, 2.0])
-    assert two is not None
-    assert two.interval == pytest.approx(12.7062 * math.sqrt(0.5) / math.sqrt(2), rel=1e-5)

@@ -29,6 +29,7 @@ def test_equals_numpy(seed: int) -> None:
         (10, 2.228139),
         (30, 2.042272),
         (99, 1.984217),
+        (999, 1.962341),
     ],
 )
 def test_quantiles_are_those_of_printed_tables(freedom: int, quantile: float) -> None:
