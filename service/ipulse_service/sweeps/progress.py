@@ -41,9 +41,7 @@ _FINAL = {state.value for state in JobState if state.is_terminal}
 def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None) -> bool:
     """Brings a sweep forward; returns whether it can go on at once.
 
-    A method that learns from its trials needs a proposal for each trial.
-
-    It does nothing while another replica does the same.
+    A method that learns needs a proposal. A sweep that another replica has locked is left alone.
     """
     sweep = store.lock_or_skip(transaction, pk)
     if sweep is None or sweep.state is SweepState.ENDED:
