@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -138,6 +139,20 @@ def test_a_database_of_a_newer_version_is_left_as_it_is(url: str) -> None:
 def test_the_newest_revision_is_the_one_with_the_highest_number() -> None:
     folder = Path(migrations.__file__).parent
     assert migrations.newest() == ScriptDirectory(str(folder)).get_current_head()
+
+
+def test_a_revision_does_not_change_when_the_code_does() -> None:
+    files = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*_*.py"))
+    assert len(files) == int(migrations.newest())
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            assert not isinstance(node, ast.ImportFrom) or not _is_ours(node.module), file.name
+            names = node.names if isinstance(node, ast.Import) else []
+            assert not any(_is_ours(alias.name) for alias in names), file.name
+
+
+def _is_ours(module: str | None) -> bool:
+    return module is None or module.startswith("ipulse")
 
 
 def _empty(database: Database) -> None:

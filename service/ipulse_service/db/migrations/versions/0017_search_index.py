@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
-
-from ipulse_service.jobs.search import metrics_index, settings_index
 
 revision = "0017"
 down_revision = "0016"
@@ -74,12 +74,12 @@ class _Backfill:
         for pk in pks:
             query = sa.select(self._jobs.c.spec, self._jobs.c.summary)
             spec, summary = self._connection.execute(query.where(self._jobs.c.pk == pk)).one()
-            self._add_settings(pk, settings_index.flat_settings(json.loads(spec)))
+            self._add_settings(pk, _flat_settings(json.loads(spec)))
             self._add_metrics(pk, None if summary is None else json.loads(summary))
 
     def _add_settings(self, pk: int, settings: dict[str, Any]) -> None:
         rows = [
-            {"job_pk": pk, "name_id": self._id("setting", name), **settings_index.row_of(value)}
+            {"job_pk": pk, "name_id": self._id("setting", name), **_row_of(value)}
             for name, value in settings.items()
         ]
         if rows:
@@ -98,10 +98,10 @@ class _Backfill:
         epochs = [event for event in found if event.get("scope", "epoch") == "epoch"]
         by_name: dict[str, dict[str, Any]] = {}
         for event in epochs:
-            metrics_index.fold(by_name, event["epoch"], event["values"])
+            _fold(by_name, event["epoch"], event["values"])
         if summary:
             kept = [e["values"] for e in epochs if e["epoch"] == summary.get("kept_epoch")]
-            metrics_index.keep(by_name, summary, kept[-1] if kept else {})
+            _keep(by_name, summary, kept[-1] if kept else {})
         rows = [
             {"job_pk": pk, "name_id": self._id("metric", name), **row}
             for name, row in by_name.items()
@@ -117,3 +117,76 @@ class _Backfill:
             )
             self._ids[kind, name] = self._connection.execute(query).scalar_one()
         return self._ids[kind, name]
+
+
+# A copy of what `jobs/search` did at this revision: an upgrade must lead to the same rows whatever
+# the service does today. If the service indexes jobs in another way, a later revision indexes them
+# again.
+
+
+def _flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for key, value in spec.items():
+        if key not in ("version", "name", "metadata"):
+            for name, leaf in _leaves(value, key):
+                if len(name) <= 200 and len(settings) < 2_000:
+                    settings[name] = leaf
+    return settings
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, f"{name}.{key}")
+    elif isinstance(value, list):
+        if len(value) > 16 and not isinstance(value[0], dict):
+            yield name, _digest(value)
+        else:
+            for index, item in enumerate(value):
+                yield from _leaves(item, f"{name}.{index}")
+    elif isinstance(value, str) and len(value) > 200:
+        yield name, f"{value[:100]}... {_digest(value)}"
+    else:
+        yield name, value
+
+
+def _digest(value: list[Any] | str) -> str:
+    digest = hashlib.sha256(_json(value).encode()).hexdigest()[:12]
+    kind = "values" if isinstance(value, list) else "characters"
+    return f"{len(value)} {kind}, {digest}"
+
+
+def _row_of(value: Any) -> dict[str, Any]:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return {"number": float(value) if is_number else None, "value": _json(value)}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _fold(rows: dict[str, dict[str, Any]], epoch: int, values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        if name in ("epochs", "learning_rate", "run_seconds", "seconds", "steps"):
+            continue
+        if len(name) > 200:
+            continue
+        row = rows.get(name)
+        if row is None:
+            rows[name] = {**dict.fromkeys(_STATISTICS, value), **dict.fromkeys(_EPOCHS, epoch)}
+            continue
+        row.update(kept=value, last=value, last_epoch=epoch)
+        if value < row["smallest"]:
+            row.update(smallest=value, smallest_epoch=epoch)
+        if value > row["largest"]:
+            row.update(largest=value, largest_epoch=epoch)
+
+
+def _keep(
+    rows: dict[str, dict[str, Any]], summary: Mapping[str, float], kept: Mapping[str, float]
+) -> None:
+    for name, value in {**kept, **summary}.items():
+        if name in rows:
+            rows[name]["kept"] = value
+        else:
+            _fold(rows, int(summary.get("kept_epoch", 0)), {name: value})
