@@ -9,8 +9,8 @@ from typing import Literal
 from ipulse.client import AsyncClient, SubmissionPlan, ValidSpec
 from ipulse.client.location import PathLike
 
-from .async_job import AsyncJobHandle
-from .snapshot import JobSnapshot
+from .jobs.async_job import AsyncJobHandle
+from .jobs.snapshot import JobSnapshot
 from .submission import JobSpec, document_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ipulse.spec.flat import Setting, flat_settings
 from ipulse_core.errors import NotFound
 
-from .job import JobHandle
+from .jobs.job import JobHandle
 from .optional import optional_module
 
 _ABSENT = "(none)"

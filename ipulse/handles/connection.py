@@ -16,9 +16,9 @@ from ipulse.experiment.part import plain
 from ipulse_core.errors import Conflict
 
 from .data_library import DataLibrary
-from .found_jobs import FoundJobs
-from .job import JobHandle
-from .snapshot import JobSnapshot
+from .jobs.found_jobs import FoundJobs
+from .jobs.job import JobHandle
+from .jobs.snapshot import JobSnapshot
 from .submission import JobSpec, document_of
 from .sweep import SweepHandle, sweep_document
 

@@ -11,8 +11,8 @@ from ipulse.client import SweepStatus, SweepTrial
 from ipulse.spec.paths import dotted, find_path, pointer
 from ipulse_core import strict_json
 
-from .found_jobs import FoundJobs
-from .job import JobHandle
+from .jobs.found_jobs import FoundJobs
+from .jobs.job import JobHandle
 from .optional import data_frame
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def test_metrics_are_columns_by_epoch_or_step(ended: Ended) -> None:
 def test_long_curves_are_read_in_parts(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     job = ended()
     whole = job.metrics("loss", "accuracy", scope="step", as_="columns")
-    monkeypatch.setattr("ipulse.handles.metrics.MOST_POINTS", 2)
+    monkeypatch.setattr("ipulse.handles.jobs.metrics.MOST_POINTS", 2)
     assert job.metrics("loss", "accuracy", scope="step", as_="columns") == whole
 
 

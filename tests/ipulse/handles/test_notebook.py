@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.handles import Connection, live
-from ipulse.handles.card import sparkline
-from ipulse.handles.live import state_of
+from ipulse.handles import Connection
+from ipulse.handles.notebook import live
+from ipulse.handles.notebook.card import sparkline
+from ipulse.handles.notebook.live import state_of
 from tests.ipulse.live_service import Agent
 
 from .conftest import EPOCHS, Ended, experiment, run_job

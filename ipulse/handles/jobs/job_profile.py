@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .optional import data_frame
+from ipulse.handles.optional import data_frame
 
 _LAYER_FIELDS = ("neurons", "capacity", "firing_rate", "gradient_share", "spikes_per_sample")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ipulse.handles.optional import optional_module
 from ipulse_core.errors import NotFound
-
-from .optional import optional_module
 
 
 @dataclass(frozen=True)

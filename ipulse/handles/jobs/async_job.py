@@ -11,6 +11,7 @@ from ipulse.client import Artifact, Job
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
 from ipulse.experiment import Experiment
+from ipulse.handles.optional import data_frame
 from ipulse.log_levels import levels_from
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict
@@ -21,7 +22,6 @@ from .failures import JobFailed
 from .job_profile import JobProfile
 from .logs import LogLine
 from .metrics import Axis, BestEpoch, Scope
-from .optional import data_frame
 from .progress import ProgressLines
 from .snapshot import JobSnapshot
 from .spikes import SampleSpikes, sample_in

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .optional import optional_module
+from ipulse.handles.optional import optional_module
 
 
 def arrays_in(content: bytes) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class JobSnapshot:
     @property
     def headline(self) -> str:
         """One line for people: the result, the progress, or why the job failed."""
-        from .card import headline
+        from ipulse.handles.notebook.card import headline
 
         return headline(self)
 

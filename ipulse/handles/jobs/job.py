@@ -11,11 +11,11 @@ from ipulse.client import Job
 from ipulse.client.location import PathLike
 from ipulse.client.transport.transports import finished, stepped
 from ipulse.experiment import Experiment
+from ipulse.handles.notebook.card import card_html
 from ipulse_core.errors import IPUlseError
 from ipulse_core.pva.report import Report
 
 from .async_job import AsyncJobHandle
-from .card import card_html
 from .files import JobFiles
 from .job_profile import JobProfile
 from .logs import LogLine
@@ -24,7 +24,7 @@ from .snapshot import JobSnapshot
 from .spikes import SampleSpikes
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from ipulse.handles.connection import Connection
 
 
 class JobHandle(JobSnapshot):
@@ -213,7 +213,7 @@ class JobHandle(JobSnapshot):
 
         It needs a notebook and the extra `notebook`. A saved notebook keeps the job's card.
         """
-        from .live import live_view
+        from ipulse.handles.notebook.live import live_view
 
         return live_view(self)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
+from ipulse.handles.optional import data_frame
+
 from .job import JobHandle
-from .optional import data_frame
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from ipulse.handles.connection import Connection
 
 
 class FoundJobs:

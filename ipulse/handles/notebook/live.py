@@ -6,12 +6,11 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ipulse.handles.optional import optional_module
 from ipulse_core.errors import IPUlseError
 
-from .optional import optional_module
-
 if TYPE_CHECKING:
-    from .job import JobHandle
+    from ipulse.handles.jobs.job import JobHandle
 
 _LINES = 12  # of the log
 _SECONDS = 1.0  # between two looks at the service

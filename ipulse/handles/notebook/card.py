@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from ipulse.handles.jobs.snapshot import JobSnapshot
 from ipulse_core.states import JobState
-
-from .snapshot import JobSnapshot
 
 _COLORS = {
     JobState.SUCCEEDED: "#1a7f37",

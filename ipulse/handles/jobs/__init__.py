@@ -1,0 +1,1 @@
+"""Handles of jobs, and what they return."""

@@ -1,0 +1,1 @@
+"""How handles look in a notebook."""
