@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
 from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
-from ipulse.spec.example import example_path
+from ipulse.spec.document.example import example_path
 from ipulse_core.limits import TRIMMED
 
 _HEAD = f"""\

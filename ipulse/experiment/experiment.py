@@ -83,7 +83,7 @@ class Experiment:
 
         Raises InvalidSpec if it is neither, InvalidInput if it cannot be read.
         """
-        from ipulse.spec.file import read_spec_file
+        from ipulse.spec.document.file import read_spec_file
 
         file = read_spec_file(Path(path))
         if not isinstance(file.value, dict):
@@ -117,7 +117,7 @@ class Experiment:
 
     def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the document as YAML, and write it to a file if a path is given."""
-        from ipulse.spec.yaml_writer import yaml_text
+        from ipulse.spec.document.yaml_writer import yaml_text
 
         text = yaml_text(self._document)
         if path is not None:

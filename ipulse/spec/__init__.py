@@ -22,14 +22,21 @@ from .data.shifts import Shifts
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .export import ExportSpec, NirExportSpec
-from .layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
-from .network import NetworkSpec
-from .optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
+from .network.layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
+from .network.network import NetworkSpec
+from .network.surrogate import (
+    ArcTanSpec,
+    BoxcarSpec,
+    ExponentialSpec,
+    SuperSpikeSpec,
+    Surrogate,
+    TableSpec,
+)
 from .profile import ProfileSpec
-from .regularisers import LowerBound, Regulariser, UpperBound
-from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
-from .surrogate import ArcTanSpec, BoxcarSpec, ExponentialSpec, SuperSpikeSpec, Surrogate, TableSpec
-from .training import SpikeTargets, TrainingSpec
+from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
+from .training.regularisers import LowerBound, Regulariser, UpperBound
+from .training.schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
+from .training.training import SpikeTargets, TrainingSpec
 
 __all__ = [
     "MAX_STATE",

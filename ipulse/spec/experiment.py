@@ -25,9 +25,9 @@ from .data.digits import DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
 from .export import ExportSpec
 from .fields import Seed
-from .network import NetworkSpec
+from .network.network import NetworkSpec
 from .profile import ProfileSpec
-from .training import SPIKE_LOSSES, TrainingSpec
+from .training.training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.spec import ExperimentSpec
-from ipulse.spec.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
+from ipulse.spec.document.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
+from ipulse.spec.document.settings import with_settings
 from ipulse.spec.paths import find_path, pointer
-from ipulse.spec.settings import with_settings
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 

@@ -45,7 +45,7 @@ from ipulse.spec import (
 )
 from ipulse.spec.data.recordings import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse.spec.experiment import MOST_SENDERS
-from ipulse.spec.initial import InitialSpec
+from ipulse.spec.network.initial import InitialSpec
 from ipulse_core.derived_values import class_count, image_of, input_channels, spiking_layers
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED

@@ -219,7 +219,7 @@ def _document(spec: Spec) -> bytes:
     if isinstance(spec, ExperimentSpec):
         return strict_json.dumps(spec_to_json(spec)).encode()
     if isinstance(spec, (str, os.PathLike)):
-        from ipulse.spec.file import read_spec_file
+        from ipulse.spec.document.file import read_spec_file
 
         spec = spec_to_json(read_spec_file(Path(spec)).spec())
     try:

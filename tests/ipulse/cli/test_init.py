@@ -9,7 +9,7 @@ import pytest
 
 from ipulse.client import Client
 from ipulse.spec import parse_spec
-from ipulse.spec.file import parse_spec_file, read_spec_file
+from ipulse.spec.document.file import parse_spec_file, read_spec_file
 
 from .conftest import Run
 

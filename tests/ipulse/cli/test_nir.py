@@ -10,7 +10,7 @@ import nir
 import numpy as np
 import pytest
 
-from ipulse.spec.file import read_spec_file
+from ipulse.spec.document.file import read_spec_file
 
 from .conftest import Run
 

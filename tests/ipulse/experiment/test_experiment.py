@@ -82,7 +82,7 @@ def keeps_its_spec(spec: ExperimentSpec) -> None:
 
 
 def _read(text: str) -> Any:
-    from ipulse.spec.file import parse_spec_file
+    from ipulse.spec.document.file import parse_spec_file
 
     return parse_spec_file(text.encode(), "text").value
 

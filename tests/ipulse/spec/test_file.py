@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from ipulse.spec import ExperimentSpec, spec_to_json
-from ipulse.spec.file import PlacedProblem, parse_spec_file, read_spec_file
+from ipulse.spec.document.file import PlacedProblem, parse_spec_file, read_spec_file
 from ipulse_core.errors import InvalidInput, InvalidSpec
 from tests.ipulse.strategies import specs
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # s
 
 from ipulse.models import validate
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
-from ipulse.spec.layers import MAX_NEURONS
+from ipulse.spec.network.layers import MAX_NEURONS
 from ipulse_core import strict_json
 from ipulse_core.messages import EVENTS_PER_COMMIT, EVENTS_PER_REQUEST
 from ipulse_service.http import payloads

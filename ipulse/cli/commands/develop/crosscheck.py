@@ -16,7 +16,7 @@ from ipulse.cli.options import AsJSON, SpecPath
 from ipulse.cli.terminal import emit, last_line, say, show, show_table
 from ipulse.install_hint import require_modules
 from ipulse.spec import spec_to_json
-from ipulse.spec.file import read_spec_file
+from ipulse.spec.document.file import read_spec_file
 from ipulse_core import strict_json
 from ipulse_core.errors import IPUlseError, MissingDependency
 

@@ -11,8 +11,8 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, say, show
-from ipulse.spec.file import parse_spec_file
-from ipulse.spec.template import spec_template
+from ipulse.spec.document.file import parse_spec_file
+from ipulse.spec.document.template import spec_template
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.worker_faults import errors_name
 

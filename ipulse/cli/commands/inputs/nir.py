@@ -17,8 +17,8 @@ from ipulse.cli.options import AsJSON
 from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse.install_hint import require_modules
 from ipulse.spec import parse_spec, spec_to_json
-from ipulse.spec.file import read_spec_file
-from ipulse.spec.yaml_document import yaml
+from ipulse.spec.document.file import read_spec_file
+from ipulse.spec.document.yaml_document import yaml
 from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
 from ipulse_core.worker_faults import errors_name
 

@@ -22,8 +22,8 @@ from ipulse.cli.options import (
     addressed,
 )
 from ipulse.cli.terminal import emit, show
-from ipulse.spec.file import SpecFile
-from ipulse.spec.settings import with_settings
+from ipulse.spec.document.file import SpecFile
+from ipulse.spec.document.settings import with_settings
 
 
 @addressed

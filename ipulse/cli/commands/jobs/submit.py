@@ -28,8 +28,8 @@ from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse.spec.document.settings import read_spec
 from ipulse.spec.experiment import layer_sizes, weight_count
-from ipulse.spec.settings import read_spec
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY

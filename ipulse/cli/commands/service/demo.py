@@ -25,8 +25,8 @@ from ipulse.cli.options import AsJSON, DataFolder, Settings
 from ipulse.cli.terminal import console, emit, remarks, say, show, show_facts, write
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec
-from ipulse.spec.example import example_path
-from ipulse.spec.settings import read_spec
+from ipulse.spec.document.example import example_path
+from ipulse.spec.document.settings import read_spec
 
 OUTPUT = Path("demo-output")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.spec import ExperimentSpec
-from ipulse.spec.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
+from ipulse.spec.document.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
 from ipulse.spec.paths import exists, find_path, near_names, pointer, with_value
 from ipulse_core.errors import InvalidSpec, Problem
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.spec import ExperimentSpec, parse_spec
-from ipulse.spec.yaml_document import parse, yaml
+from ipulse.spec.document.yaml_document import parse, yaml
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, InvalidSpec, Problem
 from ipulse_core.limits import MAX_SPEC_BYTES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ipulse_core.errors import NotFound
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def example_path() -> Path:

@@ -1,0 +1,1 @@
+"""Spec files in YAML and JSON, and changes of their settings."""
