@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def test_the_kernel_compiles_without_a_warning() -> None:
-    source = libraries.SOURCES / "kernels" / "arm_neon.cc"
+    source = libraries.SOURCES / "kernels" / "instruction_sets" / "arm_neon.cc"
     command = [
         COMPILER,
         "-std=c++17",

@@ -21,7 +21,7 @@ const Kernel &pick_kernel(uint64_t arch) {
 #define LIF_KERNEL(name, needs)                                                                    \
   if ((arch & (needs)) == (needs))                                                                 \
     return kernel_##name();
-#include "kernels/kernels.inc"
+#include "kernels/instruction_sets/kernels.inc"
 #undef LIF_KERNEL
   return kernel_scalar();
 }
@@ -35,7 +35,7 @@ struct Listed {
 
 const Listed LISTED[] = {
 #define LIF_KERNEL(name, arch) {#name, arch},
-#include "kernels/kernels.inc"
+#include "kernels/instruction_sets/kernels.inc"
 #undef LIF_KERNEL
 };
 

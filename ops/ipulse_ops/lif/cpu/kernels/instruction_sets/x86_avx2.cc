@@ -73,7 +73,7 @@ struct Vec {
 
 } // namespace
 
-#include "panel.h"
+#include "kernels/panel.h"
 
 namespace lif {
 

@@ -75,7 +75,7 @@ struct Vec : LaneByLane<Vec> {
 
 } // namespace
 
-#include "panel.h"
+#include "kernels/panel.h"
 
 namespace lif {
 
