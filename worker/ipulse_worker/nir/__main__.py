@@ -14,7 +14,8 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from ipulse_core.errors import IPUlseError, MissingDependency
-from ipulse_worker.nir.importer import Options, import_network
+from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.importer import import_network
 from ipulse_worker.nir.neurons import SOLVERS
 
 

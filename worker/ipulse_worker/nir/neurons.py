@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.linear_maps import numbers
+from ipulse_worker.nir.node_fields import numbers
 
 NEURONS = ("LIF", "CubaLIF", "IF", "LI", "CubaLI", "I", "Threshold")
 SOLVERS = ("exact", "euler", "unscaled")

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Tuple
 
 from ipulse_worker.nir.errors import NirInvalid, at_node
 from ipulse_worker.nir.hdf5_file import Graph, NirNode
-from ipulse_worker.nir.linear_maps import LINEAR
+from ipulse_worker.nir.linear_nodes import LINEAR
 from ipulse_worker.nir.neurons import NEURONS
 
 MAX_PATHS = 1_000
@@ -15,7 +15,7 @@ _INTEGRATORS = ("LI", "I")
 
 
 @dataclass(frozen=True)
-class Path:
+class NodePath:
     """A way from neurons, or the input, to other neurons or the output."""
 
     source: str
@@ -28,8 +28,8 @@ class Unit:
     """The neurons of one layer: up to three nodes, a synapse, a membrane and a threshold."""
 
     nodes: List[NirNode]
-    loops: List[Path] = field(default_factory=list)  # from its spikes to itself
-    inputs: List[Path] = field(default_factory=list)
+    loops: List[NodePath] = field(default_factory=list)  # from its spikes to itself
+    inputs: List[NodePath] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -37,7 +37,7 @@ class Unit:
         return self.nodes[-1].name
 
 
-def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[Path]]:
+def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
     """Return the input's name, the layers from input to output, and the paths to the output.
 
     Raises:
@@ -51,7 +51,7 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[Path]]:
     paths = _paths(graph, start, end)
     units = _units(graph, paths)
     by_node = {node.name: unit for unit in units for node in unit.nodes}
-    outgoing: Dict[str, List[Path]] = {}
+    outgoing: Dict[str, List[NodePath]] = {}
     for path in paths:
         if path.source in by_node and path.target in by_node:
             unit = by_node[path.source]
@@ -96,7 +96,7 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[Path]]:
     return start, chain, onward
 
 
-def _name(by_node: Dict[str, Unit], path: Path) -> str:
+def _name(by_node: Dict[str, Unit], path: NodePath) -> str:
     return by_node[path.target].name if path.target in by_node else path.target
 
 
@@ -107,12 +107,12 @@ def _only(graph: Graph, kind: str) -> str:
     return names[0]
 
 
-def _paths(graph: Graph, start: str, end: str) -> List[Path]:
+def _paths(graph: Graph, start: str, end: str) -> List[NodePath]:
     """Return the paths between neurons."""
     following: Dict[str, List[str]] = {name: [] for name in graph.nodes}
     for here, there in graph.edges:
         following[here].append(there)
-    found: List[Path] = []
+    found: List[NodePath] = []
     sources = [start, *(n.name for n in graph.nodes.values() if n.type in NEURONS)]
     for source in sources:
         # Names so far, and the nodes of the path.
@@ -121,7 +121,7 @@ def _paths(graph: Graph, start: str, end: str) -> List[Path]:
             name, through = waiting.pop()
             node = graph.nodes[name]
             if node.type in NEURONS or name == end:
-                found.append(Path(source, through, name))
+                found.append(NodePath(source, through, name))
                 if len(found) > MAX_PATHS:
                     raise NirInvalid(f"there are more than {MAX_PATHS:,} paths between neurons")
                 continue
@@ -137,7 +137,7 @@ def _paths(graph: Graph, start: str, end: str) -> List[Path]:
     return found
 
 
-def _units(graph: Graph, paths: List[Path]) -> List[Unit]:
+def _units(graph: Graph, paths: List[NodePath]) -> List[Unit]:
     """Join the nodes of each layer: a synapse LI, a membrane LI, a Threshold."""
     unit_of = {n.name: Unit([n]) for n in graph.nodes.values() if n.type in NEURONS}
     changed = True
@@ -167,7 +167,7 @@ def _units(graph: Graph, paths: List[Path]) -> List[Unit]:
     return units
 
 
-def _behind(unit_of: Dict[str, Unit], paths: List[Path], name: str) -> Optional[Unit]:
+def _behind(unit_of: Dict[str, Unit], paths: List[NodePath], name: str) -> Optional[Unit]:
     """Return the unit that an integrator is a part of: one that has its values alone."""
     onward = [path for path in paths if path.source == name]
     if len(onward) != 1 or onward[0].target not in unit_of:

@@ -13,10 +13,11 @@ import nir
 import numpy as np
 import pytest
 
+from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.errors import NirInvalid
 from ipulse_worker.nir.hdf5_file import NirNode
-from ipulse_worker.nir.importer import ImportedNetwork, Options, import_network
-from ipulse_worker.nir.linear_maps import LinearMap
+from ipulse_worker.nir.importer import ImportedNetwork, import_network
+from ipulse_worker.nir.linear_nodes import map_of
 
 SEED = 33
 Edges = List[Tuple[str, str]]
@@ -208,15 +209,15 @@ def test_a_convolution_in_one_dimension_and_an_average(tmp_path: Path) -> None:
         "dilation": np.array(1),
         "groups": np.array(1),
     }
-    mapped = LinearMap(24, (3, 8)).then(NirNode("c", "Conv1d", fields))
+    mapped = map_of([NirNode("c", "Conv1d", fields)], (3, 8))
     assert mapped.shape == (2, 3)
     expected = [
         [(values[:, 2 * x : 2 * x + 3] * weight[out]).sum() for x in range(3)] for out in range(2)
     ]
     np.testing.assert_allclose(values.ravel() @ mapped.dense, np.ravel(expected))
-    image = LinearMap(16, (1, 4, 4))
     pair = {name: np.array(2) for name in ("kernel_size", "stride")}
-    average = image.then(NirNode("p", "AvgPool2d", {**pair, "padding": np.array(0)}))
+    pool = NirNode("p", "AvgPool2d", {**pair, "padding": np.array(0)})
+    average = map_of([pool], (1, 4, 4))
     np.testing.assert_allclose(np.ones(16) @ average.dense, np.ones(4))
 
 

@@ -11,7 +11,8 @@ import pytest
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse
-from ipulse_worker.nir.importer import ImportedNetwork, Options, import_network
+from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.importer import ImportedNetwork, import_network
 from ipulse_worker.runner.model.network import network_of, weight_names
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export, write_network
 from ipulse_worker.runner.training.evaluation import evaluate

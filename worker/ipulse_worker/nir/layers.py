@@ -1,0 +1,183 @@
+"""Turns the nodes of one layer into its fields in a spec and its weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ipulse_worker.nir.discretization import Discretization
+from ipulse_worker.nir.errors import at_node
+from ipulse_worker.nir.linear_map import LinearMap, Shape
+from ipulse_worker.nir.linear_nodes import map_of
+from ipulse_worker.nir.neurons import Neurons, neurons_of, without_decay
+from ipulse_worker.nir.structure import NodePath, Unit
+
+GAINS = (1e-6, 1e4)  # others are multiplied into the weights; a spec has gains up to 1e4
+
+
+@dataclass
+class ImportedLayer:
+    """One layer, or the readout."""
+
+    fields: Dict[str, Any]  # in a spec
+    shape: Shape  # of its neurons
+    reset: Optional[str]  # None for neurons that do not spike
+    delay: int  # of its input, in steps
+    weights: Dict[str, np.ndarray]  # float32, by the names of weights.npz
+    notes: List[str] = field(default_factory=list)
+
+
+def layer_of(
+    unit: Unit, name: str, shape: Shape, discretization: Discretization, is_last: bool
+) -> ImportedLayer:
+    """Return the layer of a unit, whose input has a shape.
+
+    Raises:
+        NirInvalid: a spec cannot express it.
+    """
+    mapped = _sum(unit.inputs, shape)
+    size = math.prod(mapped.shape)
+    neurons = _neurons(unit, size, discretization)
+    spikes = neurons.threshold is not None
+    if not spikes and not is_last:
+        raise at_node(unit.name, "it passes its membrane on: only the last layer may, others spike")
+    recurrent, reset = _loops(unit, neurons, mapped.shape, discretization)
+    neurons = without_decay(neurons)
+    fields: Dict[str, Any] = {"neurons": size, "decay": _compact(neurons.decay)}
+    if neurons.synapse_decay is not None:
+        fields["synapse_decay"] = _compact(neurons.synapse_decay)
+    if neurons.threshold is not None:
+        if not (neurons.threshold.min() > 0 and neurons.threshold.max() <= 1e6):
+            raise at_node(
+                unit.name,
+                f"thresholds are {neurons.threshold.min():g} to {neurons.threshold.max():g}; "
+                "they must be above 0 and at most 1e6",
+            )
+        fields["threshold"] = _compact(neurons.threshold)
+    fields["gain"], factor = _gain(neurons.gain)
+    notes: List[str] = []
+    # Without a factor, weights in float32 keep the bits of the file.
+    is_kept = isinstance(factor, float) and mapped.dense.dtype == np.float32
+    weights = {name: _float32(unit, mapped.dense if is_kept else mapped.dense * factor)}
+    bias = mapped.bias
+    if neurons.current is not None:
+        bias = neurons.current + (0.0 if bias is None else np.ravel(bias))
+        notes.append(f"{unit.name}: v_leak is a bias of {name}")
+    if bias is not None:
+        fields["bias"] = True
+        weights[f"{name}_bias"] = _float32(unit, np.ravel(bias) * factor)
+    if recurrent is not None:
+        fields["recurrent"] = True
+        weights[f"{name}_recurrent"] = _float32(unit, recurrent * factor)
+    if mapped.unrolled:
+        notes.append(f"{unit.name}: its convolution is {name}, a dense matrix")
+    delay = _steps(unit, mapped.delay_s, discretization.solver.step_s)
+    return ImportedLayer(fields, mapped.shape, reset, delay, weights, notes)
+
+
+def _sum(paths: Sequence[NodePath], shape: Shape) -> LinearMap:
+    """Return the sum of parallel paths."""
+    total, *others = [map_of(path.through, shape) for path in paths]
+    for path, mapped in zip(paths[1:], others):
+        if total.shape != mapped.shape or total.delay_s != mapped.delay_s:
+            raise at_node(path.target, "its inputs differ in shape or delay")
+        total = total.plus(mapped)
+    return total
+
+
+def _neurons(unit: Unit, size: int, discretization: Discretization) -> Neurons:
+    """Return the constants of a layer, from its one to three nodes."""
+    parts = [neurons_of(node, discretization.solver, size) for node in unit.nodes]
+    threshold, current = parts[-1].threshold, parts[0].current
+    membranes = parts
+    if unit.nodes[-1].type == "Threshold" and len(parts) > 1:
+        membranes = parts[:-1]
+    if len(membranes) == 1:
+        only = membranes[0]
+        return Neurons(only.decay, only.gain, only.synapse_decay, threshold, only.current)
+    synapse, membrane = membranes
+    if current is not None or membrane.current is not None:
+        raise at_node(unit.name, "v_leak must be 0 in a layer with a synapse")
+    if membrane.synapse_decay is not None:
+        raise at_node(unit.name, "it has two synapses")
+    return Neurons(membrane.decay, membrane.gain * synapse.gain, synapse.decay, threshold)
+
+
+def _loops(
+    unit: Unit, neurons: Neurons, shape: Shape, discretization: Discretization
+) -> Tuple[Optional[np.ndarray], Optional[str]]:
+    """Return the matrix of recurrence, and the reset."""
+    if neurons.threshold is None:
+        if unit.loops:
+            raise at_node(unit.name, "a loop of neurons that do not spike")
+        return None, None
+    is_threshold = unit.nodes[-1].type == "Threshold"
+    reset = "none" if is_threshold else discretization.reset
+    recurrent: Optional[np.ndarray] = None
+    size = math.prod(shape)
+    entry, membrane = unit.nodes[0].name, unit.nodes[max(len(unit.nodes) - 2, 0)].name
+    can_subtract = is_threshold and discretization.solver.name != "unscaled"
+    for path in unit.loops:
+        mapped = map_of(path.through, shape)
+        if math.prod(mapped.shape) != size or mapped.bias is not None or mapped.delay_s:
+            raise at_node(
+                path.through[0].name if path.through else unit.name,
+                f"a loop of {unit.name} must return {size:,} values without bias or delay",
+            )
+        matrix = mapped.dense
+        if can_subtract and path.target == membrane and _subtracts(neurons, matrix):
+            reset = "subtract"
+        elif path.target == entry:
+            recurrent = matrix if recurrent is None else recurrent + matrix
+        else:
+            raise at_node(unit.name, "a loop to its membrane must subtract the threshold from it")
+    return recurrent, reset
+
+
+def _subtracts(neurons: Neurons, matrix: np.ndarray) -> bool:
+    """Return whether a loop subtracts the threshold: v = decay (u - threshold s) + ..."""
+    gain, threshold = neurons.gain, neurons.threshold
+    if not gain.all() or threshold is None:
+        return False
+    forgotten = np.where(neurons.decay == 1, 1.0, 1 - neurons.decay)
+    wanted = -neurons.decay * threshold / forgotten / gain
+    diagonal = np.diag(matrix)
+    if np.count_nonzero(matrix) != np.count_nonzero(diagonal):
+        return False
+    return bool(np.allclose(diagonal, wanted, rtol=1e-5, atol=0))
+
+
+def _steps(unit: Unit, delay_s: float, step_s: float) -> int:
+    steps = delay_s / step_s
+    if abs(steps - round(steps)) > 1e-6:
+        raise at_node(
+            unit.name,
+            f"its input is delayed by {delay_s:g} s, which is not a whole number of steps of "
+            f"{step_s:g} s",
+        )
+    return round(steps)
+
+
+def _gain(gain: np.ndarray) -> Tuple[float, Any]:
+    """Return the gain of a spec, and the factors that the weights take instead."""
+    if (gain == gain[0]).all() and GAINS[0] <= gain[0] <= GAINS[1]:
+        return float(f"{gain[0]:.12g}"), 1.0
+    return 1.0, gain
+
+
+def _compact(values: np.ndarray) -> Any:
+    """Return one number for equal values, else a list."""
+    if (values == values[0]).all():
+        return float(values[0])
+    return [float(value) for value in values]
+
+
+def _float32(unit: Unit, values: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        narrow: np.ndarray = np.ascontiguousarray(values.astype(np.float32))
+    if not np.isfinite(narrow).all():
+        raise at_node(unit.name, "its weights do not fit into float32")
+    return narrow
