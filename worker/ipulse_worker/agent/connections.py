@@ -8,11 +8,12 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 
 from ipulse_core import messages
-from ipulse_worker.agent.service_responses import ServiceUnavailable, unreachable
+from ipulse_worker.agent.service_responses import ServiceUnavailable, raise_refusal, unreachable
 
 # A connection that lost its other end, as after a cut, is noticed in 25 s.
 KEEP_ALIVE = (
@@ -64,6 +65,16 @@ class Connections:
             with self._changing:
                 self._users -= 1
                 self._close_if_unused()
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send a request and return the response.
+
+        Raises ServiceUnavailable, and an exception for each refusal (`raise_refusal`).
+        """
+        with self.use() as http:
+            response = http.request(method, path, **options)
+        raise_refusal(response)
+        return response
 
     def close(self) -> None:
         """Refuse new requests and close the connections after the last one in progress."""

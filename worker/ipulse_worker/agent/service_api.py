@@ -5,23 +5,22 @@ Nothing is retried here; `retry_policy.retry_while_unavailable` retries after Se
 
 from __future__ import annotations
 
-import os
 import ssl
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Sequence
+from typing import Any
 
 import httpx
 
 from ipulse.log_lines import packed
-from ipulse.outgoing_file import OutgoingFile
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import Event
 from ipulse_core.messages import FENCE_HEADER
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_worker.agent.connections import TIMEOUT, Connections
+from ipulse_worker.agent.file_transfers import FileTransfers
 from ipulse_worker.agent.registration.inventory import Inventory
-from ipulse_worker.agent.service_responses import object_in, raise_refusal, understood
+from ipulse_worker.agent.service_responses import object_in, understood
 from ipulse_worker.agent.service_types import (
     AgentHint,
     AgentOrders,
@@ -33,21 +32,16 @@ from ipulse_worker.agent.service_types import (
 from ipulse_worker.agent.supervision.lease import AttemptLease
 
 _NOTHING_KNOWN = Inventory()
-_DOWNLOAD_BYTES = 2**20  # of one chunk
 _HEARTBEAT_TIMEOUT = 4.0  # seconds
 _LAST_TIMEOUT = httpx.Timeout(2.0)  # of the last request, for which nobody should wait
-_DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0)
-# The service answers once the file is stored, and a bucket may be slow. Heartbeats detect a service
-# that is down.
-_UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=3.0, read=600.0)
 _MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
 
 
-class ServiceAPI:
+class ServiceAPI(FileTransfers):
     """A client of the worker routes; several threads may use it at once."""
 
     def __init__(self, url: str, token: str, trust: ssl.SSLContext | None = None) -> None:
-        self._connections = Connections(url, token, trust)
+        super().__init__(Connections(url, token, trust))
 
     def close(self) -> None:
         """Refuse new calls; those in progress are completed."""
@@ -82,14 +76,16 @@ class ServiceAPI:
             **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"
-        response = self._request("POST", path, json=body)
+        response = self._connections.request("POST", path, json=body)
         if not response.content:  # there are no orders
             return AgentOrders()
         return AgentOrders.from_json(object_in(response, path))
 
     def sign_off(self, agent: str) -> None:
         """Tell the service that this agent stops."""
-        self._request("POST", "/v1/worker/sign-off", json={"agent": agent}, timeout=_LAST_TIMEOUT)
+        self._connections.request(
+            "POST", "/v1/worker/sign-off", json={"agent": agent}, timeout=_LAST_TIMEOUT
+        )
 
     def renew_token(self) -> str:
         """Return another token for this agent; `use_token` switches to it."""
@@ -112,7 +108,7 @@ class ServiceAPI:
         headers = {"Prefer": f"wait={wait_seconds}"}
         if tag:
             headers["If-None-Match"] = tag
-        response = self._request(
+        response = self._connections.request(
             "GET",
             path,
             params={"agent": agent, "kind": list(device_kinds)},
@@ -143,7 +139,7 @@ class ServiceAPI:
     def cancel_status(self, lease: AttemptLease, wait_seconds: int) -> CancelStatus:
         """Ask whether the attempt is to be cancelled; the service may wait before it answers."""
         path = f"/v1/worker/attempts/{lease.attempt_id}"
-        response = self._request(
+        response = self._connections.request(
             "GET",
             path,
             headers={FENCE_HEADER: lease.fence, "Prefer": f"wait={wait_seconds}"},
@@ -163,95 +159,6 @@ class ServiceAPI:
         answer = self._post(f"/v1/worker/attempts/{lease.attempt_id}/events", body, lease)
         with understood("events"):
             return int(answer["next"])
-
-    def upload(
-        self, lease: AttemptLease, file: OutgoingFile, *, name: str, role: str, media_type: str
-    ) -> str:
-        """Upload the rest of the file; return the SHA-256 of what is stored."""
-        path = f"/v1/worker/attempts/{lease.attempt_id}/artifacts/{name}"
-        params = {
-            "role": role,
-            "media_type": media_type,
-            "size": file.size,
-            "sha256": file.sha256,
-        }
-        offset = self._arrived(path, params, lease) if file.is_resumable else 0
-        headers = {FENCE_HEADER: lease.fence, "Content-Length": str(file.size - offset)}
-        if offset:
-            headers["Upload-Offset"] = str(offset)
-        response = self._request(
-            "PATCH" if offset else "PUT",
-            path,
-            params=params,
-            headers=headers,
-            content=file.body(offset),
-            timeout=_UPLOAD_TIMEOUT,
-        )
-        with understood(path):
-            return str(object_in(response, path)["sha256"])
-
-    def _arrived(self, path: str, params: dict[str, Any], lease: AttemptLease) -> int:
-        """Return how many bytes the service has already, 0 if it does not know."""
-        with self._connections.use() as http:
-            response = http.head(path, params=params, headers={FENCE_HEADER: lease.fence})
-        return int(response.headers.get("Upload-Offset", 0)) if response.is_success else 0
-
-    def download(self, job_id: str, artifact_id: str, into: BinaryIO) -> None:
-        """Download an artifact into a file, from the file's beginning."""
-        self._download(f"/v1/jobs/{job_id}/artifacts/{artifact_id}/content", {}, into)
-
-    def download_start_file(self, lease: AttemptLease, into: BinaryIO) -> None:
-        """Download the file that the job starts from into a file, from the file's beginning."""
-        headers = {FENCE_HEADER: lease.fence}
-        self._download(f"/v1/worker/attempts/{lease.attempt_id}/start-file", headers, into)
-
-    def _download(self, path: str, headers: dict[str, str], into: BinaryIO) -> None:
-        into.seek(0)
-        into.truncate()
-        with (
-            self._connections.use() as http,
-            http.stream(
-                "GET", path, headers=headers, timeout=_DOWNLOAD_TIMEOUT, follow_redirects=True
-            ) as response,
-        ):
-            if response.is_error:
-                response.read()
-            raise_refusal(response)
-            for chunk in response.iter_bytes(_DOWNLOAD_BYTES):
-                into.write(chunk)
-
-    def download_dataset(
-        self, lease: AttemptLease, into: BinaryIO, on_chunk: Callable[[], None]
-    ) -> None:
-        """Download the rest of the data set of the attempt's job to the end of a file.
-
-        `on_chunk` is called after each piece and may raise to stop.
-        """
-        offset = into.seek(0, os.SEEK_END)
-        headers = {FENCE_HEADER: lease.fence}
-        if offset:
-            headers["Range"] = f"bytes={offset}-"
-        with (
-            self._connections.use() as http,
-            http.stream(
-                "GET",
-                f"/v1/worker/attempts/{lease.attempt_id}/dataset",
-                headers=headers,
-                timeout=_DOWNLOAD_TIMEOUT,
-                follow_redirects=True,
-            ) as response,
-        ):
-            if response.is_error:
-                response.read()
-            if response.status_code == 416:
-                return  # all of it was there
-            raise_refusal(response)
-            if response.status_code != 206:
-                into.seek(0)
-                into.truncate()
-            for chunk in response.iter_bytes(_DOWNLOAD_BYTES):
-                into.write(chunk)
-                on_chunk()
 
     def finish(
         self,
@@ -285,14 +192,10 @@ class ServiceAPI:
         timeout: httpx.Timeout = TIMEOUT,
     ) -> dict[str, Any]:
         headers = {FENCE_HEADER: lease.fence} if lease else {}
-        response = self._request("POST", path, json=body, headers=headers, timeout=timeout)
+        response = self._connections.request(
+            "POST", path, json=body, headers=headers, timeout=timeout
+        )
         return object_in(response, path)
-
-    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with self._connections.use() as http:
-            response = http.request(method, path, **options)
-        raise_refusal(response)
-        return response
 
 
 def _packed_json(events: Sequence[Event]) -> list[Any]:
