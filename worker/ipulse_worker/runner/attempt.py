@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
+from typing import Callable, Dict, Iterator
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
@@ -21,8 +21,6 @@ from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
-from ipulse_worker.runner.model.initial_weights import initial_weights
-from ipulse_worker.runner.model.start_weights import StartWeights, start_weights
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
 from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
 from ipulse_worker.runner.profile.profile import RunMetadata
@@ -41,10 +39,8 @@ from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
 from ipulse_worker.runner.training_progress import TrainingProgress, held_out_samples
+from ipulse_worker.runner.training_start import TrainingStart
 from ipulse_worker.runner.work_dir import WorkDir
-
-if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
 
 CHECKPOINT = "checkpoint.npz"  # one name, because only the newest state is needed
 
@@ -54,6 +50,7 @@ class AttemptProcess:
 
     # Results of a phase for later phases.
     _dataset: Dataset
+    _start: TrainingStart
     _training: Training
     _final: Dict[str, float]
 
@@ -73,7 +70,7 @@ class AttemptProcess:
         if assignment.protocol != PROTOCOL:
             detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
             raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
-        self.spec: ExperimentSpec = read_spec(assignment.spec)
+        self.spec = read_spec(assignment.spec)
         self.spec_sha256 = spec_sha256(self.spec)
         self.assignment = assignment
         self.work_dir = WorkDir(Path(assignment.work_dir))
@@ -128,7 +125,7 @@ class AttemptProcess:
         require_nir()
         self.device.configure()
         data_directory = directory_of(self.spec.data, self.work_dir.path, os.environ)
-        dataset = load(
+        self._dataset = dataset = load(
             self.spec.data,
             data_directory,
             loading_progress(self.progress, self.cancellation.check),
@@ -136,13 +133,7 @@ class AttemptProcess:
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         for warning in dataset.warnings:
             self.events.log(warning, level="warning")
-        self._dataset = dataset
-        self._start: Optional[StartWeights] = None
-        if self.assignment.checkpoint is None:
-            is_job = self.assignment.start_mode == "weights"
-            self._start = start_weights(
-                self.spec, data_directory, self.assignment.start_from if is_job else None
-            )
+        self._start = TrainingStart(self.assignment, self.spec, data_directory)
 
     def _compile(self) -> None:
         dataset = self._dataset
@@ -161,50 +152,16 @@ class AttemptProcess:
             timeline=self.timeline,
             kernel_seconds=self.device.kernel_seconds,
         )
-        if self.assignment.checkpoint is None and self.assignment.start_mode == "continue":
-            self._continue(training)
-        elif self.assignment.checkpoint is None:
-            self._set_weights(training, dataset)
-            training.begin()
-        else:
-            path = Path(self.assignment.checkpoint)
-            training.resume(checkpoint.load(path, self.spec_sha256, like=training.state()))
-            self.events.log(f"resumed from the checkpoint at step {training.step:,}")
+        self._start.begin(training, self.spec_sha256, self.events)
         training.platforms.enter(training.step, TrainingPlatform.here())
-        for other in training.platforms.others():
-            self.events.log(f"{OTHER_PLATFORM}: {other}", level="warning")
-        for warning in warnings_of(self.spec):
+        others = [f"{OTHER_PLATFORM}: {other}" for other in training.platforms.others()]
+        for warning in [*others, *warnings_of(self.spec)]:
             self.events.log(warning, level="warning")
         self.progress(self.device.compiled_fraction, "tracing TensorFlow's graph of the training")
         training.model.trace()
         self._compile_seconds = self.timeline.clock.now() - start
         self.events.log(compilation.log_message(self.device, self._compile_seconds))
         self._training = training
-
-    def _continue(self, training: Training) -> None:
-        """Train on from the checkpoint of another job, whose spec has fewer epochs."""
-        path = Path(self.assignment.start_from or "")
-        training.resume(checkpoint.load(path, None, like=training.state()))
-        if training.early_stopping is not None:
-            training.early_stopping.wait_again()
-        self.events.log(f"continues another job from step {training.step:,}")
-
-    def _set_weights(self, training: Training, dataset: Dataset) -> None:
-        """Draw the initial weights, or take those of a file or another job."""
-        start = self._start
-        if start is None or start.initialised:
-            training.model.weights = initial_weights(self.spec, dataset)
-        if start is None:
-            return
-        training.model.assign(start.arrays)
-        training.start = start.to_json()
-        whose = {"job": "another job's", "upload": "the uploaded"}.get(start.source, "the file's")
-        names = ", ".join(sorted(start.arrays)) or "nothing"
-        self.events.log(f"initial weights: {whose} {start.file} (SHA-256 {start.sha256}): {names}")
-        for problem in start.ignored:
-            self.events.log(f"initial weights: {problem}", level="warning")
-        if start.initialised:
-            self.events.log(f"initial weights: drawn are {', '.join(start.initialised)}")
 
     def _run(self) -> None:
         training = self._training
