@@ -10,7 +10,7 @@ from ipulse.spec import ExperimentSpec
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data.load import load

@@ -50,7 +50,7 @@ def check(path: Path, scratch: Path, must_stop: Callable[[], bool]) -> DatasetCh
         ):
             process = subprocess.Popen(  # noqa: S603 - our own module
                 [
-                    *(sys.executable, "-I", "-m", "ipulse_data.check"),
+                    *(sys.executable, "-I", "-m", "ipulse_core.data_files.check"),
                     *(str(path), str(unpacked), str(room)),
                 ],
                 stdin=subprocess.DEVNULL,

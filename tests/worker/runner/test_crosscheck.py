@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
 from ipulse_worker.runner.data.load import load

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.events import Assignment
-from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.start_weights import StartWeights, start_weights

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_worker.runner.data import DataUnavailable
 
 HINT = "put it there"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.derived_values import frequencies
-from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.training.randomness import Purpose, stream

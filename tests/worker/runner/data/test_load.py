@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, digits
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.data.load import load

@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from ipulse_core.data_files.archives import unpack
+from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_sets import NPZ, UPLOADED_FOLDER, UPLOADED_NAME
 from ipulse_core.errors import IPUlseError, RemoteError, StaleToken
 from ipulse_core.worker_faults import errors_name
-from ipulse_data.archives import unpack
-from ipulse_data.errors import DataInvalid
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI

@@ -48,7 +48,7 @@ def crosscheck(
     spec: Any, samples: int, steps: int, tiles: int, device: Optional[str]
 ) -> Dict[str, Any]:
     """Compare the back ends and return the document that docs/explanation/devices.md describes."""
-    from ipulse_data.directory import DataDirectory
+    from ipulse_core.data_files.directory import DataDirectory
     from ipulse_ops.lif.reference import network_pass as reference
     from ipulse_worker.runner.crosscheck.backends import BACKENDS
     from ipulse_worker.runner.crosscheck.comparison import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Callable, Optional, Tuple
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid as DataInvalid
-from ipulse_data.errors import DataUnavailable as DataUnavailable
+from ipulse_core.data_files.errors import DataInvalid as DataInvalid
+from ipulse_core.data_files.errors import DataUnavailable as DataUnavailable
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.spike_trains import SpikeTrains
 from ipulse_worker.runner.training.randomness import Purpose, stream

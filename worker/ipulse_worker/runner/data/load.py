@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Iterator
 
 import numpy as np
 
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.numbers import plain_number
-from ipulse_data.directory import DataDirectory
 from ipulse_worker.runner.data import digits, events, frozen_noise, npz, poisson, randman, yin_yang
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
 from ipulse_worker.runner.data.event_counts import EventCounts

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Dict, Optional
 
 import numpy as np
 
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.npz_file import read
+from ipulse_core.data_files.npz_samples import FORMS, KNOWN
 from ipulse_core.derived_values import input_channels
-from ipulse_data.directory import DataDirectory
-from ipulse_data.npz_file import read
-from ipulse_data.npz_samples import FORMS, KNOWN
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Mapping
 
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_sets import UPLOADED_FOLDER, UPLOADED_NAME
-from ipulse_data.directory import DataDirectory
 
 if TYPE_CHECKING:
     from ipulse.spec import Data

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
+from ipulse_core.data_files import npz_file
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.start_weights import is_constant, mismatches, start_shapes
-from ipulse_data import npz_file
-from ipulse_data.directory import DataDirectory
-from ipulse_data.errors import DataInvalid, DataUnavailable
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -6,10 +6,10 @@ from typing import List
 import numpy as np
 import pytest
 
-from ipulse_data import aedat as aedat_files
-from ipulse_data import gesture_files
-from ipulse_data.aedat import pixel_events
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files import aedat as aedat_files
+from ipulse_core.data_files import gesture_files
+from ipulse_core.data_files.aedat import pixel_events
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.recordings import dvs_gesture

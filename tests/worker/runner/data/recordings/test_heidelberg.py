@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from ipulse_data.directory import DataDirectory
+from ipulse_core.data_files.directory import DataDirectory
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.recordings import heidelberg

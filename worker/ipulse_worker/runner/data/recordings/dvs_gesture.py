@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, List, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.gesture_files import (
+    Gesture,
+    by_file,
+    cut_events,
+    gestures_in,
+    recorded_events,
+)
 from ipulse_core.derived_values import input_channels
-from ipulse_data.directory import DataDirectory
-from ipulse_data.gesture_files import Gesture, by_file, cut_events, gestures_in, recorded_events
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, subset
 from ipulse_worker.runner.data.uploaded import file_name

@@ -13,7 +13,7 @@ from typing import BinaryIO, Iterator, List, NamedTuple
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
+from ipulse_core.data_files.errors import DataInvalid
 
 VERSION = b"#!AER-DAT3.1"
 HEADER = struct.Struct("<HHIIIIII")  # type, source, event size, time offset, overflow, 3 counts

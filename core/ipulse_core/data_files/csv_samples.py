@@ -15,8 +15,8 @@ from typing import Any, Dict, Iterator, List, Sequence
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
-from ipulse_data.sample_file import (
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.sample_file import (
     MAX_CHANNELS,
     MAX_CLASSES,
     MAX_SAMPLES,

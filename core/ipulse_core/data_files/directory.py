@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, List, Mapping, Optional, Tuple
 
+from ipulse_core.data_files.errors import DataUnavailable
 from ipulse_core.worker_faults import fault_of
-from ipulse_data.errors import DataUnavailable
 
 VARIABLE = "IPULSE_DATA"
 COMPANION = "._"  # begins the names of files in which macOS keeps attributes of others

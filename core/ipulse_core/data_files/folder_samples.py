@@ -8,13 +8,19 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from ipulse_data import gesture_files, n_mnist_files
-from ipulse_data.directory import DataDirectory
-from ipulse_data.gesture_files import Gesture, by_file, cut_events, gestures_in, recorded_events
-from ipulse_data.hdf5_samples import list_blocks
-from ipulse_data.hdf5_structure import check_structure
-from ipulse_data.sample_file import EventBlock, SampleFile
-from ipulse_data.spike_lists import PER_MS, lists_in, opened
+from ipulse_core.data_files import gesture_files, n_mnist_files
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.gesture_files import (
+    Gesture,
+    by_file,
+    cut_events,
+    gestures_in,
+    recorded_events,
+)
+from ipulse_core.data_files.hdf5_samples import list_blocks
+from ipulse_core.data_files.hdf5_structure import check_structure
+from ipulse_core.data_files.sample_file import EventBlock, SampleFile
+from ipulse_core.data_files.spike_lists import PER_MS, lists_in, opened
 
 CLASSES = {"shd": 20, "ssc": 35}
 HEIDELBERG_CHANNELS = 700

@@ -9,9 +9,9 @@ from typing import Dict, Iterator, Optional, Tuple
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
-from ipulse_data.npz_file import NpyHeader, NpzFile, opened_npz
-from ipulse_data.sample_file import EventBlock, SampleFile
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.npz_file import NpyHeader, NpzFile, opened_npz
+from ipulse_core.data_files.sample_file import EventBlock, SampleFile
 
 # The formats of samples: names of the arrays and their numbers of axes.
 FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {

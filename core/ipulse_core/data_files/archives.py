@@ -11,9 +11,9 @@ import zlib
 from pathlib import Path
 from typing import IO, Iterator, NamedTuple, Optional, Tuple
 
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.zip_entries import check_entries
 from ipulse_core.data_sets import LAYOUTS
-from ipulse_data.errors import DataInvalid
-from ipulse_data.zip_entries import check_entries
 
 MAX_FILES = 300_000  # N-MNIST has 70,000
 MAX_BYTES = 2**34  # unpacked

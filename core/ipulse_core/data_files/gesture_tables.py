@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import List, Tuple
 
-from ipulse_data.errors import DataInvalid
+from ipulse_core.data_files.errors import DataInvalid
 
 MAX_BYTES = 2**20  # of a list or a table
 

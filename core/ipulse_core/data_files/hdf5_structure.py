@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Iterator, Tuple
 
-from ipulse_data.errors import DataInvalid
+from ipulse_core.data_files.errors import DataInvalid
 
 MAX_OBJECTS = 10_000
 MAX_DEPTH = 8

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Sequence
 
-from ipulse_data.errors import DataInvalid
+from ipulse_core.data_files.errors import DataInvalid
 
 _LOCAL_HEADER_BYTES = 30  # of an entry, before its name
 _ENCRYPTED = 1

@@ -9,10 +9,10 @@ from typing import Any, Iterator, Optional
 import h5py
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
-from ipulse_data.hdf5_structure import check_structure
-from ipulse_data.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
-from ipulse_data.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.hdf5_structure import check_structure
+from ipulse_core.data_files.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
+from ipulse_core.data_files.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
 
 SAMPLES_AT_ONCE = 256
 

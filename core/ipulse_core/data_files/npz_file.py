@@ -15,8 +15,8 @@ from typing import AbstractSet, Dict, Iterator, NamedTuple, Optional, Sequence, 
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
-from ipulse_data.zip_entries import check_entries
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.zip_entries import check_entries
 
 MAX_BYTES = 2**32  # of all arrays, unpacked
 # zipfile's errors for a file that is incomplete, damaged, encrypted or not a zip file.

@@ -12,8 +12,8 @@ from typing import Any, Iterator, NamedTuple, Tuple
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid, DataUnavailable
-from ipulse_data.sample_file import MAX_SAMPLES
+from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
+from ipulse_core.data_files.sample_file import MAX_SAMPLES
 
 MAX_CHUNK_BYTES = 2**26  # that HDF5 unpacks at once
 PER_MS = 1e-3  # times are in seconds

@@ -7,8 +7,8 @@ from typing import List, Tuple
 
 import numpy as np
 
-from ipulse_data.directory import DataDirectory
-from ipulse_data.errors import DataInvalid, DataUnavailable
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 
 CLASSES = 10
 SIDE = 34  # pixels

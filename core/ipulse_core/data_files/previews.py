@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_data.sample_file import EventBlock, SampleFile
+from ipulse_core.data_files.sample_file import EventBlock, SampleFile
 
 SAMPLES = 64
 OF_A_CLASS = 5

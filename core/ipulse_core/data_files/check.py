@@ -1,4 +1,4 @@
-"""Checks a file that somebody uploaded: `python -m ipulse_data.check FILE FOLDER BYTES`.
+"""Checks a file that somebody uploaded: `python -m ipulse_core.data_files.check FILE FOLDER BYTES`.
 
 It prints one line of JSON: the kind, the facts and a few samples of the data set, or why it is
 refused, or what is wrong with this machine. FOLDER is an empty one in which archives are unpacked,
@@ -35,8 +35,8 @@ def main() -> int:
 
 def check(path: Path, folder: Path, max_bytes: int) -> Dict[str, Any]:
     """Return the kind, format, facts and previews of a file, or its refusal."""
-    from ipulse_data.errors import DataUnavailable
-    from ipulse_data.facts import examine
+    from ipulse_core.data_files.errors import DataUnavailable
+    from ipulse_core.data_files.facts import examine
 
     try:
         with _opened(path, folder, max_bytes) as (packing, file):
@@ -61,12 +61,12 @@ def check(path: Path, folder: Path, max_bytes: int) -> Dict[str, Any]:
 @contextmanager
 def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any]]:
     """Open a file by its content and yield its format and its samples."""
-    from ipulse_data import archives
-    from ipulse_data.csv_samples import is_header, opened_csv_samples
-    from ipulse_data.errors import DataInvalid
-    from ipulse_data.folder_samples import opened_folder_samples
-    from ipulse_data.hdf5_samples import opened_hdf5_samples
-    from ipulse_data.npz_samples import opened_npz_samples
+    from ipulse_core.data_files import archives
+    from ipulse_core.data_files.csv_samples import is_header, opened_csv_samples
+    from ipulse_core.data_files.errors import DataInvalid
+    from ipulse_core.data_files.folder_samples import opened_folder_samples
+    from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
+    from ipulse_core.data_files.npz_samples import opened_npz_samples
 
     with path.open("rb") as content:
         begin = content.read(_HEADER_BYTES)
@@ -91,7 +91,7 @@ def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any
 
 
 def _is_npz(path: Path) -> bool:
-    from ipulse_data.errors import DataInvalid
+    from ipulse_core.data_files.errors import DataInvalid
 
     try:
         with zipfile.ZipFile(str(path)) as archive:

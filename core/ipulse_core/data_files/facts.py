@@ -6,9 +6,9 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ipulse_data.errors import DataInvalid
-from ipulse_data.previews import Previews
-from ipulse_data.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
+from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.previews import Previews
+from ipulse_core.data_files.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
 
 LABELS = 1000  # whose samples are counted one by one
 
