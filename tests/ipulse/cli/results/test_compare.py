@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
-
-from .conftest import SPEC, Run
 
 ACCURACIES = {0.01: (0.941, 0.946, 0.952), 0.1: (0.8,)}
 

@@ -10,8 +10,7 @@ import pytest
 from ipulse.client import Client
 from ipulse.spec import parse_spec
 from ipulse.spec.document.file import parse_spec_file, read_spec_file
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import Run
 from tests.service.datasets.files import n_mnist, npz, spikes
-
-from .conftest import Run
 
 
 class Cut(Exception):

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from ipulse_ops.lif.poplar.build import build
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 def test_our_own_library_is_usable(offline: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 def findings(out: str) -> dict[str, dict[str, object]]:

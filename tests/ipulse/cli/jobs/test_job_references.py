@@ -11,9 +11,8 @@ import pytest
 
 from ipulse.client import Client
 from ipulse_core.states import JobState
+from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent, LiveService
-
-from .conftest import FILES, SPEC, Run
 
 
 def renamed(service: LiveService, job_id: str, digits: str) -> str:

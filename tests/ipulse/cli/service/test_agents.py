@@ -12,9 +12,8 @@ import pytest
 
 from ipulse.client import Client
 from ipulse_core import messages
+from tests.ipulse.cli.conftest import SPEC, Run, finished
 from tests.ipulse.live_service import LiveService
-
-from .conftest import SPEC, Run, finished
 
 
 class Pod(NamedTuple):

@@ -14,9 +14,8 @@ import pytest
 from ipulse.client import Client, JobSelection
 from ipulse_core.errors import InvalidInput
 from ipulse_core.states import JobState
+from tests.ipulse.cli.conftest import FILES, SPEC, Ran, Run, environment
 from tests.ipulse.live_service import Agent, LiveService
-
-from .conftest import FILES, SPEC, Ran, Run, environment
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import pytest
 
 from ipulse.client import Client
 from ipulse_core.errors import NotAuthenticated, NotPermitted
+from tests.ipulse.cli.conftest import SPEC, finished
 from tests.ipulse.live_service import LiveService
-
-from .conftest import SPEC, finished
 
 
 def test_a_token_from_its_making_to_its_end(service: LiveService) -> None:

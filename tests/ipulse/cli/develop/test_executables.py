@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_core.build_cache.executables import ExecutableCache, key_of
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 @pytest.fixture

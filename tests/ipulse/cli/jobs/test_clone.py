@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent
-
-from .conftest import FILES, SPEC, Run
 
 
 def test_a_clone_has_the_spec_of_the_job_but_for_its_settings(run: Run, client: Client) -> None:

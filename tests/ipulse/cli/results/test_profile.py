@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ipulse_core.pva.report import Report
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 KINDS = ("sync", "exchange", "compute", "host")
 

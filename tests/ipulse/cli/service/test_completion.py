@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
-
-from .conftest import SPEC, Run, environment
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from ipulse.spec.document.file import read_spec_file
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 @pytest.fixture

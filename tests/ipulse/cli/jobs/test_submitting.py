@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
-
-from .conftest import SPEC, Run
+from tests.ipulse.cli.conftest import SPEC, Run
 
 
 class TestValidate:

@@ -6,9 +6,8 @@ import signal
 from pathlib import Path
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import FILES, SPEC, Run, started
 from tests.ipulse.live_service import Agent, LiveService
-
-from .conftest import FILES, SPEC, Run, started
 
 
 class TestWatch:

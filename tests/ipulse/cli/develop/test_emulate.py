@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ipulse.cli.conftest import Ran, finished
 from tests.ipulse.live_service import ROOT
-
-from .conftest import Ran, finished
 
 EXAMPLES = ROOT / "examples" / "poplar"
 PROGRAMS = [EXAMPLES / f"{name}.cpp" for name in ("leaky_neurons", "save_and_load")]

@@ -10,8 +10,7 @@ import pytest
 
 from ipulse.client import Client
 from ipulse_core.errors import InvalidInput
-
-from .conftest import SPEC, Run
+from tests.ipulse.cli.conftest import SPEC, Run
 
 
 @pytest.fixture

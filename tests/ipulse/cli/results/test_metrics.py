@@ -6,9 +6,8 @@ import csv
 import io
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
-
-from .conftest import SPEC, Run
 
 
 def test_metrics_of_two_jobs(client: Client, agent: Agent, run: Run) -> None:

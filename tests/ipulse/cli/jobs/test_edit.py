@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from ipulse.client import Client
-
-from .conftest import SPEC, Run
+from tests.ipulse.cli.conftest import SPEC, Run
 
 
 def test_attributes_are_given_at_submission_and_edited(client: Client, run: Run) -> None:

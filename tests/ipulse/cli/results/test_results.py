@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import FILES, SPEC, Run
 from tests.ipulse.live_service import Agent
-
-from .conftest import FILES, SPEC, Run
 
 
 class TestResults:

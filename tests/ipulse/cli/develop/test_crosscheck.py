@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ipulse.cli.commands.develop import crosscheck
-
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 SPEC: dict[str, Any] = {
     "version": 1,

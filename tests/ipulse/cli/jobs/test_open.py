@@ -12,9 +12,8 @@ import httpx
 import pytest
 
 from ipulse.client import Client
+from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
-
-from .conftest import SPEC, Run, environment
 
 
 @pytest.fixture

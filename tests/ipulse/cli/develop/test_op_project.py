@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Run
+from tests.ipulse.cli.conftest import Run
 
 
 @pytest.fixture
