@@ -1,6 +1,6 @@
 """Sweeps: one spec with several values of some settings, and how its trials are chosen."""
 
-from .config import SweepConfig, parse_sweep
+from .config import RunningJobs, SweepConfig, SweepMethod, parse_sweep
 from .objective import SweepLimits, SweepObjective
 from .parameters import SweepParameter, TogetherAxis
 from .space import SearchSpace, with_settings_at
@@ -9,9 +9,11 @@ from .stopping import AshaStopping, MedianStopping, SweepStopping
 __all__ = [
     "AshaStopping",
     "MedianStopping",
+    "RunningJobs",
     "SearchSpace",
     "SweepConfig",
     "SweepLimits",
+    "SweepMethod",
     "SweepObjective",
     "SweepParameter",
     "SweepStopping",

@@ -21,6 +21,9 @@ MAX_TRIALS = 10_000
 MAX_PARAMETERS = 64
 PARALLEL = 4
 
+SweepMethod = Literal["grid", "random", "tpe"]
+RunningJobs = Literal["keep", "finish", "cancel"]  # what happens to them when a sweep is stopped
+
 # They do not change what is trained, or the sweep sets them itself.
 _FIXED = ("version", "name", "metadata")
 
@@ -69,7 +72,7 @@ class SweepConfig(StrictModel):
     together: Annotated[ListOf[TogetherAxis], Field(max_length=16)] = Field(
         default=(), description="Settings that change together."
     )
-    method: Literal["grid", "random", "tpe"] = Field(
+    method: SweepMethod = Field(
         default="grid",
         description="grid: every combination of the values, the last parameter first; random: "
         "independent draws; tpe: draws near the best trials so far, by a tree-structured Parzen "

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ipulse.client import Artifact, Job
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
+from ipulse.curve_choices import Axis, Scope
 from ipulse.experiment import Experiment
 from ipulse.handles.optional import data_frame
 from ipulse.log_levels import levels_from
@@ -21,7 +22,7 @@ from . import arrays, metrics
 from .failures import JobFailed
 from .job_profile import JobProfile
 from .logs import LogLine
-from .metrics import Axis, BestEpoch, Scope
+from .metrics import BestEpoch
 from .progress import ProgressLines
 from .snapshot import JobSnapshot
 from .spikes import SampleSpikes, sample_in

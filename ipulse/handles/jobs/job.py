@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ipulse.client import Job
 from ipulse.client.location import PathLike
 from ipulse.client.transport.transports import finished, stepped
+from ipulse.curve_choices import Axis, Scope
 from ipulse.experiment import Experiment
 from ipulse.handles.notebook.card import card_html
 from ipulse_core.errors import IPUlseError
@@ -19,7 +20,7 @@ from .async_job import AsyncJobHandle
 from .files import JobFiles
 from .job_profile import JobProfile
 from .logs import LogLine
-from .metrics import Axis, BestEpoch, Scope
+from .metrics import BestEpoch
 from .snapshot import JobSnapshot
 from .spikes import SampleSpikes
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from ipulse.client import MetricCurve
 from ipulse.client.client_base import ClientBase
+from ipulse.curve_choices import Axis, Scope
 from ipulse_core.errors import NotFound
 
-Scope = Literal["epoch", "step"]
-Axis = Literal["epoch", "step", "samples", "training_time", "wall_time"]
 Columns = dict[str, list[Any]]
 MOST_POINTS = 10_000  # of one answer
 _COLUMNS = ("x", "last", "min", "max", "n")

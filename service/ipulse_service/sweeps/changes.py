@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from ipulse.sweeps import RunningJobs
 from ipulse_core.errors import Conflict, IllegalTransition, InvalidInput, Problem
 from ipulse_core.states import ACTIVE, IDLE
 from ipulse_service.db.engine import Transaction
@@ -12,8 +11,6 @@ from ipulse_service.jobs import store as job_store
 from ipulse_service.settings import Settings
 from ipulse_service.sweeps import store, trial_store
 from ipulse_service.sweeps.rows import SweepReason, SweepRow, SweepState, TrialState
-
-RunningJobs = Literal["keep", "finish", "cancel"]
 
 
 def pause(transaction: Transaction, sweep: SweepRow) -> SweepRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -13,10 +13,11 @@ from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed
 from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse.client.jobs.curves import MetricCurve
+from ipulse.curve_choices import Axis, Scope
 from ipulse_core.errors import InvalidInput, Problem
 
-_SCOPES = ("epoch", "step")
-_AXES = ("epoch", "step", "samples", "training_time", "wall_time")
+_SCOPES = get_args(Scope)
+_AXES = get_args(Axis)
 
 
 @addressed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
@@ -10,16 +9,9 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
+from ipulse.sweeps import RunningJobs
 
 from .show import print_sweep
-
-
-class Running(str, Enum):
-    """What happens to jobs that run when their sweep is stopped."""
-
-    KEEP = "keep"
-    FINISH = "finish"
-    CANCEL = "cancel"
 
 
 @addressed
@@ -41,17 +33,17 @@ def stop_sweep(
     at: Address,
     sweep: SweepId,
     running: Annotated[
-        Running,
+        RunningJobs,
         typer.Option(
             help="Jobs that run: keep them to their end, finish them now with their results, or "
             "cancel them."
         ),
-    ] = Running.KEEP,
+    ] = "keep",
     as_json: AsJSON = False,
 ) -> Exit:
     """Begin no more trials, and cancel those that wait."""
     with at.connect() as client:
-        return print_sweep(client.stop_sweep(find_sweep(client, sweep), running.value), as_json)
+        return print_sweep(client.stop_sweep(find_sweep(client, sweep), running), as_json)
 
 
 @addressed

@@ -15,19 +15,12 @@ from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.pages import sweep_address
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client, SweepStatus
+from ipulse.sweeps import SweepMethod
 from ipulse.sweeps.file import read_sweep
 
 from .show import show_with_trials
 
 POLL_SECONDS = 1.0
-
-
-class Method(str, Enum):
-    """How trials are chosen."""
-
-    GRID = "grid"
-    RANDOM = "random"
-    TPE = "tpe"
 
 
 class Stop(str, Enum):
@@ -55,7 +48,7 @@ def run_sweep(
         typer.Option(min=1, max=100, help="Jobs of each trial, which differ in their seed."),
     ] = None,
     method: Annotated[
-        Method | None, typer.Option(help="How trials are chosen. [default: grid]")
+        SweepMethod | None, typer.Option(help="How trials are chosen. [default: grid]")
     ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Number of trials. [default: the whole grid]")
@@ -94,7 +87,7 @@ def run_sweep(
         settings or [],
         vary or [],
         seeds,
-        method=None if method is None else method.value,
+        method=method,
         trials=trials,
         parallel=parallel,
         seed=search_seed,

@@ -6,15 +6,13 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
+from ipulse.curve_choices import Axis
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.curves.cache import CurveCache
 from ipulse_service.jobs.curves.points import CurvePoints, CurveScope
 from ipulse_service.jobs.job import JobRow
-
-Axis = Literal["epoch", "step", "samples", "training_time", "wall_time"]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
+from ipulse.curve_choices import Axis
 from ipulse_core.errors import NotFound, Problem
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, problems
@@ -17,7 +18,7 @@ from ipulse_service.http.dependencies import DIGITS, IfNoneMatch, State, written
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.curves import MetricCurves
 from ipulse_service.jobs import store
-from ipulse_service.jobs.curves.curves import Axis, CurveRequest, JobCurves, curves
+from ipulse_service.jobs.curves.curves import CurveRequest, JobCurves, curves
 from ipulse_service.jobs.curves.points import CurveScope
 from ipulse_service.jobs.job import JobRow
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from ipulse.sweeps import RunningJobs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, problems
 from ipulse_service.http.dependencies import IfMatch, State
@@ -15,7 +16,6 @@ from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
 from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
 from ipulse_service.http.state import AppState
 from ipulse_service.sweeps import changes, store
-from ipulse_service.sweeps.changes import RunningJobs
 from ipulse_service.sweeps.rows import SweepRow
 
 _CHANGE_ERRORS = problems.documented(404, 409, 412)

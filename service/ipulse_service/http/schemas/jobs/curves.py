@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from ipulse.curve_choices import Axis
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import JOB_ID, example
-from ipulse_service.jobs.curves.curves import Axis
 from ipulse_service.jobs.curves.points import CurveScope
 
 _SERIES = {
