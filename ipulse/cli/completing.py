@@ -12,6 +12,8 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from ipulse.client import Client
 from ipulse_core.errors import IPUlseError
 
+from .terminal import short_id
+
 PROGRAM = "ipulse"
 VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
 
@@ -20,7 +22,6 @@ TIMEOUT = 2.0  # seconds that a shell may wait for the service
 
 # What a shell evaluates must not contain other text of a service, such as names of jobs.
 _ID = re.compile(r"job_[0-9a-f]{24}")
-_SHORT = len("job_") + 8
 
 
 def prepare_completion() -> None:
@@ -39,6 +40,6 @@ def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str
         return []
     ids = [(job.id, job.state.value) for job in jobs if _ID.fullmatch(job.id)]
     if not incomplete.startswith("job_"):
-        ids = [(job_id[4:_SHORT], state) for job_id, state in ids]
+        ids = [(short_id(job_id), state) for job_id, state in ids]
         ids = [*([("latest", ids[0][1])] if ids else []), *ids]
     return [(job_id, state) for job_id, state in ids if job_id.startswith(incomplete)]

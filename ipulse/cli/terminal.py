@@ -119,6 +119,16 @@ def minute_text(time: datetime) -> str:
     return f"{time.astimezone():%Y-%m-%d %H:%M}"
 
 
+def second_text(time: datetime) -> str:
+    """Format a time in this machine's zone, to the second."""
+    return f"{time.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def short_id(resource_id: str) -> str:
+    """Return the digits of the id of a job or sweep by which commands and tables name it."""
+    return resource_id.partition("_")[2][:8]
+
+
 def jobs_text(count: int) -> str:
     """Format a number of jobs: 1 job, 1,234 jobs."""
     return "1 job" if count == 1 else f"{count:,} jobs"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import duration
-from ipulse.cli.terminal import show_facts, show_table
+from ipulse.cli.terminal import second_text, short_id, show_facts, show_table
 from ipulse.client import SweepStatus, SweepTrial
-from ipulse.client.sweeps.resources import created_at
+from ipulse.client.times import time_of
 from ipulse.sweeps.file import name_of
 from ipulse_core import strict_json
 
@@ -39,7 +39,7 @@ def setting_text(parameters: dict[str, object]) -> str:
 def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:
     value = "" if trial.value is None else figure(sweep.metric, trial.value)
     spread = "" if trial.interval is None else figure(sweep.metric, trial.interval)
-    jobs = " ".join(job_id[4:12] for job_id in trial.job_ids)
+    jobs = " ".join(short_id(job_id) for job_id in trial.job_ids)
     settings = [_value(trial.parameters.get(pointer)) for pointer in sweep.parameters]
     return [str(trial.number), *settings, trial.state, value, spread, str(trial.n), jobs]
 
@@ -59,7 +59,7 @@ def _facts(sweep: SweepStatus) -> Iterator[tuple[str, str]]:
     counts = ", ".join(f"{count:,} {state}" for state, count in sweep.by_state.items())
     yield "trials", f"{sweep.begun:,} of {sweep.trials:,} begun" + (counts and f": {counts}")
     yield "method", f"{sweep.method}, {sweep.parallel} at the same time"
-    yield "created", created_at(sweep)
+    yield "created", second_text(time_of(sweep.json["created_at"]))
     seconds = sweep.json.get("device_seconds")
     yield "device time", duration(seconds) if seconds else ""
     if sweep.best:

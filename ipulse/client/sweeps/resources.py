@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ipulse.client.times import time_of
-
 
 @dataclass(frozen=True)
 class SweepTrial:
@@ -77,8 +75,3 @@ class SweepStatus:
             parameters=tuple(value["parameters"]),
             json=value,
         )
-
-
-def created_at(sweep: SweepStatus) -> str:
-    """Return the local time of a sweep's creation."""
-    return time_of(sweep.json["created_at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")

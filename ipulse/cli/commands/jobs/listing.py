@@ -15,7 +15,7 @@ from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import accuracy_of
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import say, show, show_list
+from ipulse.cli.terminal import say, second_text, show, show_list
 from ipulse.client import Job
 from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
@@ -109,7 +109,7 @@ def shown(name: str, value: Any) -> str:
         is_metric = base.removeprefix("test_").partition("/")[0] in ("accuracy", "loss")
         return figure(base, value) if is_metric else plain_number(value)
     if name in _TIMES:
-        return time_of(value).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return second_text(time_of(value))
     return str(value)
 
 
@@ -123,6 +123,6 @@ def _usual_row(job: Job) -> list[str]:
         job.id,
         job.name,
         job.state.value,
-        job.created_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        second_text(job.created_at),
         accuracy_of(job, ""),
     ]

@@ -25,7 +25,7 @@ from ipulse.cli.options import (
     addressed,
 )
 from ipulse.cli.pages import job_address
-from ipulse.cli.terminal import emit, say, show, show_facts
+from ipulse.cli.terminal import emit, say, short_id, show, show_facts
 from ipulse.client import Client, Job
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.spec.document.settings import read_spec
@@ -185,7 +185,7 @@ def show_submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit
     if as_json:
         emit(job.json)
     elif sys.stderr.isatty():
-        say(f"Follow it: `ipulse watch {job.id[4:12]}`")
+        say(f"Follow it: `ipulse watch {short_id(job.id)}`")
     return Exit.OK
 
 

@@ -12,7 +12,7 @@ from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.terminal import emit, say, short_id, show, show_table
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 
@@ -126,7 +126,11 @@ def _beside(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return a table with a column for each job, and for two jobs the difference."""
     jobs, labels = result["jobs"], _labels(result)
     has_difference = len(jobs) == 2
-    headers = ["", *(job["id"][4:12] for job in jobs), *(["difference"] if has_difference else [])]
+    headers = [
+        "",
+        *(short_id(job["id"]) for job in jobs),
+        *(["difference"] if has_difference else []),
+    ]
     rows = [["name", *(job["name"] for job in jobs)], ["state", *(job["state"] for job in jobs)]]
     for name, label in labels.items():
         rows.append([label, *(_text(label, job["settings"][name]) for job in jobs)])

@@ -13,7 +13,7 @@ from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.pages import sweep_address
-from ipulse.cli.terminal import emit, say, show
+from ipulse.cli.terminal import emit, say, short_id, show
 from ipulse.client import Client, SweepStatus
 from ipulse.sweeps import SweepMethod
 from ipulse.sweeps.file import read_sweep
@@ -108,7 +108,7 @@ def run_sweep(
     if as_json:
         emit(sweep.json)
     elif sys.stderr.isatty():
-        say(f"Follow it: `ipulse sweep show {sweep.id[4:12]}`")
+        say(f"Follow it: `ipulse sweep show {short_id(sweep.id)}`")
     return Exit.OK
 
 

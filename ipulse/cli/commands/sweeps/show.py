@@ -10,9 +10,9 @@ from ipulse.cli.display.sweep_tables import best_first, setting_text, show_sweep
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
-from ipulse.cli.terminal import emit, say, show_list
+from ipulse.cli.terminal import emit, say, second_text, show_list
 from ipulse.client import Client, SweepStatus
-from ipulse.client.sweeps.resources import created_at
+from ipulse.client.times import time_of
 from ipulse_core.errors import NotFound
 
 
@@ -31,7 +31,7 @@ def list_sweeps(
             sweep.name,
             sweep.state,
             f"{sum(n for s, n in sweep.by_state.items() if s != 'running'):,}/{sweep.trials:,}",
-            created_at(sweep),
+            second_text(time_of(sweep.json["created_at"])),
             f"{sweep.best['value']:.4g}" if sweep.best else "",
         )
         for sweep in sweeps
