@@ -12,6 +12,9 @@ import pytest
 
 from tests.service import conformance
 from tests.service.agents import Attempt
+from tests.service.conditions import eventually
+from tests.service.datasets.files import spikes
+from tests.service.datasets.uploading import announce, push
 from tests.service.running import SPEC, InProcess
 
 TIME = "2026-01-31T12:00:00.5+01:00"
@@ -19,8 +22,6 @@ CONTENT = b"0123456789"
 # These headers differ from one response to the next.
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
-# Resources that other modules make and try.
-ELSEWHERE = ("/v1/sweeps/{", "/v1/datasets/{", "/v1/uploads/{")
 ABSENT = ("/start-file", "/dataset")  # the attempt needs no such file
 FILES = ("/", "/docs", "/redoc", "/web/icon.svg", "/openapi.json")
 
@@ -56,13 +57,27 @@ def resources(service: InProcess) -> Resources:
         "artifact_id": artifact,
         "name": "b.bin",
         "token_id": token,
+        "sweep_id": ended_sweep(service),
+        "number": push(service, spikes(), "b.bin")["version"],
+        "sample": 0,
+        "upload_id": announce(service, CONTENT).json()["id"],
     }
     methods = {
         path.format(**names): {method.upper() for method in item}
         for path, item in service.user.get("/openapi.json").json()["paths"].items()
-        if not path.startswith(ELSEWHERE)
     }
     return Resources(attempt, {**methods, **{path: {"GET"} for path in FILES}})
+
+
+def ended_sweep(service: InProcess) -> str:
+    """A sweep that changes no more."""
+    parameters = {"/training/optimizer/learning_rate": {"values": [0.1]}}
+    body = {"sweep": "rules", "spec": SPEC, "parameters": parameters}
+    path = f"/v1/sweeps/{service.user.post('/v1/sweeps', json=body).json()['id']}"
+    eventually(lambda: service.user.get(path).json()["begun"] == 1)
+    service.user.post(f"{path}/stop", params={"running": "cancel"})
+    eventually(lambda: service.user.get(path).json()["state"] == "ended")
+    return path.rpartition("/")[2]
 
 
 def request(
@@ -122,6 +137,9 @@ def test_head_is_answered_as_get_without_a_body(service: InProcess, resources: R
         assert head.content == b"", path
         if path == "/metrics":  # it counts these requests
             continue
+        if "HEAD" in resources.methods[path]:  # an operation of its own, described as such
+            assert head.headers["upload-offset"] == str(got.json()["offset"])
+            continue
         shown = {name: value for name, value in head.headers.items() if name not in PASSING}
         expected = {name: value for name, value in got.headers.items() if name not in PASSING}
         assert shown == expected, path
@@ -147,8 +165,9 @@ def test_head_is_refused_where_get_is(service: InProcess, resources: Resources) 
 
 
 def test_ranges_are_for_get_only(service: InProcess, resources: Resources) -> None:
-    [path] = [path for path in resources.readable if path.endswith("/content")]
-    for name in (path, path.partition("/artifacts")[0] + "/profile"):
+    files = [path for path in resources.readable if path.endswith(("/content", "/profile"))]
+    assert len(files) == 3
+    for name in files:
         whole = service.user.get(name).headers["content-length"]
         head = service.user.head(name, headers={"range": "bytes=0-0"})
         assert head.status_code == 200
@@ -158,7 +177,11 @@ def test_ranges_are_for_get_only(service: InProcess, resources: Resources) -> No
 
 
 def test_a_range_may_end_anywhere_beyond_the_file(service: InProcess, resources: Resources) -> None:
-    [path] = [path for path in resources.readable if path.endswith("/content")]
+    [path] = [
+        path
+        for path in resources.readable
+        if path.startswith("/v1/jobs/") and path.endswith("/content")
+    ]
     for last in ("99999999999999999999", "9" * 5000, "0" * 30 + "7"):
         part = service.user.get(path, headers={"range": f"bytes=2-{last}"})
         assert part.status_code == 206
