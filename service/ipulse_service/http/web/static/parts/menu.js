@@ -6,7 +6,8 @@ let count = 0;
 const ids = new WeakMap();
 
 function close(event) {
-  event.target.closest("[popover]")?.hidePopover?.();
+  // An action may have removed its own item already.
+  if (event.target !== event.currentTarget) event.currentTarget.hidePopover?.();
 }
 
 function place(event) {
