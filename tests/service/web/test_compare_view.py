@@ -6,6 +6,7 @@ import statistics
 from typing import Any
 
 import pytest
+from selenium.webdriver.support.ui import Select
 
 from tests.service.running import InProcess
 
@@ -79,6 +80,36 @@ def test_the_spread_over_seeds_is_that_of_the_statistics(page: Page, group: str)
         assert row[1] == str(len(SEEDS))
         assert row[2] == f"{statistics.mean(values):.1f} %"
         assert row[3] == f"{statistics.stdev(values):.1f} %"
+
+
+def test_a_group_is_one_line_with_a_band(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}&metrics=test_accuracy")
+    page.find("ip-curve canvas")
+    Select(page.find("select[name=lines]")).select_by_value("range")
+    page.until(lambda: len(page.all(".curve-legend li")) == len(RATES))
+    lines = page.driver.execute_script("""
+        return document.querySelector("ip-curve").series.filter((one) => one.low)
+          .map(({ label, x, y, low, high }) => [label, x, y, low, high]);
+    """)
+    for rate in RATES:
+        [(_, x, mean, low, high)] = [line for line in lines if f" {rate} " in line[0]]
+        assert x == list(range(1, EPOCHS + 1))
+        for epoch in x:
+            values = [100 * accuracy(rate, seed, epoch) for seed in SEEDS]
+            shown = mean[epoch - 1], low[epoch - 1], high[epoch - 1]
+            assert shown == pytest.approx((statistics.mean(values), min(values), max(values)))
+
+
+def test_results_are_compared_with_a_baseline(page: Page, group: str) -> None:
+    page.open(f"/compare?q={group}+seed:1&metrics=test_accuracy")
+    table = "section[aria-label='Settings and metrics']"
+    page.find(f"{table} tbody tr")
+    page.press("Transpose")
+    select = Select(page.find("select[name=baseline]"))
+    select.select_by_visible_text(next(o.text for o in select.options if "0.001" in o.text))
+    by = 100 * (accuracy(0.01, 1, EPOCHS) - accuracy(0.001, 1, EPOCHS))
+    page.until(lambda: f"+{by:.1f} pts" in page.texts(f"{table} .difference"))
+    assert len(page.all(f"{table} td.changed")) == 1, "the learning rate"
 
 
 def test_charts_zoom_together_and_the_address_has_the_view(page: Page, group: str) -> None:

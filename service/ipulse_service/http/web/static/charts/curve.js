@@ -7,7 +7,9 @@ import { aligned, smoothed } from "./points.js";
 const HEIGHT = 220;
 const groups = new Map(); // name -> charts with linked zoom
 
-/** @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?: number[], faint?: boolean, points?: boolean, href?: string}} Curve */
+/**
+ * @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?: number[], faint?: boolean, points?: boolean, href?: string,
+ * low?: (number | null)[], high?: (number | null)[], owner?: string}} Curve `low`, `high`: a band at the same x; `owner`: the curve that it belongs to */
 
 class CurveChart extends LitElement {
   static properties = {
@@ -63,7 +65,11 @@ class CurveChart extends LitElement {
 
   get width() { return Math.max(200, this.box.clientWidth); }
 
-  get shown() { return this.series.filter((one) => !this.hidden_.has(one.id)); }
+  get shown() { return this.series.filter((one) => !this.hidden_.has(one.owner ?? one.id)); }
+
+  get listed() { return this.series.filter((one) => !one.owner); }
+
+  get banded() { return this.shown.filter((one) => one.low); }
 
   willUpdate(changed) {
     this.isStale = ["series", "log", "smooth", "x"].some((name) => changed.has(name));
@@ -81,17 +87,19 @@ class CurveChart extends LitElement {
 
   prepare() {
     const shown = this.shown;
-    const raw = aligned(shown);
+    const { banded } = this;
+    const raw = aligned([...shown, ...banded.flatMap(({ x, low, high }) => [{ x, y: low }, { x, y: high }])]);
+    const edges = raw.splice(shown.length + 1).map((list) => (this.smooth ? smoothed(raw[0], list, this.smooth) : list));
     const lines = this.smooth ? shown.map((one, n) => (one.faint ? raw[n + 1] : smoothed(raw[0], raw[n + 1], this.smooth))) : raw.slice(1);
     const faint = this.smooth ? raw.slice(1) : [];
     const positive = (list) => (this.log ? list.map((value) => (value > 0 ? value : null)) : list);
-    this.data = [raw[0], ...[...faint, ...lines].map(positive)];
+    this.data = [raw[0], ...[...edges, ...faint, ...lines].map(positive)];
   }
 
   /** New values of the same curves keep zoom and cursor. */
   draw() {
     const shown = this.shown;
-    const key = JSON.stringify([shown.map(({ id, color, faint: f }) => [id, color, f]), this.log, Boolean(this.smooth), this.x]);
+    const key = JSON.stringify([shown.map(({ id, color, faint: f, low }) => [id, color, f, Boolean(low)]), this.log, Boolean(this.smooth), this.x]);
     if (this.plot && key === this.key) this.plot.setData(this.data, !this.isZoomed);
     else {
       this.key = key;
@@ -111,13 +119,15 @@ class CurveChart extends LitElement {
         spanGaps: true, points: { show: one.points || one.y.length === 1, size: 7, fill: stroke },
       };
     };
-    const shown = this.shown;
+    const { shown, banded } = this;
+    const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
     this.plot = new uPlot({
       width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
       cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
       scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => span(low, high) } },
       axes: [{ ...axis, size: 26, grid: { show: false } }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],
-      series: [{}, ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],
+      bands: banded.map((one, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)` })),
+      series: [{}, ...banded.flatMap(() => [edge, edge]), ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],
       hooks: {
         setCursor: [({ cursor }) => { this.at = cursor.idx ?? null; }],
         setScale: [(plot, scale) => scale === "x" && this.zoomed(plot)],
@@ -157,7 +167,7 @@ class CurveChart extends LitElement {
     if (event.key in moves) {
       const next = Math.max(0, Math.min(xs.length - 1, moves[event.key]));
       this.plot.setCursor({ left: this.plot.valToPos(xs[next], "x"), top: 10 });
-      this.spoken = `${this.x} ${number(xs[next])}: ${this.shown.map((one, n) => `${one.label} ${this.valueOf(n, next)}`).join(", ")}`;
+      this.spoken = `${this.x} ${number(xs[next])}: ${this.shown.flatMap((one, n) => (one.owner ? [] : [`${one.label} ${this.valueOf(n, next)}`])).join(", ")}`;
     } else if (event.key === "+") this.plot.setScale("x", { min: middle - (max - min) / 4, max: middle + (max - min) / 4 });
     else if (event.key === "-" || event.key === "Escape") this.reset();
     else return;
@@ -174,7 +184,7 @@ class CurveChart extends LitElement {
   }
 
   isolate(one) {
-    const others = this.series.filter(({ id }) => id !== one.id);
+    const others = this.listed.filter(({ id }) => id !== one.id);
     const isAlone = others.length > 0 && others.every(({ id }) => this.hidden_.has(id));
     this.hidden_ = new Set(isAlone ? [] : others.map(({ id }) => id));
     this.redraw();
@@ -199,7 +209,7 @@ class CurveChart extends LitElement {
         <span class="soft small">${this.at === null || !this.data ? this.x : `${this.x} ${number(this.data[0][this.at])}`}</span></div>
       <div class="curve-box" tabindex="0" role="group" aria-label="${this.name}. Arrow keys read values, plus zooms, Escape resets." @keydown=${(event) => this.key_(event)}></div>
       <p class="visually-hidden" aria-live="polite">${this.spoken}</p>
-      <ul class="curve-legend">${this.series.map((one) => {
+      <ul class="curve-legend">${this.listed.map((one) => {
         const n = shown.indexOf(one);
         return html`<li class=${n < 0 ? "off" : ""}><button type="button" class="ghost" title="Show only this curve" @click=${() => this.isolate(one)}>
           <i .style=${`background: ${one.color.startsWith("--") ? `var(${one.color})` : one.color}; opacity: ${one.faint ? 0.45 : 1}`}></i>${one.label}</button> <b>${n < 0 ? "" : this.valueOf(n, this.at)}</b></li>`;

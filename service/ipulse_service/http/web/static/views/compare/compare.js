@@ -35,6 +35,15 @@ class CompareView extends View {
   get ids() { return (this.route.query.get("jobs") ?? "").split(",").filter(Boolean).map(whole); }
   get x() { return this.route.query.get("x") ?? "epoch"; }
   get smooth() { return Math.min(0.99, Math.max(0, Number(this.route.query.get("smooth")) || 0)); }
+  /** @returns {"jobs" | "sd" | "range"} */
+  get lines() {
+    const lines = this.route.query.get("lines");
+    return lines === "sd" || lines === "range" ? lines : "jobs";
+  }
+
+  /** The job that others are measured against. */
+  get baseline() { return this.data.comparison.jobs.find((job) => job.id === whole(this.route.query.get("baseline") ?? "")); }
+
   get isLog() { return this.route.query.get("log") === "y"; }
   get metrics() { return this.route.query.get("metrics")?.split(",") ?? null; }
 

@@ -7,6 +7,7 @@ import { updateQuery } from "../../app/router.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import "../../charts/curve.js";
+import { LINES, grouped, hasGroups } from "./groups.js";
 
 const AXES = { epoch: "epoch", step: "step", samples: "samples", training_time: "training time (s)", wall_time: "time (s)" };
 const NEVER_SMOOTHED = /learning_rate|second_threshold/; // their steps are real
@@ -59,7 +60,7 @@ function seriesOf(name, view, data) {
   const names = new Map();
   jobs.forEach((job) => names.set(job.name, (names.get(job.name) ?? 0) + 1));
   const scale = isShare(name) ? 100 : 1;
-  return jobs.flatMap((job) => {
+  const perJob = jobs.flatMap((job) => {
     const series = job.series.find((one) => one.name === name);
     if (!series) return [];
     const { color, dash } = data.colors.get(job.job);
@@ -71,6 +72,7 @@ function seriesOf(name, view, data) {
       x: first ? x.map((value) => value - first) : x, y,
     }];
   });
+  return view.lines === "jobs" || !hasGroups(data.comparison) ? perJob : grouped(perJob, data.comparison, view.lines);
 }
 
 export function curves(view, data) {
@@ -85,6 +87,8 @@ export function curves(view, data) {
       })), { name: "Metrics", key: view })}
       <label class="inline">x <select @change=${set("x", (value) => (value === "epoch" ? null : value))}>
         ${Object.entries(AXES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.x}>${words}</option>`)}</select></label>
+      ${hasGroups(data.comparison) ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === "jobs" ? null : value))}>
+        ${Object.entries(LINES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.lines}>${words}</option>`)}</select></label>` : nothing}
       <label class="inline">Smoothing <input type="range" min="0" max="0.99" step="0.01" .value=${String(view.smooth)} @input=${set("smooth", (value) => (Number(value) ? value : null))}>
         <output>${view.smooth.toFixed(2)}</output></label>
       <label class="inline"><input type="checkbox" .checked=${view.isLog} @change=${(event) => updateQuery({ log: event.target.checked ? "y" : null })}>Log y</label>

@@ -1,9 +1,11 @@
 // The table of settings that differ and of the metrics, with the best value of each.
 import { html, nothing } from "../../vendor.js";
-import { label, metric } from "../../lib/format.js";
+import { updateQuery } from "../../app/router.js";
+import { isShare, label, metric } from "../../lib/format.js";
 import { chip } from "../../parts/chip.js";
 
 const ROWS = 50;
+const MOST_OPTIONS = 200; // jobs to choose from
 const SMALL_IS_GOOD = /loss|error|seconds|dropped|overflow/;
 
 /** The best of the kept values of a metric, undefined if they are equal. */
@@ -29,26 +31,43 @@ function csv(comparison) {
   Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "compare.csv" }).click();
 }
 
-function cell(job, column, top) {
+/** The difference to the baseline; a share in percentage points. */
+function difference(name, value, base) {
+  if (typeof value !== "number" || typeof base !== "number") return nothing;
+  const by = value - base;
+  const size = isShare(name) ? `${(100 * Math.abs(by)).toFixed(1)} pts` : metric(name, Math.abs(by));
+  const kind = by === 0 ? "soft" : SMALL_IS_GOOD.test(name) === by < 0 ? "good" : "bad";
+  return html`<span class="difference small ${kind}">${by === 0 ? "±0" : `${by > 0 ? "+" : "−"}${size}`}</span>`;
+}
+
+function cell(job, column, top, baseline) {
   const value = column.value(job);
   const isBest = column.isMetric && value !== undefined && value === top;
-  return html`<td class="${typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""}" data-label=${column.words}>${metric(column.key, value)}${isBest ? html`<span class="visually-hidden"> (best)</span>` : nothing}</td>`;
+  const isOther = baseline && job !== baseline;
+  const isChanged = isOther && !column.isMetric && value !== column.value(baseline);
+  return html`<td class="${typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""} ${isChanged ? "changed" : ""}" data-label=${column.words}>
+    <span>${metric(column.key, value)}${isBest ? html`<span class="visually-hidden"> (best)</span>` : nothing}
+    ${isChanged ? html`<span class="visually-hidden"> (not as the baseline)</span>` : nothing}
+    ${isOther && column.isMetric ? difference(column.key, value, column.value(baseline)) : nothing}</span></td>`;
 }
 
 export function differences(view, data) {
   const { comparison, colors } = data;
   const jobs = view.shown;
+  const { baseline } = view;
   const columns = columnsOf(comparison);
   const tops = new Map(columns.filter((column) => column.isMetric).map((column) => [column.key, best(jobs, column.key)]));
-  const name = (job) => html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>`;
+  const name = (job) => html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>${job === baseline ? html` <span class="tag">baseline</span>` : nothing}`;
   const rows = jobs.slice(0, ROWS);
   const table = view.isTransposed
     ? html`<thead><tr><th scope="col">Setting or metric</th>${rows.map((job) => html`<th scope="col">${name(job)}</th>`)}</tr></thead>
-      <tbody>${columns.map((column) => html`<tr><th scope="row" title=${column.key}>${column.words}</th>${rows.map((job) => cell(job, { ...column, words: job.name }, tops.get(column.key)))}</tr>`)}</tbody>`
+      <tbody>${columns.map((column) => html`<tr><th scope="row" title=${column.key}>${column.words}</th>${rows.map((job) => cell(job, { ...column, words: job.name }, tops.get(column.key), baseline))}</tr>`)}</tbody>`
     : html`<thead><tr><th scope="col">Job</th><th scope="col">State</th>${columns.map((column) => html`<th scope="col" class=${typeof column.value(jobs[0] ?? {}) === "number" ? "number" : ""} title=${column.key}>${column.words}</th>`)}</tr></thead>
-      <tbody>${rows.map((job) => html`<tr><th scope="row">${name(job)}</th><td class="c-state" data-label="State">${chip(job.state)}</td>${columns.map((column) => cell(job, column, tops.get(column.key)))}</tr>`)}</tbody>`;
+      <tbody>${rows.map((job) => html`<tr><th scope="row">${name(job)}</th><td class="c-state" data-label="State">${chip(job.state)}</td>${columns.map((column) => cell(job, column, tops.get(column.key), baseline))}</tr>`)}</tbody>`;
   return html`<section class="section" aria-label="Settings and metrics">
     <div class="bar"><h2>Settings that differ, and results</h2>
+      ${comparison.jobs.length > 1 ? html`<label class="inline">Baseline <select name="baseline" @change=${(event) => updateQuery({ baseline: event.target.value })}>
+        <option value="">none</option>${comparison.jobs.slice(0, MOST_OPTIONS).map((job) => html`<option value=${job.id.slice(4)} ?selected=${job === baseline}>${job.name || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>` : nothing}
       <div class="buttons right"><button type="button" aria-pressed=${String(view.isTransposed)} @click=${() => { view.isTransposed = !view.isTransposed; }}>Transpose</button>
       <button type="button" @click=${() => csv(comparison)}>CSV</button></div></div>
     ${comparison.settings.length ? nothing : html`<p class="soft">All settings of these jobs are equal.</p>`}
