@@ -5,23 +5,31 @@ import { ago } from "../../parts/ago.js";
 import { chip } from "../../parts/chip.js";
 import { bar } from "../../parts/meter.js";
 
-export const defaults = ["state", "progress", "test_accuracy", "test_loss", "device", "duration", "created"];
+export const defaults = ["state", "progress", "test_accuracy", "curve", "test_loss", "device", "duration", "created"];
 
-/** What stands in the column when the job waits or trains. */
-function progress(job) {
+const WHY = { wake_up: "starts now", no_agent: "no agent", no_match: "no agent can run it" };
+
+/** The place in the queue and the expected start. */
+function queued({ reason, position, of, estimated_start: start }) {
+  if (!position || WHY[reason]) return WHY[reason] ?? plain(reason);
+  const when = !start ? "" : Date.parse(start) - Date.now() > 10_000 ? `, starts ${relative(new Date(start))}` : ", starts soon";
+  return `number ${number(position)} of ${number(of)}${when}`;
+}
+
+/** The epochs, or what the job waits for. */
+function progress(job, view) {
   const at = job.progress;
   if (isOver(job.state)) return at ? html`<span class="soft">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
-  if (job.waiting_on) {
-    const { position, estimated_start: start } = job.waiting_on;
-    return html`<span class="soft">${position ? `number ${position}` : plain(job.waiting_on.reason)}${start ? `, ${relative(new Date(start))}` : ""}</span>`;
-  }
+  const waiting = view.waits.of(job);
+  if (waiting) return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
   return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
 }
 
-/** @type {Record<string, {words: string, cell: (job: any) => unknown, sort?: string, isText?: boolean, isNumber?: boolean}>} */
+/** @type {Record<string, {words: string, cell: (job: any, view: any) => unknown, sort?: string, isText?: boolean, isNumber?: boolean}>} */
 const OWN = {
   state: { words: "State", cell: (job) => chip(job.state, isOver(job.state) && job.state !== "succeeded" ? job.reason : null), sort: "state", isText: true },
   progress: { words: "Epoch", cell: progress },
+  curve: { words: "Curve", cell: (job, view) => view.sparks.cell(job) },
   device: { words: "Device", cell: (job) => job.device, sort: "device", isText: true },
   duration: { words: "Duration", cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing), sort: "run_seconds", isNumber: true },
   created: { words: "Created", cell: (job) => ago(job.created_at), sort: "created" },

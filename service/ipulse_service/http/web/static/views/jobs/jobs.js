@@ -12,7 +12,10 @@ import { columnOf, defaults, requested } from "./cells.js";
 import { groupTable, groups } from "./groups.js";
 import { merged } from "./live.js";
 import { Selection } from "./selection.js";
+import { Sparks } from "./sparks.js";
 import { jobTable } from "./table.js";
+import { viewMenu } from "./views.js";
+import { Waits } from "./waits.js";
 import "./search.js";
 
 const PAGE = 50;
@@ -25,6 +28,8 @@ class JobsView extends View {
   constructor() {
     super();
     this.selection = new Selection(() => this.requestUpdate());
+    this.sparks = new Sparks(() => this.requestUpdate());
+    this.waits = new Waits(() => this.requestUpdate());
     this.cursor = -1; // the row of the keyboard
     this.isHeld = false; // while the pointer is over the rows, they stay where they are
     this.onShortcut = (event) => this.shortcut(event);
@@ -71,6 +76,8 @@ class JobsView extends View {
         api.get("/v1/jobs:suggest", { query: { q: "state:" }, signal }).catch(() => ({ items: [] })),
         group ? groups(q, group, signal) : null,
       ]);
+      if (columns.includes("curve") && !group) this.sparks.fetch(answer.jobs, signal);
+      if (columns.includes("progress") && !group) this.waits.fetch(answer.jobs, signal);
       this.selection.follow(q, answer.total);
       const counts = new Map(states.items.map((item) => [item.label, item.jobs]));
       const fresh = { ...answer, counts, grouped, key: JSON.stringify(query), queryError: null, added: 0 };
@@ -131,6 +138,7 @@ class JobsView extends View {
         <ip-search .value=${q} .error=${data.queryError} @query=${(event) => this.set({ q: event.detail })}></ip-search>
         <button type="button" @click=${() => this.pickColumns()}>${icon("columns")}Columns</button>
         ${menu(html`Group: ${this.groupWords()}${icon("down")}`, this.groupItems(), { name: "Group", key: this })}
+        ${viewMenu(this)}
       </div>
       ${data.added ? html`<p class="new-jobs"><button type="button" @click=${() => { this.isHeld = false; this.reload(); }}>
         ${data.added} new ${data.added === 1 ? "job" : "jobs"}</button></p>` : nothing}
@@ -144,7 +152,7 @@ class JobsView extends View {
   groupWords() { return { "": "none", seed: "all but the seed" }[this.group] ?? this.group; }
 
   groupItems() {
-    const settings = (this.data?.columns ?? []).filter((one) => one.kind === "setting").map((one) => one.key);
+    const settings = (this.data?.columns ?? []).filter((one) => one.kind === "setting" && one.key !== "seed").map((one) => one.key);
     return ["", "seed", ...settings].map((group) => ({
       words: { "": "none", seed: "all but the seed" }[group] ?? group, act: () => this.set({ group }), isChecked: group === this.group,
     }));

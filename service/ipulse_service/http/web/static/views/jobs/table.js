@@ -40,7 +40,7 @@ function row(job, index, columns, view) {
       <span class="soft small id">${job.id.slice(4, 8)}</span>
       ${job.tags?.length && !view.columns.includes("tags") ? job.tags.map((tag) => html`<span class="tag">${tag}</span> `) : nothing}</th>
     ${columns.map((column) => html`<td class="${column.isNumber ? "number" : ""} ${HIDDEN_ON_PHONES.has(column.key) ? "wide-only" : ""} c-${cssName(column.key)}"
-      data-label=${column.words}>${column.cell(job)}</td>`)}
+      data-label=${column.words}>${column.cell(job, view)}</td>`)}
   </tr>`;
 }
 
