@@ -91,3 +91,9 @@ class ScriptedServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+def in_turn(*answers: Answer) -> Any:
+    """Answer requests one after the other; the last answer is repeated."""
+    waiting = list(answers)
+    return lambda request: waiting.pop(0) if len(waiting) > 1 else waiting[0]
