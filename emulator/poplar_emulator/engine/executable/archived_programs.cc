@@ -28,7 +28,7 @@ public:
 
 private:
   void content(ProgramNode &node) {
-    a(node.kind)(node.name)(node.id)(node.expected)(node.text)(node.cases)(node.routes);
+    a(node.kind)(node.name)(node.id)(node.block)(node.expected)(node.text)(node.cases)(node.routes);
     emulator::put(a, graph, node.source);
     emulator::put(a, graph, node.destination);
     emulator::put(a, graph, node.inputs);

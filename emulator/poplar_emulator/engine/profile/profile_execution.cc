@@ -81,15 +81,22 @@ ProfileValue totalOf(const Step &step, unsigned replica) {
 
 ProfileValue executionOf(const Session &session) {
   const Machine &m = session.getCompiled().graph->machine;
-  ProfileValue runs = profileList(), totals = profileList(), byTile = profileList();
-  for (const RunRecord &run : session.runs())
+  ProfileValue runs = profileList(), blocks = profileList();
+  ProfileValue totals = profileList(), byTile = profileList();
+  for (const RunRecord &run : session.runs()) {
     runs.append(runOf(run, m));
+    for (const BlockRecord &block : run.blocks)
+      blocks.append(profileMap({{"program", block.step->id},
+                                {"cyclesFrom", profileNumber(block.start)},
+                                {"cyclesTo", profileNumber(block.end)}}));
+  }
   for (const auto &step : session.steps())
     if (step->executions)
       totals.append(totalOf(*step, session.profiledReplica()));
   for (const std::uint64_t cycles : session.cyclesByTile())
     byTile.append(profileNumber(cycles));
   return profileMap({{"runs", runs},
+                     {"blocks", blocks},
                      {"totals", totals},
                      {"computeCyclesByTile", byTile},
                      {"totalCycles", profileMap({{"total", profileNumber(session.cycles())}})}});

@@ -108,6 +108,14 @@ std::vector<Vertex> ComputeSet::vertices() const {
   return list;
 }
 
+std::vector<BlockExecution> ExecutionReport::blocks(unsigned tile) const {
+  const std::size_t tiles = data->profile["compilation"]["target"]["numTiles"].asUint();
+  if (tile >= tiles)
+    throw std::out_of_range("blocks of tile " + std::to_string(tile) + ": the target has " +
+                            std::to_string(tiles) + " tiles");
+  return list<BlockExecution>("blocks");
+}
+
 std::vector<std::uint64_t> ExecutionStep::cyclesByTile() const {
   const auto found = data->cyclesByTile.find(value);
   if (found != data->cyclesByTile.end())

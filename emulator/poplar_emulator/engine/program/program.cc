@@ -40,6 +40,11 @@ void Sequence::add_front(const Program &p) {
   node->children.insert(node->children.begin(), added);
 }
 
+Block::Block(const Program &program, const DebugContext &debugContext) : Sequence(debugContext) {
+  add(program);
+  node->block = true;
+}
+
 Execute::Execute(ComputeSet cs, const DebugContext &debugContext)
     : Program(makeNode(Kind::Execute, debugContext)) {
   if (!cs.valid())

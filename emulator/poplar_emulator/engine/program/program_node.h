@@ -49,6 +49,7 @@ struct ProgramNode {
   std::string name;
   std::vector<std::shared_ptr<ProgramNode>> children;
   unsigned id = 0;            // compute set, function, count of a Repeat, elements of a row
+  bool block = false;         // of a Sequence: it is a Block
   bool expected = true;       // of the predicate of a RepeatWhile; whether a Switch has a default
   Tensor source, destination; // a predicate, control or offset is `source`
   std::vector<Tensor> inputs, outputs; // of a host function

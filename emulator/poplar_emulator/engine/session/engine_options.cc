@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <regex>
 
 #include <poplar/exceptions.hpp>
 
@@ -11,6 +12,8 @@ namespace {
 
 const char *const kRunCount = "autoReport.executionProfileProgramRunCount";
 const char *const kReplica = "profiler.replicaToProfile";
+const char *const kBlocks = "profiler.blocks.filter";
+const char *const kPrograms = "profiler.programs.filter";
 constexpr std::uint64_t kRunsUnlessSaid = 2; // from memory
 
 bool starts(const std::string &text, const char *prefix) {
@@ -34,6 +37,15 @@ bool isSwitch(const std::string &name) {
                      [&](const char *one) { return name == one; });
 }
 
+std::regex filterOf(const std::string &name, const std::string &value) {
+  try {
+    return std::regex(value);
+  } catch (const std::regex_error &error) {
+    throw invalid_option("engine option '" + name + "' is a regular expression, not \"" + value +
+                         "\": " + error.what());
+  }
+}
+
 void check(const std::string &name, const std::string &value) {
   // The emulator accepts and ignores the options of the other families.
   static const char *const families[] = {
@@ -54,6 +66,8 @@ void check(const std::string &name, const std::string &value) {
   if (name == kReplica && !number)
     throw invalid_option("engine option '" + name + "' is a replica's number, not \"" + value +
                          "\"");
+  if (name == kBlocks || name == kPrograms)
+    filterOf(name, value);
 }
 
 } // namespace
@@ -73,6 +87,14 @@ std::string valueOr(const OptionFlags &options, const std::string &name,
     if (option.first == name)
       return option.second;
   return otherwise;
+}
+
+bool isListed(const OptionFlags &options, const ProgramNode &program, const std::string &name) {
+  const auto matches = [&](const char *filter, const char *otherwise) {
+    const std::string value = valueOr(options, filter, otherwise);
+    return !value.empty() && std::regex_search(name, filterOf(filter, value));
+  };
+  return (program.block && matches(kBlocks, ".*")) || matches(kPrograms, "");
 }
 
 bool isOn(const OptionFlags &options, const std::string &name) {

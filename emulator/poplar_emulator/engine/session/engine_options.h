@@ -6,6 +6,8 @@
 
 #include <poplar/OptionFlags.hpp>
 
+#include "program/program_node.h"
+
 namespace poplar::emulator {
 
 /// Adds $POPLAR_ENGINE_OPTIONS, which overrides the program's options, and checks all of them.
@@ -13,6 +15,9 @@ namespace poplar::emulator {
 /// unknown option or an invalid value.
 OptionFlags completeOptions(OptionFlags options);
 
+/// Returns whether a profile lists the executions of a program: of a Block whose name matches
+/// profiler.blocks.filter, by default all, or of a program that profiler.programs.filter names.
+bool isListed(const OptionFlags &options, const ProgramNode &program, const std::string &name);
 bool isOn(const OptionFlags &options, const std::string &name);
 /// Returns whether a report is wanted: by its own option, else by autoReport.all.
 bool isReported(const OptionFlags &options, const std::string &name);

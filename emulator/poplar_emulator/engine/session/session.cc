@@ -15,7 +15,8 @@ namespace {
 
 using Kind = ProgramNode::Kind;
 
-constexpr std::size_t kStepsKept = 5000; // in a run's record; totals include later steps
+constexpr std::size_t kStepsKept =
+    5000; // in a run's record, and as many blocks; totals include later steps
 
 } // namespace
 
@@ -66,6 +67,7 @@ Step *Session::bind(const std::shared_ptr<ProgramNode> &node) {
   Step *step = made.get();
   step->node = node.get();
   step->id = compiled->ids.at(node.get());
+  step->listed = isListed(compiled->options, *node, stepName(*compiled, *node));
   stepOf[node.get()] = step;
   bound.push_back(std::move(made));
   if (node->kind == Kind::Execute)
@@ -92,8 +94,12 @@ void Session::run(unsigned program, const std::string &name) {
   std::iota(active.begin(), active.end(), 0u);
   if (profiling && recordedRuns < runsProfiled(compiled->options)) {
     ++recordedRuns;
-    records.push_back(
-        {name.empty() ? "run " + std::to_string(records.size()) : name, start, start, {}, false});
+    records.push_back({name.empty() ? "run " + std::to_string(records.size()) : name,
+                       start,
+                       start,
+                       {},
+                       {},
+                       false});
     recording = &records.back();
   }
   try {
@@ -169,6 +175,15 @@ void Session::charge(Step &step, const StepCost &cost, unsigned replica) {
   step.total.flops += cost.flops;
   step.total.bytesBetweenIpus += cost.bytesBetweenIpus;
   step.total.activeTiles = std::max(step.total.activeTiles, cost.activeTiles);
+}
+
+void Session::recordBlock(const Step &step, std::uint64_t start) {
+  if (!recording || std::find(active.begin(), active.end(), profiled) == active.end())
+    return;
+  if (recording->blocks.size() < kStepsKept)
+    recording->blocks.push_back({&step, start, clocks[profiled]});
+  else
+    recording->truncated = true;
 }
 
 void Session::resetProfile() {

@@ -41,7 +41,8 @@ struct IpuCost {
 /// A program node bound to the replicas' memory.
 struct Step {
   const ProgramNode *node = nullptr;
-  unsigned id = 0; // of Compiled::ids
+  unsigned id = 0;     // of Compiled::ids
+  bool listed = false; // a profile has the start and end of its executions
   std::vector<Step *> children;
   std::vector<std::unique_ptr<ComputeSetRun>> computeSets; // by replica
   std::uint64_t executions = 0;
@@ -58,11 +59,18 @@ struct StepRecord {
   std::shared_ptr<const std::vector<std::uint64_t>> cyclesByTile; // of a compute set
 };
 
+/// An execution of a program that the profile lists.
+struct BlockRecord {
+  const Step *step;
+  std::uint64_t start, end;
+};
+
 struct RunRecord {
   std::string name;
   std::uint64_t start = 0, end = 0;
   std::vector<StepRecord> steps;
-  bool truncated = false; // more steps than are recorded
+  std::vector<BlockRecord> blocks;
+  bool truncated = false; // more steps or blocks than are recorded
 };
 
 /// Compiled programs on a device: their memory, their streams and their cost so far. Replicas
@@ -108,6 +116,9 @@ private:
   };
   Step *bind(const std::shared_ptr<ProgramNode> &node);
   void execute(Step &step);
+  void executeByKind(Step &step);
+  /// Records an execution that began at `start` and has ended.
+  void recordBlock(const Step &step, std::uint64_t start);
   void executeComputeSet(Step &step, unsigned replica);
   void executeCopy(Step &step);
   void executeCrossReplica(Step &step);

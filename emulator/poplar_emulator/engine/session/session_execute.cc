@@ -15,6 +15,13 @@ using Kind = ProgramNode::Kind;
 } // namespace
 
 void Session::execute(Step &step) {
+  const std::uint64_t start = clocks[profiled];
+  executeByKind(step);
+  if (step.listed)
+    recordBlock(step, start);
+}
+
+void Session::executeByKind(Step &step) {
   const ProgramNode &node = *step.node;
   switch (node.kind) {
   case Kind::Sequence:

@@ -73,12 +73,10 @@ public:
   }
 };
 
-/// A program with a name, for people who read profiles.
+/// A program with a name; pva's ExecutionReport::blocks has the cycles of each of its executions.
 class Block : public Sequence {
 public:
-  Block(const Program &program, const DebugContext &debugContext = {}) : Sequence(debugContext) {
-    add(program);
-  }
+  Block(const Program &program, const DebugContext &debugContext = {});
 };
 
 /// Runs the vertices of a compute set in parallel.

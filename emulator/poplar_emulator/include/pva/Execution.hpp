@@ -60,6 +60,16 @@ public:
   std::vector<ExecutionStep> steps() const { return list<ExecutionStep>("steps"); }
 };
 
+/// An execution of a program::Block, or of a program that profiler.programs.filter names.
+class BlockExecution : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  ProgramPointer program() const { return compiled<ProgramPointer>("programs", number("program")); }
+  std::string name() const { return program()->name(); }
+  std::uint64_t cyclesFrom() const { return number("cyclesFrom"); }
+  std::uint64_t cyclesTo() const { return number("cyclesTo"); }
+};
+
 class TotalCycles : public ReportNode {
 public:
   using ReportNode::ReportNode;
@@ -79,6 +89,10 @@ public:
         all.push_back(step);
     return all;
   }
+  /// Returns the blocks of all runs in the order of their ends. Every tile waits at the syncs, so
+  /// that their cycles are those of any tile. Raises std::out_of_range for a tile that the target
+  /// does not have.
+  std::vector<BlockExecution> blocks(unsigned tile) const;
   TotalCycles totalCycles() const { return member<TotalCycles>("totalCycles"); }
 };
 
