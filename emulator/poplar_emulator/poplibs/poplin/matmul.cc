@@ -59,10 +59,11 @@ Tensor outputFor(Graph &graph, const poplar::Type &type, std::vector<std::size_t
 
 void matMulWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Tensor &out,
                       poplar::program::Sequence &prog, const poplar::DebugContext &debugContext,
-                      const poplar::OptionFlags &, PlanningCache *) {
+                      const poplar::OptionFlags &options, PlanningCache *) {
   check(A, B, 2);
-  if (isWorkedInBlocks(A.dim(0), A.dim(1), B.dim(1)))
-    return multiplyInBlocks(graph, A, B, out, prog, {debugContext, "matMul"});
+  const double share = availableMemoryProportion(options);
+  if (isWorkedInBlocks({A.dim(0), A.dim(1), B.dim(1)}))
+    return multiplyInBlocks(graph, A, B, out, share, prog, {debugContext, "matMul"});
   const ComputeSet cs = graph.addComputeSet({debugContext, "matMul"});
   addMatMul(graph, A, B, out, cs);
   prog.add(poplar::program::Execute(cs, debugContext));
@@ -92,12 +93,13 @@ void matMulAcc(Graph &graph, const Tensor &C, const Tensor &k, const Tensor &A, 
 
 void matMulGroupedWithOutput(Graph &graph, const Tensor &A, const Tensor &B, Tensor &out,
                              poplar::program::Sequence &prog,
-                             const poplar::DebugContext &debugContext, const poplar::OptionFlags &,
-                             PlanningCache *) {
+                             const poplar::DebugContext &debugContext,
+                             const poplar::OptionFlags &options, PlanningCache *) {
   check(A, B, 3);
-  if (isWorkedInBlocks(A.dim(1), A.dim(2), B.dim(2))) {
+  const double share = availableMemoryProportion(options);
+  if (isWorkedInBlocks({A.dim(1), A.dim(2), B.dim(2)})) {
     for (std::size_t g = 0; g < A.dim(0); ++g)
-      multiplyInBlocks(graph, A[g], B[g], out[g], prog, {debugContext, "matMulGrouped"});
+      multiplyInBlocks(graph, A[g], B[g], out[g], share, prog, {debugContext, "matMulGrouped"});
     return;
   }
   const ComputeSet cs = graph.addComputeSet({debugContext, "matMulGrouped"});
@@ -140,18 +142,20 @@ Tensor createMatMulGroupedOutput(Graph &graph, const poplar::Type &, const popla
                                  const poplar::OptionFlags &, PlanningCache *) {
   return outputFor(graph, outputType, {aShape.at(0), aShape.at(1), bShape.at(2)}, debugContext);
 }
-void matMulReportPlan(std::ostream &out, const Graph &, const poplar::Type &inputType,
-                      const poplar::Type &outputType, const std::vector<std::size_t> &,
-                      const std::vector<std::size_t> &, const poplar::OptionFlags &,
+void matMulReportPlan(std::ostream &out, const Graph &graph, const poplar::Type &inputType,
+                      const poplar::Type &, const std::vector<std::size_t> &aShape,
+                      const std::vector<std::size_t> &bShape, const poplar::OptionFlags &options,
                       PlanningCache *) {
-  out << "A dot product by row and column on the tile of the result, of " << inputType.toString()
-      << ", stored as " << outputType.toString() << '\n';
+  reportProduct(out, {aShape.at(0), aShape.at(1), bShape.at(1)}, inputType, graph.getTarget(),
+                availableMemoryProportion(options));
 }
 void matMulGroupedReportPlan(std::ostream &out, const Graph &graph, const poplar::Type &inputType,
                              const poplar::Type &outputType, const std::vector<std::size_t> &aShape,
                              const std::vector<std::size_t> &bShape,
                              const poplar::OptionFlags &options, PlanningCache *cache) {
-  matMulReportPlan(out, graph, inputType, outputType, aShape, bShape, options, cache);
+  out << aShape.at(0) << " groups, each of them ";
+  matMulReportPlan(out, graph, inputType, outputType, {aShape.at(1), aShape.at(2)},
+                   {bShape.at(1), bShape.at(2)}, options, cache);
 }
 
 Tensor createMatMulOutput(Graph &graph, const poplar::Type &, const poplar::Type &outputType,

@@ -1,6 +1,6 @@
 #include "matmul_blocks.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "poplibs/popops/elementwise/array_vertices.h"
 #include "poplibs/poputil/linear_variable.h"
@@ -13,51 +13,14 @@ using poplar::DebugContext;
 using poplar::Graph;
 using poplar::Tensor;
 using poplar::VertexRef;
-using poplar::emulator::ceilDivide;
 using poplar::program::Copy;
 using poplar::program::Execute;
 using poplar::program::Sequence;
 
 namespace {
 
-constexpr std::size_t kFewProducts = 1 << 18;
 // A row in more pieces than one for so many elements is made contiguous first.
 constexpr std::size_t kElementsOfPiece = 16;
-
-/// The number of parts of each dimension.
-struct Grid {
-  std::size_t m = 1, k = 1, n = 1;
-};
-
-/// The grid with the least estimated cycles among those that fit into `share` of a tile's memory;
-/// if none fits, the one that needs the least.
-Grid chooseGrid(std::size_t m, std::size_t k, std::size_t n, std::size_t size,
-                const poplar::Target &target) {
-  constexpr double share = 0.6; // PopLibs' default of availableMemoryProportion
-  const std::size_t tiles = target.getNumTiles();
-  const double room = share * target.getBytesPerTile();
-  Grid best;
-  double leastCycles = std::numeric_limits<double>::infinity(), leastBytes = leastCycles;
-  bool fits = false;
-  for (std::size_t gk = 1; gk <= std::min<std::size_t>({k, tiles, 64}); gk *= 2)
-    for (std::size_t gm = 1; gm <= std::min(m, tiles / gk); ++gm) {
-      const std::size_t gn = std::min(n, tiles / gk / gm);
-      const double a = static_cast<double>(ceilDivide(m, gm)),
-                   b = static_cast<double>(ceilDivide(n, gn)),
-                   c = static_cast<double>(ceilDivide(k, gk));
-      const double partials = gk > 1 ? a * b : 0;
-      const double bytes = static_cast<double>(size) * (a * c + c * b + a * b) + 8 * partials;
-      const double cycles = a * b * c / 16 + (a * c + c * b + a * b + 2 * partials);
-      const bool fit = bytes <= room;
-      if (fit ? !fits || cycles < leastCycles : !fits && bytes < leastBytes) {
-        best = {gm, gk, gn};
-        leastCycles = cycles;
-        leastBytes = bytes;
-        fits |= fit;
-      }
-    }
-  return best;
-}
 
 /// The bounds of part i of `parts`.
 std::pair<std::size_t, std::size_t> part(std::size_t size, std::size_t parts, std::size_t i) {
@@ -93,19 +56,11 @@ void addBlock(Graph &graph, ComputeSet cs, const std::vector<Tensor> &rows, std:
   graph.setTileMapping(v, tile);
 }
 
-} // namespace
-
-bool isWorkedInBlocks(std::size_t m, std::size_t k, std::size_t n) {
-  return m * k * n > kFewProducts;
-}
-
-void multiplyInBlocks(Graph &graph, Tensor A, Tensor B, const Tensor &out, Sequence &prog,
-                      const DebugContext &debugContext) {
+/// out = A x B for a serial part; B in pieces is made contiguous first.
+void multiplyPart(Graph &graph, const Tensor &A, Tensor B, const Tensor &out,
+                  const ProductSizes &blocks, Sequence &prog, const DebugContext &debugContext) {
   const std::size_t m = A.dim(0), k = A.dim(1), n = B.dim(1);
-  const Grid grid =
-      chooseGrid(m, k, n, graph.getTarget().getTypeSize(A.elementType()), graph.getTarget());
-  if (isScattered(A[0]))
-    A = rearranged(graph, A, prog, debugContext);
+  const ProductSizes grid{std::min(blocks.m, m), blocks.k, std::min(blocks.n, n)};
   bool byRows = isScattered(B.transpose()[0]);
   if (byRows && isScattered(B[0]))
     B = rearranged(graph, B, prog, debugContext);
@@ -158,6 +113,25 @@ void multiplyInBlocks(Graph &graph, Tensor A, Tensor B, const Tensor &out, Seque
   prog.add(Execute(products, debugContext));
   if (grid.k > 1)
     prog.add(Execute(sums, debugContext));
+}
+
+} // namespace
+
+void multiplyInBlocks(Graph &graph, const Tensor &A, const Tensor &B, const Tensor &out,
+                      double share, Sequence &prog, const DebugContext &debugContext) {
+  const std::size_t m = A.dim(0), n = B.dim(1);
+  const ProductPlan plan = planProduct({m, A.dim(1), n}, A.elementType(), graph.getTarget(), share);
+  for (std::size_t im = 0; im < plan.serial.m; ++im) {
+    const auto [m0, m1] = part(m, plan.serial.m, im);
+    Tensor rows = A.slice(m0, m1);
+    if (isScattered(rows[0]))
+      rows = rearranged(graph, rows, prog, debugContext);
+    for (std::size_t in = 0; in < plan.serial.n; ++in) {
+      const auto [n0, n1] = part(n, plan.serial.n, in);
+      multiplyPart(graph, rows, B.slice(n0, n1, 1), out.slice({m0, n0}, {m1, n1}), plan.blocks,
+                   prog, debugContext);
+    }
+  }
 }
 
 } // namespace poplin
