@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <poplar/TileConstants.hpp>
 #include <poplar/TileState.hpp>
 
 extern "C" {
@@ -9,14 +10,13 @@ extern "C" {
 /// finds the state and the worker in registers of the tile. base: the state, or null for that of
 /// the running vertex.
 void popc_launch_workers(void *entry, void *base, long hasArguments) {
-  constexpr unsigned kWorkers = 6;
   void *const vertex = popc_tile.vertex;
   const unsigned worker = popc_tile.worker;
   if (base)
     popc_tile.vertex = base;
   const std::uint64_t before = popc_counters.bundles;
   std::uint64_t most = 0;
-  for (unsigned w = 0; w < kWorkers; ++w) {
+  for (unsigned w = 0; w < CTXT_WORKERS; ++w) {
     popc_tile.worker = w;
     const std::uint64_t start = popc_counters.bundles;
     if (hasArguments)
@@ -26,7 +26,7 @@ void popc_launch_workers(void *entry, void *base, long hasArguments) {
     most = std::max(most, popc_counters.bundles - start);
   }
   // They run at once, each with a bundle every six cycles; a supervisor's bundles are cycles.
-  popc_counters.bundles = before + kWorkers * most;
+  popc_counters.bundles = before + CTXT_WORKERS * most;
   popc_tile.vertex = vertex;
   popc_tile.worker = worker;
 }
