@@ -115,6 +115,11 @@ void multiUpdateMax(poplar::Graph &graph, const poplar::Tensor &t, const poplar:
                     const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                     const SlicePlan &plan, const poplar::OptionFlags &options,
                     const poplar::DebugContext &debugContext = {});
+void multiUpdateMul(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                    const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                    const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                    const SlicePlan &plan, const poplar::OptionFlags &options,
+                    const poplar::DebugContext &debugContext = {});
 
 // The same for groups, which are a first dimension of every tensor; dims and sizes are of the
 // others. [M] the names and the order of their arguments
@@ -154,6 +159,11 @@ void groupedMultiUpdateAdd(poplar::Graph &graph, const poplar::Tensor &t, const 
                            const SlicePlan &plan, const poplar::OptionFlags &options,
                            const poplar::DebugContext &debugContext = {});
 void groupedMultiUpdateMax(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
+                           const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
+                           const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
+                           const SlicePlan &plan, const poplar::OptionFlags &options,
+                           const poplar::DebugContext &debugContext = {});
+void groupedMultiUpdateMul(poplar::Graph &graph, const poplar::Tensor &t, const poplar::Tensor &s,
                            const poplar::Tensor &offsets, const std::vector<std::size_t> &dims,
                            const std::vector<std::size_t> &sizes, poplar::program::Sequence &prog,
                            const SlicePlan &plan, const poplar::OptionFlags &options,

@@ -32,7 +32,7 @@ enum class Distribution : unsigned {
   LogUniform,
   Bits
 };
-enum class MultiUpdate : unsigned { Set, Add, Max };
+enum class MultiUpdate : unsigned { Set, Add, Max, Mul };
 
 /// The state of array vertices: they have the same fields and each uses some of them.
 struct ArrayVertex {

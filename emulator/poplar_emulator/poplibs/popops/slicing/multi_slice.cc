@@ -121,18 +121,21 @@ void update(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offset
   for (std::size_t g = 0; g < groups; ++g) {
     checked(t[g], offsets[g], dims, sizes);
     checkSlices(t[g], s[g], offsets[g], dims, sizes);
-    eachOffset(
-        graph, offsets[g], prog, {debugContext, "multiUpdate"},
-        [&](const Tensor &i, const Tensor &at, Sequence &step) {
-          const Tensor one = dynamicSlice(graph, s[g], i, {0}, {1}, step, debugContext)[0];
-          if (kind != MultiUpdate::Set) {
-            using namespace expr;
-            const Tensor old = dynamicSlice(graph, t[g], at, dims, sizes, step, debugContext);
-            mapInPlace(graph, kind == MultiUpdate::Add ? Any(_2 + _1 * _3) : Any(Max(_1, _2)),
-                       {one, old, scale}, step, debugContext);
-          }
-          dynamicUpdate(graph, t[g], one, at, dims, sizes, step, debugContext);
-        });
+    eachOffset(graph, offsets[g], prog, {debugContext, "multiUpdate"},
+               [&](const Tensor &i, const Tensor &at, Sequence &step) {
+                 const Tensor one = dynamicSlice(graph, s[g], i, {0}, {1}, step, debugContext)[0];
+                 if (kind != MultiUpdate::Set) {
+                   using namespace expr;
+                   const Tensor old =
+                       dynamicSlice(graph, t[g], at, dims, sizes, step, debugContext);
+                   mapInPlace(graph,
+                              kind == MultiUpdate::Add   ? Any(_2 + _1 * _3)
+                              : kind == MultiUpdate::Mul ? Any(_1 * _2)
+                                                         : Any(Max(_1, _2)),
+                              {one, old, scale}, step, debugContext);
+                 }
+                 dynamicUpdate(graph, t[g], one, at, dims, sizes, step, debugContext);
+               });
   }
 }
 
@@ -230,6 +233,12 @@ void groupedMultiUpdateMax(Graph &graph, const Tensor &t, const Tensor &s, const
                            const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &,
                            const OptionFlags &, const DebugContext &debugContext) {
   update(graph, t, s, offsets, one(graph, t.elementType()), MultiUpdate::Max, dims, sizes, prog,
+         debugContext);
+}
+void groupedMultiUpdateMul(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
+                           const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &,
+                           const OptionFlags &, const DebugContext &debugContext) {
+  update(graph, t, s, offsets, one(graph, t.elementType()), MultiUpdate::Mul, dims, sizes, prog,
          debugContext);
 }
 

@@ -132,5 +132,11 @@ void multiUpdateMax(Graph &graph, const Tensor &t, const Tensor &s, const Tensor
   groupedMultiUpdateMax(graph, t.expand({0}), s.expand({0}), offsets.expand({0}), dims, sizes, prog,
                         plan, options, debugContext);
 }
+void multiUpdateMul(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
+                    const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &plan,
+                    const OptionFlags &options, const DebugContext &debugContext) {
+  groupedMultiUpdateMul(graph, t.expand({0}), s.expand({0}), offsets.expand({0}), dims, sizes, prog,
+                        plan, options, debugContext);
+}
 
 } // namespace popops

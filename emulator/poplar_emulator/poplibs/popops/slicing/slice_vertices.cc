@@ -55,7 +55,8 @@ bool multiSliceCompute(void *state, unsigned) {
   return true;
 }
 
-/// inout[indices[i] + k] is set to rows[i][k], or gets it added, or is the larger of both.
+/// inout[indices[i] + k] is set to rows[i][k], or gets it added or multiplied,
+/// or is the larger of both.
 bool multiUpdateCompute(void *state, unsigned) {
   const ArrayVertex &v = asArray(state);
   const Type type = typeOf(v.type);
@@ -70,6 +71,7 @@ bool multiUpdateCompute(void *state, unsigned) {
       storeNumber(type, to->first, e,
                   kind == MultiUpdate::Set   ? value
                   : kind == MultiUpdate::Add ? old + scale * value
+                  : kind == MultiUpdate::Mul ? old * value
                                              : std::max(old, value));
     }
   }
