@@ -10,6 +10,8 @@ from typing import Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
+from ipulse_core.build_cache.toolchain import compiler
+
 pytestmark = pytest.mark.same_on_every_python
 
 
@@ -60,6 +62,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "index": "1 1 4",
         "groupings": "1 4 0 4 1 4 0 2",
         "argument": "t {2,3} 2",
+        "debug": "caller",
         "collective": "ADD",
         "members": "2 1",
         "arguments": "4",
@@ -67,6 +70,28 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "stamps": "2 2",
         "fetched": "3 0",
     }
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["poplar/DeviceManager.hpp", "poplar/Type.hpp", "poplar/exceptions.hpp", "pvti/pvti.hpp"],
+)
+def test_host_headers_bring_standard_headers(header: str, prefix: Path) -> None:
+    used = (
+        "std::vector<std::string> v; std::map<int, std::unique_ptr<int>> m; std::optional<int> o;"
+    )
+    command = [
+        *compiler(),
+        "-std=c++17",
+        "-fsyntax-only",
+        f"-I{prefix / 'include'}",
+        "-x",
+        "c++",
+        "-",
+    ]
+    source = f"#include <{header}>\n{used}\n"
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
@@ -155,6 +180,20 @@ class TestPopc:
         command = [str(prefix / "bin" / "popc"), "--version"]
         first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert re.fullmatch(r"\d+\.\d+\.\d+", first.splitlines()[0].split()[2])
+
+
+def test_updates_multiply_or_keep_the_larger(run_program: Callable) -> None:
+    done = run_program("multi_updates")
+    assert done.returncode == 0, done.stderr
+    assert numbers(done.stdout) == {
+        # Rows 2, 0 and 2 of {2, 3}, {4, 5}, {6, 7} by {2, 3}, {4, 5} and {6, 7}.
+        "mul one": [2 * 4, 3 * 5, 4, 5, 6 * 2 * 6, 7 * 3 * 7],
+        "mul two": [2, 3 * 3, 4, 5 * 2, 6, 7],
+        "mul groups": [2, 3 * 2, 4 * 3, 5],
+        "max one": [4, 5, 4, 5, 6, 7],
+        "max two": [2, 3, 4, 5, 6, 7],
+        "max groups": [2, 3, 4, 5],
+    }
 
 
 class TestProducts:

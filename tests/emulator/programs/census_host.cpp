@@ -112,6 +112,10 @@ int main() {
   members["b"] = "text";
   const ProfileValue described(members);
   std::cout << "members " << described.size() << ' ' << described["a"].asUint() << '\n';
+  DebugInfo info({"caller"}, "census");
+  info.setValue("members", members);
+  info.setValue("text", "a value");
+  std::cout << "debug " << info.getPathName() << '\n';
   std::cout << "collective " << gcl::CollectiveOperator::ADD << '\n';
   pvti::TraceChannel channel("channel");
   pvti::Tracepoint tracepoint(channel, "abcdef", 3);

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include <poplar/StandardHeaders.hpp>
+#include <poplar/ProfileValue.hpp>
 #include <poplar/StringRef.hpp>
 
 namespace poplar {
@@ -104,7 +104,8 @@ public:
 
   DebugId getId() const { return 0; }
   std::string getPathName() const { return path; }
-  bool setValue(std::string, std::string) { return true; }
+  /// Reports do not contain debug values: this one is not kept.
+  bool setValue(const std::string &, const ProfileValue &) { return true; }
 
 private:
   std::string path, api;

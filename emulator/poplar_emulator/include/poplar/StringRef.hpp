@@ -7,6 +7,8 @@
 #include <ostream>
 #include <string>
 
+#include <poplar/StandardHeaders.hpp>
+
 namespace poplar {
 
 /// A view of characters that it does not own.

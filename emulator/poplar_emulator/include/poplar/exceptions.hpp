@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <poplar/StandardHeaders.hpp>
+
 namespace poplar {
 
 /// The base class of every error of the library. `type` is the name of the class.

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include <poplar/StandardHeaders.hpp>
+
 /// Traces for the System Analyser. Programs that record them run; nothing is recorded here.
 namespace pvti {
 
