@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select, update
 
 from ipulse_core.errors import Conflict
-from ipulse_core.states import JobState
 from ipulse_service.datasets.versions import DELETED, READY, VersionRow, topic
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_samples, dataset_versions, jobs
+from ipulse_service.jobs.job import ENDED
 
 NAMES = 20  # jobs that a message lists
-
-_OVER = tuple(state.value for state in JobState if state.is_terminal)
 
 
 class DatasetInUse(Conflict):
@@ -52,7 +50,7 @@ def _check_unused(transaction: Transaction, version: VersionRow) -> None:
         return  # no job can need it, or another version keeps the content
     query = (
         select(jobs.c.id)
-        .where(jobs.c.dataset_sha256 == version.sha256, jobs.c.state.not_in(_OVER))
+        .where(jobs.c.dataset_sha256 == version.sha256, jobs.c.state.not_in(ENDED))
         .order_by(jobs.c.pk)
     )
     needing = list(transaction.connection.execute(query).scalars())

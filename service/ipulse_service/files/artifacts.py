@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, insert, select
 
 from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
+from ipulse_service.datasets.versions import DELETED
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import artifacts, attempts, dataset_versions, jobs, uploads
 from ipulse_service.files.blobs import Blobs
@@ -230,7 +231,7 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
     queries = (
         select(artifacts.c.pk).where(artifacts.c.sha256 == sha256),
         select(dataset_versions.c.pk).where(
-            dataset_versions.c.sha256 == sha256, dataset_versions.c.state != "deleted"
+            dataset_versions.c.sha256 == sha256, dataset_versions.c.state != DELETED
         ),
         select(jobs.c.pk).where(jobs.c.dataset_sha256 == sha256),
         select(jobs.c.pk).where(jobs.c.start_sha256 == sha256),

@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ipulse_core.errors import Problem
 from ipulse_service.http.problems import InvalidParameter
 
+DEFAULT_PAGE = 50  # items on a page of a list, unless asked for others
+MAX_PAGE = 500
+
 _MAX_KEY = 2**63 - 1  # the largest primary key of either database
 
 

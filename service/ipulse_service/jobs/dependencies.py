@@ -13,20 +13,18 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Select, delete, func, insert, select, update
 
 from ipulse_core.errors import Conflict, InvalidInput, Problem
-from ipulse_core.states import TERMINAL, JobState, Reason
+from ipulse_core.states import JobState, Reason
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_dependencies, jobs
 from ipulse_service.jobs import store, transitions
-from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.job import ENDED, JobRow
 
 OnEnd = Literal["success", "end", "failure"]
 
 MAX_DEPENDENCIES = 32
 AT_ONCE = 100  # that one transaction settles, so that other writers need not wait for long
 NAMED = 5  # jobs that a message names
-
-_OVER = [state.value for state in TERMINAL]
 
 
 class DependencyFailed(Conflict):
@@ -165,7 +163,7 @@ def _ended() -> Select[Any]:
             state,
         )
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
-        .where(job_dependencies.c.state == "waiting", state.in_(_OVER))
+        .where(job_dependencies.c.state == "waiting", state.in_(ENDED))
         .order_by(job_dependencies.c.job_pk)
     )
 

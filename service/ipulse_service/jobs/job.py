@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ipulse_core.states import JobState, Reason
+from ipulse_core.states import TERMINAL, JobState, Reason
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
+
+ENDED = tuple(sorted(state.value for state in TERMINAL))  # final states, as rows have them
 
 
 class JobRow(NamedTuple):

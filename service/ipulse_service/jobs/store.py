@@ -53,6 +53,14 @@ def get(transaction: Transaction, job_id: str) -> JobRow:
     return JobRow.of(row)
 
 
+def get_named(transaction: Transaction, job_id: str) -> JobRow:
+    """Returns one of several jobs. Raises NotFound, which names it."""
+    try:
+        return get(transaction, job_id)
+    except NotFound:
+        raise NotFound(f"there is no job {job_id[:60]}") from None
+
+
 def peek(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job without a lock, so that it may change at once. Raises NotFound."""
     row = transaction.connection.execute(_BY_ID, {"job_id": job_id}).one_or_none()

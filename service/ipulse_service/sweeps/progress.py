@@ -16,6 +16,7 @@ from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import store as job_store
 from ipulse_service.jobs import submission
+from ipulse_service.jobs.job import ENDED
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search.spread import Spread
@@ -34,8 +35,6 @@ from ipulse_service.sweeps.rows import (
 JOBS_AT_ONCE = 25  # that one transaction adds, so that other writers need not wait for long
 PRUNED = "stopped early by the sweep"  # the message of such a job
 MAX_FAILED = 10  # trials in a row, after which a sweep stops
-
-_FINAL = {state.value for state in JobState if state.is_terminal}
 
 
 def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None) -> bool:
@@ -94,7 +93,7 @@ def may_begin(transaction: Transaction, sweep: SweepRow) -> bool:
 
 def _has_ended(job: TrialJob) -> bool:
     """Returns whether the end of a job is not stored yet."""
-    return job.state is None and (job.now is None or job.now in _FINAL)
+    return job.state is None and (job.now is None or job.now in ENDED)
 
 
 def _store_results(

@@ -17,6 +17,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, State
+from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.data.datasets import (
     DatasetDetail,
@@ -25,9 +26,6 @@ from ipulse_service.http.schemas.data.datasets import (
     VersionInfo,
 )
 from ipulse_service.http.state import AppState
-
-DEFAULT_PAGE = 50
-MAX_PAGE = 500
 
 Name = Annotated[str, Path(description="The data set's name.", pattern=NAME_PATTERN)]
 

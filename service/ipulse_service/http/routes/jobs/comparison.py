@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from ipulse_core.errors import NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
@@ -49,15 +48,8 @@ def compare_jobs(request: ComparisonBody, state: State) -> ComparisonInfo:
 def _jobs(transaction: Transaction, request: ComparisonBody) -> tuple[int, list[JobRow]]:
     """Returns how many jobs are meant, and those to compare."""
     if request.jobs is not None:
-        rows = [_job(transaction, job_id) for job_id in dict.fromkeys(request.jobs)]
+        rows = [store.get_named(transaction, job_id) for job_id in dict.fromkeys(request.jobs)]
         return len(rows), rows
     wanted = JobFilter(query=parse(request.q or ""), group=request.group)
     total = search.count(transaction, wanted)
     return total, search.page(transaction, wanted, (), 0, MAX_COMPARED).jobs
-
-
-def _job(transaction: Transaction, job_id: str) -> JobRow:
-    try:
-        return store.get(transaction, job_id)
-    except NotFound:
-        raise NotFound(f"there is no job {job_id[:60]}") from None

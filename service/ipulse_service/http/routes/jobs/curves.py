@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from ipulse.curve_choices import Axis
-from ipulse_core.errors import NotFound, Problem
-from ipulse_service.db.engine import Transaction
+from ipulse_core.errors import Problem
 from ipulse_service.http import etags, problems
 from ipulse_service.http.dependencies import DIGITS, IfNoneMatch, State, written_as
 from ipulse_service.http.problems import InvalidParameter
@@ -20,7 +19,6 @@ from ipulse_service.http.schemas.jobs.curves import MetricCurves
 from ipulse_service.jobs import store
 from ipulse_service.jobs.curves.curves import CurveRequest, JobCurves, curves
 from ipulse_service.jobs.curves.points import CurveScope
-from ipulse_service.jobs.job import JobRow
 
 MAX_JOBS = 100
 MAX_POINTS = 10_000  # of a curve
@@ -106,7 +104,7 @@ def get_curves(
     """
     ids, wanted = query.job_ids(), query.request()
     with state.database.read() as transaction:
-        rows = [_job(transaction, job_id) for job_id in ids]
+        rows = [store.get_named(transaction, job_id) for job_id in ids]
         tags = [f"{row.id} {row.tag}" for row in rows]
         tag = hashlib.sha256(repr((tags, query)).encode()).hexdigest()[:32]
         headers = {"etag": etags.quoted(tag)}
@@ -115,13 +113,6 @@ def get_curves(
         found = [curves(transaction, state.curve_cache, row, wanted) for row in rows]
     content = {"scope": query.scope, "x": query.x, "jobs": [_of_job(each) for each in found]}
     return Response(to_json(content), headers=headers, media_type="application/json")
-
-
-def _job(transaction: Transaction, job_id: str) -> JobRow:
-    try:
-        return store.get(transaction, job_id)
-    except NotFound:
-        raise NotFound(f"there is no job {job_id[:60]}") from None
 
 
 def _of_job(found: JobCurves) -> dict[str, Any]:

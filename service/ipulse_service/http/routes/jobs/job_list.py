@@ -19,6 +19,7 @@ from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
+from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.jobs import JobList, ListColumn, ListedJob
 from ipulse_service.jobs import leases
@@ -28,8 +29,6 @@ from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys,
 from ipulse_service.jobs.search.syntax import parse
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
-DEFAULT_PAGE = 50
-MAX_PAGE = 500
 MAX_SKIP = 1_000_000
 
 _LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"

@@ -13,15 +13,13 @@ from ipulse.sweeps.config import InvalidSweep
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, pagination, problems
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
+from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
 from ipulse_service.sweeps import creation, store, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialRow
-
-DEFAULT_PAGE = 50
-MAX_PAGE = 500
 
 SweepId = Annotated[str, Path(max_length=64, description="The sweep's id.")]
 
