@@ -17,6 +17,7 @@ MAX_CLASSES = 1000
 _DIGEST = "sha256:"
 _ROUNDING = 1e-7  # a time that was rounded to less than its step still counts as in it
 _PLACE = "/data/dataset"
+_SHOWN = "`ipulse data list` shows all data sets"
 
 
 def digest_of(spec: ExperimentSpec) -> str | None:
@@ -70,7 +71,7 @@ def _find(transaction: Transaction, reference: str) -> VersionRow:
     if reference.startswith(_DIGEST):
         found = versions.by_digest(transaction, reference.removeprefix(_DIGEST))
         if found is None:
-            raise _unknown("no data set has this content")
+            raise _unknown("no data set has this content; `ipulse data push` uploads it")
         return found
     name, _, number = reference.partition("@")
     if not number:
@@ -78,7 +79,7 @@ def _find(transaction: Transaction, reference: str) -> VersionRow:
     for version in versions.find_all(transaction, name):
         if version.number == int(number):
             return _ready(version)
-    raise _unknown(f"there is no version {number} of a data set {name}")
+    raise _unknown(f"there is no version {number} of a data set {name}; {_SHOWN}")
 
 
 def _latest(transaction: Transaction, name: str) -> VersionRow:
@@ -88,7 +89,7 @@ def _latest(transaction: Transaction, name: str) -> VersionRow:
     for version in versions.find_all(transaction, name):
         if version.state != DELETED:
             return _ready(version)
-    raise _unknown(f"there is no data set {name}")
+    raise _unknown(f"there is no data set {name}; {_SHOWN}")
 
 
 def _ready(version: VersionRow) -> VersionRow:

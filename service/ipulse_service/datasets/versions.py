@@ -108,7 +108,10 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
         row = transaction.connection.execute(query).one_or_none()
         found = None if row is None else VersionRow.of(row)
     if found is None:
-        raise NotFound(f"there is no version {number[:20]} of a data set {name[:128]}")
+        raise NotFound(
+            f"there is no version {number[:20]} of a data set {name[:128]}; "
+            "`ipulse data show` lists those of one"
+        )
     return found
 
 
@@ -122,7 +125,7 @@ def of_dataset(transaction: Transaction, name: str) -> list[VersionRow]:
     """Returns all versions of a data set, the newest first. Raises NotFound."""
     found = find_all(transaction, name)
     if not found:
-        raise NotFound(f"there is no data set {name[:128]}")
+        raise NotFound(f"there is no data set {name[:128]}; `ipulse data list` shows all")
     return found
 
 

@@ -64,7 +64,9 @@ def find(transaction: Transaction, kind: Kind, text: str) -> WebSession:
     if row.expires_at <= transaction.now:
         raise NotAuthenticated(_REFUSALS[kind])
     if row.token_id is not None and not issued.is_good(transaction, row.token_id):
-        raise NotAuthenticated("the token of this session has expired or was revoked")
+        raise NotAuthenticated(
+            "the token of this session has expired or was revoked: sign in again"
+        )
     signed_in = SignedIn(row.name, row.role, row.token_id, row.token_mark)
     return WebSession(row.id, signed_in, row.expires_at)
 

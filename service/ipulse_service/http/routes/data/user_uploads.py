@@ -57,7 +57,11 @@ def start_upload(
     """
     limit = state.settings.max_dataset_bytes
     if announced.size > limit:
-        raise TooLarge((), f"a data set may have {limit:,} bytes; this file has {announced.size:,}")
+        raise TooLarge(
+            (),
+            f"a data set may have {limit:,} bytes; this file has {announced.size:,}: split it, or "
+            "raise IPULSE_MAX_DATASET_BYTES of the service",
+        )
     upload, is_new = uploads.start(
         state.database, caller.name, announced.purpose, announced.size, announced.sha256
     )
