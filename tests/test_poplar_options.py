@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ipulse.spec.poplar_options import FAMILIES, RUN_COUNT, SWITCHES
 
-EMULATORS_OWN = {"debug.poisonOutputs"}  # Poplar refuses it; the emulator sets it in every job
+EMULATORS_OWN = {"debug.checkBounds", "debug.poisonOutputs"}  # Poplar refuses them
 ENGINE = Path(__file__).parents[1] / "emulator/poplar_emulator/engine/session/engine_options.cc"
 
 
