@@ -1,4 +1,4 @@
-"""Whatever happens to a program, to its starter or to the guardian, no process stays behind."""
+"""Whatever happens to a program, no process stays behind."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import select
 import signal
 import subprocess
 import sys
-import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -18,82 +16,7 @@ import pytest
 
 from ipulse.stack.guarded_process import GuardedProcess
 
-DEADLINE = 60.0  # seconds until a test that waits for an event is given up
-
-# Prints the id of a grandchild that left the session and outlives its parent, then waits.
-DAEMONISER = """
-import os, signal, sys, time
-read_end, write_end = os.pipe()
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.write(write_end, str(os.getpid()).encode())
-        time.sleep(600)
-    os._exit(0)
-os.wait()
-print(os.read(read_end, 20).decode(), flush=True)
-"""
-
-
-def start(code: str, *, pass_fds: tuple[int, ...] = ()) -> GuardedProcess:
-    return GuardedProcess(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        environment={},
-        directory=Path("/"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        pass_fds=pass_fds,
-    )
-
-
-def waiting(code: str) -> GuardedProcess:
-    return GuardedProcess(
-        [sys.executable, "-c", code],
-        environment={"KNOWN": "before"},
-        directory=Path("/"),
-        stdout=subprocess.PIPE,
-        waits=True,
-    )
-
-
-def start_without_session(code: str) -> GuardedProcess:
-    """In our own session."""
-    return GuardedProcess(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        environment={},
-        directory=Path("/"),
-        stdout=subprocess.PIPE,
-        has_session=False,
-    )
-
-
-def line_of(process: GuardedProcess) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().decode().strip()
-
-
-class Watched:
-    """A process that is not our child, seen through a descriptor that no other can reuse."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.descriptor = os.pidfd_open(pid)
-
-    def ends(self, seconds: float = DEADLINE) -> bool:
-        ready, _, _ = select.select([self.descriptor], [], [], seconds)
-        os.close(self.descriptor)
-        return bool(ready)
-
-    def has_ended(self) -> bool:
-        return self.ends(0.0)
-
-
-@pytest.fixture
-def sleeper() -> Iterator[GuardedProcess]:
-    with start("import time; print('up', flush=True); time.sleep(600)") as process:
-        line_of(process)
-        yield process
+from .guarded import DAEMONISER, DEADLINE, Watched, line_of, start, start_without_session, waiting
 
 
 class TestEnd:
@@ -263,77 +186,6 @@ class TestSession:
             descendant = Watched(int(line_of(process)))
             assert process.wait(DEADLINE) == 3
             assert descendant.has_ended()
-
-
-class TestSudden:
-    def test_death_of_the_starter_ends_the_whole_tree(self) -> None:
-        starter = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                textwrap.dedent(
-                    f"""
-                    import subprocess, sys, time
-                    from pathlib import Path
-                    from ipulse.stack.guarded_process import GuardedProcess
-                    process = GuardedProcess(
-                        [sys.executable, "-c", {DAEMONISER + "time.sleep(600)"!r}],
-                        environment={{}}, directory=Path("/"), stdout=subprocess.PIPE,
-                    )
-                    print(process.pid, process.stdout.readline().decode(), flush=True)
-                    time.sleep(600)
-                    """
-                ),
-            ],
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[3],
-        )
-        assert starter.stdout is not None
-        program, descendant = map(Watched, map(int, starter.stdout.readline().split()))
-        starter.kill()
-        starter.wait(DEADLINE)
-        starter.stdout.close()
-        assert program.ends()
-        assert descendant.ends()
-
-    def test_death_of_the_starter_ends_a_guardian_that_waits(self) -> None:
-        starter = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                textwrap.dedent(
-                    """
-                    import psutil, time
-                    from pathlib import Path
-                    from ipulse.stack.guarded_process import GuardedProcess
-                    process = GuardedProcess(
-                        ["true"], environment={}, directory=Path("/"), waits=True
-                    )
-                    print(*[child.pid for child in psutil.Process().children()], flush=True)
-                    time.sleep(600)
-                    """
-                ),
-            ],
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[3],
-        )
-        assert starter.stdout is not None
-        guardian = Watched(int(starter.stdout.readline()))
-        starter.kill()
-        starter.wait(DEADLINE)
-        starter.stdout.close()
-        assert guardian.ends()
-
-    def test_death_of_the_guardian_ends_the_program(self, sleeper: GuardedProcess) -> None:
-        program = Watched(sleeper.pid)
-        os.kill(parent_of(sleeper.pid), signal.SIGKILL)
-        assert program.ends()
-        assert sleeper.wait(DEADLINE) == -signal.SIGKILL
-
-
-def parent_of(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[1])
 
 
 def test_the_report_is_readable_only_after_the_end(sleeper: GuardedProcess) -> None:

@@ -24,7 +24,7 @@ from ipulse.stack.stack import Stack
 from ipulse.stack.tls import digest_of, self_signed
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import LiveService
-from tests.ipulse.stack.test_guarded_process import DEADLINE
+from tests.ipulse.stack.guarded import DEADLINE
 from tests.ipulse.stack.test_stack import ENVIRONMENT, submit
 
 SOURCE = Path(__file__).parents[3]

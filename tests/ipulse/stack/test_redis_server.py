@@ -26,7 +26,7 @@ from ipulse.stack.redis_server import (
     socket_path,
 )
 from ipulse_core.errors import MissingDependency, Unavailable
-from tests.ipulse.stack.test_guarded_process import DEADLINE, Watched
+from tests.ipulse.stack.guarded import DEADLINE, Watched
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.errors import Conflict, Unavailable
 from ipulse_core.states import JobState
-from tests.ipulse.stack.test_guarded_process import DEADLINE, Watched
+from tests.ipulse.stack.guarded import DEADLINE, Watched
 from tests.service.conditions import eventually
 
 SOURCE = Path(__file__).parents[3]

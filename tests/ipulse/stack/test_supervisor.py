@@ -15,7 +15,7 @@ from ipulse.stack.guarded_process import GuardedProcess
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.supervisor import Part, Supervisor
 from ipulse_core.errors import Unavailable
-from tests.ipulse.stack.test_guarded_process import DEADLINE
+from tests.ipulse.stack.guarded import DEADLINE
 
 
 class Script:

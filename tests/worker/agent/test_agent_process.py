@@ -25,7 +25,7 @@ from ipulse.stack.redis_server import RedisServer
 from ipulse_core import messages
 from ipulse_core.states import JobState
 from ipulse_worker.agent import niceness
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.guarded import Watched
 from tests.worker.disks import fill, small_disk
 
 from .attempts import logged_pid

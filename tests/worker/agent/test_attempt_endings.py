@@ -11,7 +11,7 @@ import pytest
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.guarded import Watched
 
 from .attempts import attempt, logged_pid
 from .conftest import RUNNERS, agent_with, in_background

@@ -12,7 +12,7 @@ from ipulse_worker.agent import retry_policy
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.uploads import uploader
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.guarded import Watched
 
 from .attempts import attempt, end_lease, logged_pid
 from .conftest import agent_with, in_background

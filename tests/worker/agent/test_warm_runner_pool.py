@@ -14,7 +14,7 @@ from ipulse_core.states import JobState
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.guarded import Watched
 from tests.worker.agent.conftest import RUNNERS, agent_with, in_background
 from tests.worker.agent.fake_rules import DEADLINE
 from tests.worker.agent.fake_service import FakeService

@@ -18,7 +18,7 @@ from ipulse_worker.agent.registration import host_check
 from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
-from tests.ipulse.stack.test_guarded_process import Watched
+from tests.ipulse.stack.guarded import Watched
 from tests.worker.disks import fill, small_disk
 
 from .attempts import attempt, end_lease, logged_pid
