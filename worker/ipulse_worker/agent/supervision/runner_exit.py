@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.events import DoneEvent
-from ipulse_core.states import Reason
+from ipulse_core.states import COMPLETE, Reason
 from ipulse_core.worker_faults import WorkerFault
 
 # Reasons that only an agent or the service can know, so that a runner may not report them.
@@ -22,10 +22,8 @@ _NOT_FROM_A_RUNNER = frozenset(
     }
 )
 
-# The reasons with which a runner says that all its results are written.
-_COMPLETE = frozenset(
-    {Reason.COMPLETED.value, Reason.FINISHED_EARLY.value, Reason.GATE_FAILED.value}
-)
+# The values with which a runner says that all its results are written.
+_COMPLETE = frozenset(reason.value for reason in COMPLETE - _NOT_FROM_A_RUNNER)
 
 # It does not say that the job was too large: another process may have used the memory.
 OUT_OF_MEMORY_HINT = (
