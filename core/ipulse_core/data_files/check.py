@@ -21,7 +21,6 @@ MEMORY_BYTES = 3 * 2**30  # of addresses
 CPU_SECONDS = 300
 OPEN_FILES = 256
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _HEADER_BYTES = 4096
 
 
@@ -66,11 +65,12 @@ def _opened(path: Path, folder: Path, max_bytes: int) -> Iterator[Tuple[str, Any
     from ipulse_core.data_files.errors import DataInvalid
     from ipulse_core.data_files.folder_samples import opened_folder_samples
     from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
+    from ipulse_core.data_files.hdf5_structure import SIGNATURE
     from ipulse_core.data_files.npz_samples import opened_npz_samples
 
     with path.open("rb") as content:
         begin = content.read(_HEADER_BYTES)
-    if begin.startswith(_HDF5):
+    if begin.startswith(SIGNATURE):
         with opened_hdf5_samples(path) as file:
             yield "hdf5", file
     elif zipfile.is_zipfile(str(path)) and _is_npz(path):

@@ -11,6 +11,7 @@ from typing import Any, Iterator, Tuple
 
 from ipulse_core.data_files.errors import DataInvalid
 
+SIGNATURE = b"\x89HDF\r\n\x1a\n"  # the first bytes of a file
 MAX_OBJECTS = 10_000
 MAX_DEPTH = 8
 _FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32"}

@@ -11,6 +11,7 @@ from typing import Any
 
 from ipulse_core.data_files.archives import unpack
 from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.data_files.hdf5_structure import SIGNATURE
 from ipulse_core.data_sets import NPZ, UPLOADED_FOLDER, UPLOADED_NAME
 from ipulse_core.errors import IPUlseError, RemoteError, StaleToken
 from ipulse_core.worker_faults import errors_name
@@ -20,7 +21,6 @@ from ipulse_worker.agent.service_api import ServiceAPI
 from ipulse_worker.agent.service_types import ClaimedJob
 
 _PREFIX = "sha256:"
-_HDF5 = b"\x89HDF"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -89,7 +89,7 @@ def _fill(api: ServiceAPI, claim: ClaimedJob, folder: Path, kind: str, sha256: s
         file.seek(0)
         found = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        is_hdf5 = file.read(len(_HDF5)) == _HDF5
+        is_hdf5 = file.read(len(SIGNATURE)) == SIGNATURE
     if found != sha256:
         raise RemoteError(f"its content has the digest {found}")
     if kind == NPZ:

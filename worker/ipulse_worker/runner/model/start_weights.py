@@ -13,6 +13,7 @@ import numpy as np
 from ipulse_core.data_files import npz_file
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
+from ipulse_core.data_files.hdf5_structure import SIGNATURE
 from ipulse_core.start_weights import is_constant, mismatches, start_shapes
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> S
 
 def _read(path: Path) -> Dict[str, np.ndarray]:
     with path.open("rb") as file:
-        if file.read(8) == b"\x89HDF\r\n\x1a\n":
+        if file.read(len(SIGNATURE)) == SIGNATURE:
             raise DataInvalid(
                 f"{path.name} is HDF5: `ipulse nir import` makes a spec and weights of a NIR file"
             )
