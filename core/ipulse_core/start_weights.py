@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 from ipulse_core.derived_values import class_count, input_channels
 
 Shape = Tuple[int, ...]
-CONSTANTS = ("decay", "threshold", "synapse_decay")
+CONSTANTS = ("decay", "threshold", "synapse_decay")  # of neurons, which can be trained
 
 
 def layer_names(network: Any) -> List[str]:
@@ -58,7 +58,8 @@ def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[s
             if not is_constant(name):
                 found.append(f"{name} is missing")
         elif theirs[name] != shape:
-            found.append(f"{name} is {_by(theirs[name])}, and the network needs {_by(shape)}")
+            sizes = f"{size_text(theirs[name])}, and the network needs {size_text(shape)}"
+            found.append(f"{name} is {sizes}")
     for name in theirs:
         if name not in ours:
             trains = ": list it in network.trainable" if is_constant(name) else ""
@@ -66,5 +67,6 @@ def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[s
     return found
 
 
-def _by(shape: Shape) -> str:
+def size_text(shape: Shape) -> str:
+    """Returns a shape for a message, such as 700 x 128."""
     return " x ".join(f"{size:,}" for size in shape) or "one number"

@@ -7,9 +7,10 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
 from ipulse_ops.keras.constraints import above, clipped
-from ipulse_ops.keras.trained_constants import CONSTANTS, Trainable, trained_of
+from ipulse_ops.keras.trained_constants import Trainable, trained_of
 from ipulse_ops.lif.cpu.constants import MAX_DECAY
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.weights import check_shapes, weight_shapes

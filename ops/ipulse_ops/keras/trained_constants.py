@@ -6,10 +6,9 @@ from typing import Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.lif.network import Layer
 from ipulse_ops.validation import choice
-
-CONSTANTS = ("decay", "threshold", "synapse_decay")  # can be trained
 
 Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
 

@@ -8,10 +8,11 @@ from typing import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ipulse_core.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.node_fields import numbers, size_text
+from ipulse_worker.nir.node_fields import numbers
 from ipulse_worker.nir.windows import convolved, pooled
 
 

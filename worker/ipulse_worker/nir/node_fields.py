@@ -1,8 +1,6 @@
-"""The fields of NIR's nodes as numbers, and shapes as text."""
+"""The fields of NIR's nodes as numbers."""
 
 from __future__ import annotations
-
-from typing import Tuple
 
 import numpy as np
 
@@ -20,8 +18,3 @@ def numbers(node: NirNode, field: str) -> np.ndarray:
     if not isinstance(value, np.ndarray):
         raise at_node(node.name, f"a {node.type} needs numbers in {field}")
     return value
-
-
-def size_text(shape: Tuple[int, ...]) -> str:
-    """Return a shape for a message, such as 2 x 34 x 34."""
-    return " x ".join(f"{size:,}" for size in shape) or "one number"

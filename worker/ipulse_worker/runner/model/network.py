@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
-from ipulse_core.start_weights import layer_names
+from ipulse_core.start_weights import CONSTANTS, layer_names
 from ipulse_ops.keras import MultiLIF
-from ipulse_ops.keras.trained_constants import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
@@ -157,8 +156,7 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
 
     Their order is that of ipulse_ops.lif.weights.weight_shapes.
     """
-    layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
-    layers.append("readout")
+    layers = layer_names(spec.network)
     return [
         layers[shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
         for shape in weight_shapes(network_of(spec))
