@@ -24,6 +24,10 @@ _RESETS = {
     "spikingjelly": ("zero",),
     "sinabs": ("subtract",),
 }
+# Parts of the metadata of files, by which they are imported again.
+EULER_DECAY = "decay = 1 - dt / tau"
+UNSCALED_INPUT = "v = decay * v + I"
+SUBTRACTED = "v_threshold is subtracted from v"
 # Targets with one threshold for a layer, and those with one decay as well.
 ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
 ONE_DECAY = ("spikingjelly", "sinabs")

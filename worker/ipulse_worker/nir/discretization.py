@@ -8,14 +8,12 @@ from typing import List, Optional
 
 import numpy as np
 
+from ipulse_core.nir_targets import EULER_DECAY, SUBTRACTED, UNSCALED_INPUT
 from ipulse_worker.nir.errors import NirInvalid
 from ipulse_worker.nir.hdf5_file import Graph
 from ipulse_worker.nir.neurons import SOLVERS, Solver
 
 STEP_S = 1e-3  # where neither the file nor the user says it
-_EULER = "decay = 1 - dt / tau"
-_UNSCALED = "v = decay * v + I"
-_SUBTRACTED = "is subtracted from v"
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ def discretization_of(graph: Graph, options: Options) -> Discretization:
         NirInvalid: there is no such solver, or the time step is not above 0.
     """
     rule = _text(graph, "discretization")
-    found = "euler" if rule.startswith(_EULER) else "exact"
-    if rule.endswith(_UNSCALED):
+    found = "euler" if rule.startswith(EULER_DECAY) else "exact"
+    if rule.endswith(UNSCALED_INPUT):
         found = "unscaled"
     name = options.solver or found
     if name not in SOLVERS:
@@ -60,7 +58,7 @@ def discretization_of(graph: Graph, options: Options) -> Discretization:
     step_s = options.step_s or (1.0 if in_steps else stored)
     if not (math.isfinite(step_s) and step_s > 0):
         raise NirInvalid(f"the time step of {step_s:g} s is not above 0")
-    reset = "subtract" if _SUBTRACTED in _text(graph, "spike") else "zero"
+    reset = "subtract" if SUBTRACTED in _text(graph, "spike") else "zero"
     return Discretization(
         solver=Solver(name, step_s),
         reset=options.reset or reset,

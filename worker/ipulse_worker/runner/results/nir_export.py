@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from ipulse_core.derived_values import spiking_layers
-from ipulse_core.nir_targets import SIMULATORS, file_name, losses
+from ipulse_core.nir_targets import SIMULATORS, SUBTRACTED, file_name, losses
 from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
 from ipulse_worker.runner.results.nir_network import (
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 NO_CAPACITY = "NIR does not limit the spikes per step"
 
+_SPIKE_AT_THRESHOLD = ("sinabs", "spikingjelly")  # targets that compare with >=
 _RESETS = {
     "zero": "v becomes 0 before the next step",
-    "subtract": "v_threshold is subtracted from v before the next step",
+    "subtract": f"{SUBTRACTED} before the next step",
     "none": "v is unchanged",
 }
 _LOGITS = {
@@ -90,13 +91,13 @@ def nir_exports(
 
 def needs_crossings(spec: ExperimentSpec) -> bool:
     """Return whether a target spikes differently at some membranes, which must be measured."""
-    return any(export.target in ("sinabs", "spikingjelly") for export in spec.export.nir)
+    return any(export.target in _SPIKE_AT_THRESHOLD for export in spec.export.nir)
 
 
 def _other_spikes(target: str, crossings: Crossings) -> Iterator[str]:
     """Yield the membranes of held-out samples at which the target spikes differently."""
     on = f"of {crossings.samples:,} held-out samples"
-    if target in ("sinabs", "spikingjelly") and crossings.equal:
+    if target in _SPIKE_AT_THRESHOLD and crossings.equal:
         yield (
             f"{crossings.equal:,} membranes {on} that equal their threshold: {SIMULATORS[target]} "
             "spikes there"

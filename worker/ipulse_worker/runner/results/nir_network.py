@@ -29,7 +29,12 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 import numpy as np
 
 from ipulse_core.derived_values import class_count, input_channels
-from ipulse_core.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
+from ipulse_core.nir_targets import (
+    EULER_DECAY,
+    ONE_THRESHOLD,
+    SMALLEST_THRESHOLD,
+    UNSCALED_INPUT,
+)
 from ipulse_ops.training.weight_types import rounded
 from ipulse_worker.runner.results.nir_file import GraphChain
 
@@ -41,10 +46,10 @@ Arrays = Mapping[str, np.ndarray]
 _EXACT_STEP = "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I"
 DISCRETIZATIONS = {
     "generic": _EXACT_STEP,
-    "norse": "decay = 1 - dt / tau; v = decay * v + (1 - decay) * r * I",
-    "snntorch": "decay = 1 - dt / tau; v = decay * v + (dt / tau) * r * I",
-    "spikingjelly": "decay = 1 - dt / tau; v = decay * v + (dt / tau) * r * I",
-    "sinabs": "decay = exp(-1 / tau), tau in steps; v = decay * v + I",
+    "norse": f"{EULER_DECAY}; v = decay * v + (1 - decay) * r * I",
+    "snntorch": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
+    "spikingjelly": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
+    "sinabs": f"decay = exp(-1 / tau), tau in steps; {UNSCALED_INPUT}",
 }
 SNNTORCH_STEP_S = 1e-4
 # A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
