@@ -49,13 +49,20 @@ def test_the_same_history_gives_the_same_proposal() -> None:
     assert again == [json.loads(one.parameters) for one in history]
 
 
-def test_trials_that_run_or_failed_count_too() -> None:
+@pytest.mark.parametrize(("state", "value"), [("running", None), ("pruned", -9.0)])
+def test_trials_that_run_or_were_pruned_count(state: str, value: float | None) -> None:
     history = search(config(), 14)
-    point = json.loads(history[0].parameters)
-    others = [("running", None), ("failed", None), ("cancelled", None), ("pruned", -9.0)]
-    for state, value in others:
-        proposed = tpe.propose(config(), 15, [*history, trial(15, point, value, state)])
-        assert set(proposed) == {RATE, NEURONS, CAPACITY}
+    point = tpe.propose(config(), 15, history)
+    others = [trial(number, point, value, state) for number in range(15, 20)]
+    assert tpe.propose(config(), 15, [*history, *others]) != point
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_trials_without_a_value_do_not_count(state: str) -> None:
+    history = search(config(), 14)
+    point = tpe.propose(config(), 15, history)
+    others = [trial(number, point, None, state) for number in range(15, 20)]
+    assert tpe.propose(config(), 15, [*history, *others]) == point
 
 
 def test_every_value_is_one_of_the_definition() -> None:
