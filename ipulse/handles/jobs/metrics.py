@@ -12,11 +12,11 @@ from ipulse.client import MetricCurve
 from ipulse.client.client_base import ClientBase
 from ipulse.curve_choices import Axis, Scope
 from ipulse_core.errors import NotFound
+from ipulse_core.metric_names import smaller_is_better
 
 Columns = dict[str, list[Any]]
 MOST_POINTS = 10_000  # of one answer
 _COLUMNS = ("x", "last", "min", "max", "n")
-_SMALLER_IS_BETTER = ("loss", "error", "seconds", "dropped", "overflow", "penalty")
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,3 @@ def best_epoch(columns: Columns, metric: str) -> BestEpoch:
         raise NotFound(f"no epoch with {metric} has ended yet")
     choose = min if smaller_is_better(metric) else max
     return choose(found, key=lambda best: best.value)
-
-
-def smaller_is_better(metric: str) -> bool:
-    """Return whether a metric should fall, as losses and durations should."""
-    return any(word in metric for word in _SMALLER_IS_BETTER)

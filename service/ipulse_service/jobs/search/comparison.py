@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from ipulse_core import strict_json
+from ipulse_core.metric_names import smaller_is_better
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings
 from ipulse_service.jobs import leases
@@ -20,7 +21,6 @@ from ipulse_service.jobs.search.columns import (
     metric_rows,
     values_of,
 )
-from ipulse_service.jobs.search.metrics_index import is_best_when_small
 from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (
@@ -181,7 +181,7 @@ def _metric_values(
     for key, _, _, column in metrics:
         if not isinstance(column, MetricColumn):
             continue
-        best = "smallest" if is_best_when_small(column.metric) else "largest"
+        best = "smallest" if smaller_is_better(column.metric) else "largest"
         for pk in pks:
             row = None if column.id is None else rows.get((pk, column.id))
             values[pk][key] = None

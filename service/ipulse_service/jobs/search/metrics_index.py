@@ -15,7 +15,6 @@ from ipulse_service.jobs.search import name_ids
 # No results of the training; a search for these names means the settings.
 LEFT_OUT = frozenset({"epochs", "learning_rate", "run_seconds", "seconds", "steps"})
 MAX_NAME = 200  # characters of an indexed name
-_SMALL_IS_GOOD = ("loss", "error", "seconds", "overflow", "dropped", "dead", "saturated")
 
 _COLUMNS = ("kept", "smallest", "largest", "last", "smallest_epoch", "largest_epoch", "last_epoch")
 _OF_JOB = select(job_metrics).where(job_metrics.c.job_pk == bindparam("of_job"))
@@ -35,11 +34,6 @@ _METRIC_BODIES = (
 
 Row = dict[str, Any]
 EpochValues = tuple[int, Mapping[str, float]]  # an epoch and its metrics
-
-
-def is_best_when_small(name: str) -> bool:
-    """Returns whether the best value of a metric is its smallest one."""
-    return any(part in name for part in _SMALL_IS_GOOD)
 
 
 def fold(rows: dict[str, Row], epoch: int, values: Mapping[str, float]) -> None:

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Literal
 
 from ipulse_core import strict_json
+from ipulse_core.metric_names import smaller_is_better
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.search import name_ids
 from ipulse_service.jobs.search.fields import FIELDS, JobField
-from ipulse_service.jobs.search.metrics_index import is_best_when_small
 from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 
 Statistic = Literal["kept", "smallest", "largest", "last"]
@@ -113,7 +113,7 @@ class Vocabulary:
         metric, dot, statistic = name.rpartition(".")
         if dot and self._is_metric(metric):
             if statistic == "best":
-                best: Statistic = "smallest" if is_best_when_small(metric) else "largest"
+                best: Statistic = "smallest" if smaller_is_better(metric) else "largest"
                 return MetricColumn(name, metric, best, self.metrics.get(metric))
             if statistic in _STATISTICS:
                 return MetricColumn(name, metric, _STATISTICS[statistic], self.metrics.get(metric))

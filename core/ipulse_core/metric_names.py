@@ -1,0 +1,19 @@
+"""What the name of a metric says about its values."""
+
+from __future__ import annotations
+
+SMALLER_IS_BETTER = (
+    "loss",
+    "error",
+    "seconds",
+    "penalty",
+    "overflow",
+    "dropped",
+    "dead",
+    "saturated",
+)
+
+
+def smaller_is_better(metric: str) -> bool:
+    """Returns whether a metric should fall, as losses, durations and dropped spikes should."""
+    return any(word in metric for word in SMALLER_IS_BETTER)
