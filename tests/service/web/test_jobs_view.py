@@ -183,9 +183,10 @@ def test_rows_have_their_curve_and_their_place_in_the_queue(page: Page, service:
     attempt.complete()
     submit(service, "rows queued", device={"kind": "ipu"})
     page.open("/jobs?q=name:rows*")
-    label = page.find("svg.spark").get_attribute("aria-label")
+    label = page.find("svg.spark").get_attribute("aria-label") or ""
     assert label.endswith("to 50.0 %")
-    assert len(page.find("svg.spark polyline").get_attribute("points").split()) < 50
+    points = page.find("svg.spark polyline").get_attribute("points") or ""
+    assert 2 <= len(points.split()) < 50
     page.until(lambda: "agent" in page.texts("td.c-progress")[0])
 
 

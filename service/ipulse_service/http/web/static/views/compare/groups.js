@@ -6,7 +6,7 @@ export const LINES = { jobs: "each job", sd: "mean ± std. dev. of a group", ran
 /** The groups of several jobs with curves. */
 export const hasGroups = ({ groups }) => groups.some((group) => group.jobs.length > 1);
 
-/** What tells a group from the others. */
+/** The settings of a group in words. */
 function words(group, comparison) {
   const short = new Map(comparison.settings.map((one) => [one.name, one.label]));
   const parts = comparison.group_by.map((name) => `${label(short.get(name) ?? name)} ${metric(name, group.values[name])}`);
