@@ -2,7 +2,7 @@
 import { api } from "../../lib/api.js";
 
 /**
- * @typedef {{from: number, to: number, line: number, message: string}} Problem
+ * @typedef {{from: number, to: number, line?: number, message: string, severity?: string}} Problem
  * @typedef {{problems: Problem[], plan: any, value: any, error?: any}} Found `value`: the spec if it is valid
  */
 

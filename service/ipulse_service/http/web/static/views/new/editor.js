@@ -27,6 +27,7 @@ const LOOKS = EditorView.theme({
   ".cm-completionDetail": { color: "var(--soft)", fontStyle: "normal" },
   "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)", fontFamily: "var(--sans)" },
+  ".cm-diagnostic-info": { borderLeftColor: "var(--accent)", fontFamily: "var(--sans)" },
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--ink)" },
 });
 
@@ -84,7 +85,7 @@ class Editor extends LitElement {
     }
     if (changed.has("problems")) {
       const { length } = view.state.doc;
-      view.dispatch(setDiagnostics(view.state, this.problems.map(({ from, to, message }) => ({ from: Math.min(from, length), to: Math.min(to, length), severity: "error", message }))));
+      view.dispatch(setDiagnostics(view.state, this.problems.map(({ from, to, message, severity = "error" }) => ({ from: Math.min(from, length), to: Math.min(to, length), severity, message }))));
     }
   }
 

@@ -10,6 +10,8 @@ import { EXAMPLES, exampleNamed } from "./examples.js";
 import { form } from "./form.js";
 import { check } from "./check.js";
 import { plan } from "./plan.js";
+import { changeList, changed, marks } from "./changes.js";
+import { askSweep } from "./sweep.js";
 import "./editor.js";
 
 const DRAFT = "ipulse-draft";
@@ -42,10 +44,11 @@ class NewView extends View {
     const draft = stored();
     if (draft && (!from || from === "draft" || draft.from === from)) {
       this.parent = draft.parent ?? null;
+      if (this.parent && !this.parent.spec) this.parent.spec = (await api.get(`/v1/jobs/${this.parent.id}`, { signal }).catch(() => null))?.spec;
       this.write(draft.text, { isQuiet: true });
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
       const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
-      this.parent = { id: job.id, name: job.name };
+      this.parent = { id: job.id, name: job.name, spec: job.spec };
       this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 110, flowCollectionPadding: false }), { isQuiet: true });
     } else {
       this.parent = null;
@@ -106,6 +109,24 @@ class NewView extends View {
     }
   }
 
+  /** Asks for the settings of a sweep, among those of the spec with its defaults. */
+  async sweep() {
+    if (this.isChecking || !this.found) await this.check();
+    const { value } = this.found ?? {};
+    if (!value) return;
+    try {
+      askSweep(value, (await api.post("/v1/jobs:validate", value)).spec);
+    } catch (error) {
+      this.found = { ...this.found, error };
+    }
+  }
+
+  /** The settings that differ from the parent's, null without one. */
+  get changes() {
+    const { parent, found } = this;
+    return parent?.spec && found?.value ? changed(parent.spec, found.value, this.schema) : null;
+  }
+
   async open(file) {
     if (file.size > 2 ** 20) {
       toast("A spec has at most 1 MiB.", { isBad: true });
@@ -126,6 +147,8 @@ class NewView extends View {
   view() {
     const { found, parent } = this;
     const set = (text) => this.write(text);
+    const { changes } = this;
+    const notes = changes && !this.isChecking ? marks(this.YAML, this.text, changes) : [];
     return html`
       <header class="head"><h1>${parent ? "Clone a job" : "New job"}</h1>
         ${parent ? html`<span class="soft">from <a href="/jobs/${parent.id}">${parent.name || parent.id}</a></span>` : nothing}
@@ -136,18 +159,20 @@ class NewView extends View {
         </div></header>
       <form class="new" @submit=${(event) => this.submit(event)}>
         <section class="spec" aria-label="Spec">
-          <ip-editor .text=${this.text} .problems=${found?.problems ?? []} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
+          <ip-editor .text=${this.text} .problems=${found?.problems.length ? found.problems : notes} .schema=${this.schema} @change=${(event) => set(event.detail)} @open=${(event) => this.open(event.detail)}></ip-editor>
           <p class="soft small">YAML or JSON. Drop or paste a file; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows the fields, <kbd>Tab</kbd> leaves the editor.</p>
         </section>
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}
             <button type="submit" class="primary wide" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
+            <button type="button" class="wide" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
             ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of ${parent.name || "its parent"}</label>` : nothing}
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
               ${LIMITS.map(([name, words]) => html`<label class="field"><span>${words}</span><input name=${name} type="number" min="1"></label>`)}
               <label class="field"><span>Tags</span><input name="tags" placeholder="baseline wide"></label>
             </details></section>
+          ${changes ? changeList(changes, parent) : nothing}
           <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
         </aside>
       </form>`;

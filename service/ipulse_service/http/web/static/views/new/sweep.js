@@ -1,0 +1,119 @@
+// Submits the spec as a sweep: some settings with several values, and several seeds.
+import { LitElement, html, nothing } from "../../vendor.js";
+import { navigate } from "../../app/router.js";
+import { api } from "../../lib/api.js";
+import { openDialog } from "../../parts/dialog.js";
+import { said } from "../../parts/said.js";
+import { toast } from "../../parts/toast.js";
+import { values } from "./changes.js";
+
+const USUAL = "/training/optimizer/learning_rate";
+const UNVARIED = /^\/(version|name|seed|metadata)(\/|$)/;
+
+const path = (pointer) => pointer.slice(1).replaceAll("/", ".");
+const parts = (text) => text.split(/[\s,;]+/).filter(Boolean);
+
+/** A value as it is written in JSON, else a text. */
+function read(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+class SweepForm extends LitElement {
+  static properties = { spec: { attribute: false }, all: { attribute: false }, close: { attribute: false }, rows: { state: true }, seeds: { state: true }, problem: { state: true }, isSending: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {any} */
+    this.spec = {};
+    /** @type {any} the spec with its defaults */
+    this.all = {};
+    /** @type {() => void} */
+    this.close = () => {};
+    /** @type {{pointer: string, text: string}[]} */
+    this.rows = [];
+    this.seeds = "";
+    /** @type {any} */
+    this.problem = null;
+    this.isSending = false;
+    this.key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  }
+
+  createRenderRoot() { return this; }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.present = new Map([...values(this.all)].filter(([pointer, value]) => !UNVARIED.test(pointer) && !/^[[{]/.test(value)));
+    this.add();
+  }
+
+  /** One more setting, with its present value. */
+  add() {
+    const used = new Set(this.rows.map((row) => row.pointer));
+    const pointer = [USUAL, ...this.present.keys()].find((one) => this.present.has(one) && !used.has(one));
+    if (pointer) this.rows = [...this.rows, { pointer, text: this.shown(pointer) }];
+  }
+
+  shown(pointer) { return String(read(this.present.get(pointer))); }
+
+  set(index, changes) {
+    this.rows = this.rows.map((row, at) => (at === index ? { ...row, ...changes } : row));
+    this.problem = null;
+  }
+
+  get jobs() { return this.rows.reduce((product, row) => product * parts(row.text).length, 1) * Math.max(1, parts(this.seeds).length); }
+
+  async submit(event) {
+    event.preventDefault();
+    const form = new FormData(event.target);
+    const body = {
+      version: 1, sweep: form.get("name"), spec: this.spec, method: "grid", seeds: parts(this.seeds).map(read),
+      parameters: Object.fromEntries(this.rows.map((row) => [row.pointer, { values: parts(row.text).map(read) }])),
+      objective: { metric: form.get("metric"), goal: form.get("goal") }, parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
+    };
+    this.isSending = true;
+    try {
+      const sweep = await api.post("/v1/sweeps", body, { headers: { "idempotency-key": this.key } });
+      this.close();
+      toast(`${sweep.name} is submitted`);
+      navigate(`/sweeps/${sweep.id}`);
+    } catch (error) {
+      this.problem = error;
+      this.key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    } finally {
+      this.isSending = false;
+    }
+  }
+
+  render() {
+    const { rows, jobs, problem } = this;
+    const options = [...this.present.keys()];
+    return html`<form @submit=${(event) => this.submit(event)}>
+      <label class="field"><span>Name of the sweep</span><input name="name" required maxlength="128" autocomplete="off" .value=${this.spec.name ?? ""}></label>
+      <fieldset class="varied"><legend>Settings that vary</legend>
+        ${rows.map((row, index) => html`<div class="vary">
+          <label><span class="soft small">Setting</span><select @change=${(event) => this.set(index, { pointer: event.target.value, text: this.shown(event.target.value) })}>
+            ${options.filter((pointer) => pointer === row.pointer || !rows.some((one) => one.pointer === pointer)).map((pointer) => html`<option value=${pointer} ?selected=${pointer === row.pointer}>${path(pointer)}</option>`)}</select></label>
+          <label><span class="soft small">Values, separated by commas</span><input required autocomplete="off" .value=${row.text} @input=${(event) => this.set(index, { text: event.target.value })}></label>
+          <button type="button" class="ghost" ?disabled=${rows.length < 2} @click=${() => { this.rows = rows.filter((_, at) => at !== index); }} aria-label="Remove ${path(row.pointer)}">Remove</button></div>`)}
+        <button type="button" ?disabled=${rows.length >= options.length} @click=${() => this.add()}>Add a setting</button></fieldset>
+      <div class="usual">
+        <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(event) => { this.seeds = event.target.value; }}></label>
+        <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="as usual"></label>
+        <label class="field"><span>Compared by</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
+        <label class="field"><span>Best is</span><select name="goal"><option value="maximize">the highest</option><option value="minimize">the lowest</option></select></label></div>
+      ${problem ? html`<div class="problems" role="alert">${problem.errors?.length ? problem.errors.map((one) => html`<p class="bad">${one.pointer ? html`<code>${one.pointer}</code>: ` : nothing}${said(one.detail)}</p>`) : html`<p class="bad">${said(problem.message)}</p>`}</div>` : nothing}
+      <div class="buttons end"><button type="button" @click=${() => this.close()}>Keep editing</button>
+        <button type="submit" class="primary" ?disabled=${this.isSending || jobs === 0}>Submit ${jobs.toLocaleString("en")} ${jobs === 1 ? "job" : "jobs"}</button></div>
+    </form>`;
+  }
+}
+customElements.define("ip-sweep-form", SweepForm);
+
+/** Asks for settings and values. @param {any} spec as it is written @param {any} all the spec with its defaults */
+export function askSweep(spec, all) {
+  return openDialog((close) => html`<h2>Submit as sweep</h2><ip-sweep-form .spec=${spec} .all=${all} .close=${close}></ip-sweep-form>`, { label: "Submit as sweep", isWide: true });
+}

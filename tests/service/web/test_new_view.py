@@ -1,0 +1,62 @@
+"""A new job: what a clone changes, and a sweep made from a spec."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.service.running import InProcess
+
+from .conftest import Page
+
+pytestmark = pytest.mark.browser
+
+SPEC = {
+    "version": 1,
+    "name": "cloned",
+    "network": {"layers": [{"neurons": 4}]},
+    "training": {"epochs": 3, "optimizer": {"learning_rate": 0.01}},
+}
+REPLACE = """
+    const { editor } = document.querySelector("ip-editor");
+    const text = editor.state.doc.toString().replace(arguments[0], arguments[1]);
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+"""
+MARKS = """
+    const { renderRoot } = document.querySelector("ip-editor");
+    return renderRoot.querySelectorAll(".cm-lint-marker-info").length;
+"""
+
+
+def test_a_clone_shows_what_it_changes(page: Page, service: InProcess) -> None:
+    job_id = service.submit(SPEC)["id"]
+    page.open(f"/new?from={job_id}")
+    page.until(lambda: page.texts(".changes p"))
+    assert page.texts(".changes li") == []
+    page.driver.execute_script(REPLACE, "epochs: 3", "epochs: 5")
+    page.until(lambda: page.texts(".changes li") == ["training.epochs 3 5"])
+    page.until(lambda: page.driver.execute_script(MARKS) == 1)
+    page.driver.refresh()  # the draft keeps its parent
+    page.until(lambda: page.texts(".changes li") == ["training.epochs 3 5"])
+
+
+def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
+    job_id = service.submit(SPEC)["id"]
+    page.open(f"/new?from={job_id}")
+    page.find(".plan-title.ok")
+    page.press("Submit as sweep …")
+    rate = page.find("dialog .vary input")
+    assert rate.get_property("value") == "0.01"
+    rate.clear()
+    rate.send_keys("0.01, -3")
+    page.press("Submit 2 jobs")
+    page.until(lambda: any("learning_rate" in text for text in page.texts("dialog .problems p")))
+    rate.clear()
+    rate.send_keys("0.01, 0.001, 0.003")
+    page.all("dialog .usual input")[0].send_keys("1 2")
+    page.press("Submit 6 jobs")
+    page.until(lambda: page.address().startswith("/sweeps/swp_"))
+    sweep = service.user.get(f"/v1{page.address()}").json()
+    assert sweep["config"]["seeds"] == [1, 2]
+    [(pointer, parameter)] = sweep["config"]["parameters"].items()
+    assert pointer == "/training/optimizer/learning_rate"
+    assert parameter["values"] == [0.01, 0.001, 0.003]
