@@ -25,7 +25,7 @@ from ipulse.stack.tls import digest_of, self_signed
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import LiveService
 from tests.ipulse.stack.guarded import DEADLINE
-from tests.ipulse.stack.test_stack import ENVIRONMENT, submit
+from tests.ipulse.stack.stack_jobs import ENVIRONMENT, submit
 
 SOURCE = Path(__file__).parents[3]
 SECRET = re.compile(r"(ipj|ipulse)_[0-9a-f]{16}_")
