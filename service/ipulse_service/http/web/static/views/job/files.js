@@ -6,16 +6,29 @@ import { problem, skeleton } from "../../parts/states.js";
 import { arraysOf } from "../../lib/npz.js";
 import { Tab, contentOf, html, notYet, nothing } from "./tab.js";
 
+const APART = 300; // ms between downloads; browsers drop those that begin at once
 const MOST_TEXT = 200_000; // characters
 const MOST_BYTES = 64 * 2 ** 20; // that are fetched for a preview
 
 class Files extends Tab {
-  static properties = { ...Tab.properties, open: { state: true }, preview: { state: true } };
+  static properties = { ...Tab.properties, open: { state: true }, preview: { state: true }, isSaving: { state: true } };
 
   constructor() {
     super();
     this.open = null;
     this.preview = null;
+    this.isSaving = false;
+  }
+
+  /** Downloads the files one after another; the browser may ask once whether it may. */
+  async saveAll(files) {
+    this.isSaving = true;
+    for (const file of files) {
+      if (this.leaving.signal.aborted) break;
+      Object.assign(document.createElement("a"), { href: contentOf(this.job.id, file), download: file.name }).click();
+      await new Promise((resolve) => { setTimeout(resolve, APART); });
+    }
+    this.isSaving = false;
   }
 
   async load(job, signal) { return api.get(`/v1/jobs/${job.id}/artifacts`, { signal }); }
@@ -27,7 +40,8 @@ class Files extends Tab {
       <div class="grid-box"><table class="grid files"><caption>Files</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col" class="number">Size</th><th scope="col">SHA-256</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
         <tbody>${artifacts.map((file) => this.row(file))}</tbody></table></div>
-      <p class="soft small">All at once: <code>ipulse download ${this.job.id}</code>${copyButton(`ipulse download ${this.job.id}`, "Copy the command")}</p>`;
+      <p class="buttons"><button type="button" ?disabled=${this.isSaving} @click=${() => this.saveAll(artifacts)}>Download all (${artifacts.length}, ${bytes(artifacts.reduce((sum, file) => sum + file.size, 0))})</button></p>
+      <p class="soft small">On the command line: <code>ipulse download ${this.job.id}</code>${copyButton(`ipulse download ${this.job.id}`, "Copy the command")}</p>`;
   }
 
   row(file) {
