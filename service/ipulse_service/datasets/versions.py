@@ -108,10 +108,7 @@ def get(transaction: Transaction, name: str, number: str) -> VersionRow:
         row = transaction.connection.execute(query).one_or_none()
         found = None if row is None else VersionRow.of(row)
     if found is None:
-        raise NotFound(
-            f"there is no version {number[:20]} of a data set {name[:128]}; "
-            "`ipulse data show` lists those of one"
-        )
+        raise NotFound(f"there is no version {number[:20]} of {name[:128]}; see `ipulse data show`")
     return found
 
 

@@ -26,6 +26,8 @@ MAX_DEPENDENCIES = 32
 AT_ONCE = 100  # that one transaction settles, so that other writers need not wait for long
 NAMED = 5  # jobs that a message names
 
+WAITING, MET, BROKEN = "waiting", "met", "broken"  # states of a dependency
+
 
 class DependencyFailed(Conflict):
     """A job that the new one should wait for has ended already, and not as it should."""
@@ -84,7 +86,7 @@ def add(
             "needs_id": needs.id,
             "needs_pk": needs.pk,
             "on_end": dependency.on,
-            "state": "waiting",
+            "state": WAITING,
         }
         for dependency, needs in waiting
     ]
@@ -106,7 +108,7 @@ def settle(transaction: Transaction) -> list[JobRow]:
         edge = _Edge._make(row)
         job = store.find_by_pk(transaction, edge.job_pk)
         is_met = Dependency(edge.needs_id, edge.on_end).is_met_by(JobState(edge.ended))
-        _mark(transaction, edge, "met" if is_met else "broken")
+        _mark(transaction, edge, MET if is_met else BROKEN)
         if job is None or job.state is not JobState.BLOCKED:
             continue  # it was cancelled, or is too late
         if not is_met:
@@ -129,7 +131,7 @@ def waiting_for(transaction: Transaction, job: JobRow) -> tuple[str | None, str]
     query = (
         select(job_dependencies.c.needs_id, job_dependencies.c.on_end, jobs.c.state)
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
-        .where(job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == "waiting")
+        .where(job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == WAITING)
         .order_by(job_dependencies.c.needs_pk)
     )
     rows = transaction.connection.execute(query).all()
@@ -163,7 +165,7 @@ def _ended() -> Select[Any]:
             state,
         )
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
-        .where(job_dependencies.c.state == "waiting", state.in_(ENDED))
+        .where(job_dependencies.c.state == WAITING, state.in_(ENDED))
         .order_by(job_dependencies.c.job_pk)
     )
 
@@ -178,6 +180,6 @@ def _mark(transaction: Transaction, edge: _Edge, state: str) -> None:
 
 def _count(transaction: Transaction, job: JobRow) -> int:
     query = select(func.count()).where(
-        job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == "waiting"
+        job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == WAITING
     )
     return int(transaction.connection.execute(query).scalar_one())

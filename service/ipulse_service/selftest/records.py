@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ipulse_core.states import TERMINAL
+from ipulse_service.jobs.job import ENDED
 
-_OVER = sorted(state.value for state in TERMINAL)
 BUSY_SECONDS = 40.0
 _TRIED = (
     "SELECT a.id, j.id, a.number, a.started_at, a.finished_at, a.reason"
@@ -66,7 +65,7 @@ class Records:
 
     def unfinished(self) -> list[str]:
         """Returns the ids of the jobs that have not ended."""
-        rows = self._rows("SELECT id, state FROM jobs WHERE state NOT IN (?, ?, ?)", *_OVER)
+        rows = self._rows("SELECT id, state FROM jobs WHERE state NOT IN (?, ?, ?)", *ENDED)
         return [str(row[0]) for row in rows]
 
     def queued(self) -> list[str]:
