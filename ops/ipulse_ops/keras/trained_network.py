@@ -12,6 +12,8 @@ from ipulse_ops.lif.cpu.constants import MAX_DECAY
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
+_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias"}  # of arrays, by role
+
 
 def trained_network(
     spec: Mapping[str, Any],
@@ -62,9 +64,6 @@ def trained_network(
         ]
     )
     return made
-
-
-_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias"}
 
 
 def _layer(

@@ -32,16 +32,17 @@ def constants(layer: Layer) -> LayerConstants:
     synapse_decay = threshold = second = None
     if layer.synapse_decay is not None:
         synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
-        synapse_decay = _below_1(synapse)
+        synapse_decay = _rounded_decay(synapse)
     if isinstance(layer, LIF):
         threshold = _float32(layer.threshold, layer.neurons, "threshold")
         if layer.second_threshold is not None:
             second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
     scale = scale.astype(np.float32)
-    return LayerConstants(_below_1(decay), scale, synapse_decay, threshold, second)
+    return LayerConstants(_rounded_decay(decay), scale, synapse_decay, threshold, second)
 
 
-def _below_1(decay: np.ndarray) -> np.ndarray:
+def _rounded_decay(decay: np.ndarray) -> np.ndarray:
+    """Round to float32; only a decay of exactly 1 stays 1."""
     narrow = np.minimum(decay.astype(np.float32), np.float32(MAX_DECAY))
     return np.where(decay == 1, np.float32(1), narrow)
 

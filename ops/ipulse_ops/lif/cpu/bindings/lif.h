@@ -70,7 +70,7 @@ typedef struct LifLayer {
   int32_t slots; // of a sample and step, 1 to neurons
   int32_t policy;
   const float *decay;            // 0 <= decay <= 1
-  const float *scale;            // of the current: gain * (1 - decay), finite
+  const float *scale;            // of the current, finite: gain * (1 - decay), gain if decay is 1
   const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
   const float *threshold;        // spike where u > threshold, which is a number
   const float *second_threshold; // at most threshold: gradient where u is above; NULL: everywhere
