@@ -8,9 +8,10 @@ from typing import Any, Dict, Iterator
 import numpy as np
 import pytest
 
-from ipulse_ops.lif.cpu import arrays
+from ipulse_ops.lif.cpu import arrays, native
 from ipulse_worker.runner.model.network import initial_limits, network_of, spiking_neurons
 from ipulse_worker.runner.profile import step_times
+from ipulse_worker.runner.profile.layer_times import FORWARD
 from ipulse_worker.runner.profile.memory import full_history, saved_for_backward
 from ipulse_worker.runner.profile.step_times import PARTS, StepTime, StepTimes
 from ipulse_worker.runner.runner_start import TENSORFLOW_IMPORT
@@ -26,6 +27,10 @@ def profile(finished_dir: Path, finished: DrivenRunner) -> Dict[str, Any]:
     return document
 
 
+def test_the_clocks_of_the_forward_pass_are_those_of_kernels() -> None:
+    assert set(native.phases()) > FORWARD
+
+
 class TestProfile:
     def test_has_a_time_for_every_phase(self, profile: Dict[str, Any]) -> None:
         phases = profile["execution"]["phases"]
@@ -36,6 +41,16 @@ class TestProfile:
         for phase in phases:
             span = phase["microseconds"]["end"] - phase["microseconds"]["start"]
             assert span == pytest.approx(phase["seconds"] * 1e6)
+
+    def test_divides_the_passes_of_a_step_by_layer(self, profile: Dict[str, Any]) -> None:
+        [run] = profile["execution"]["runs"]
+        layers = run["layers"]["layers"]
+        assert [layer["layer"] for layer in layers] == [1, 2, "readout"]
+        parts = {part["name"]: part["seconds"] for part in run["steps"]["parts"]}
+        for direction in ("forward", "backward"):
+            seconds = [layer[direction] for layer in layers]
+            assert min(seconds) > 0
+            assert sum(seconds) == pytest.approx(parts[direction]["mean"])
 
     def test_begins_with_the_start_of_the_runner(
         self, profile: Dict[str, Any], finished: DrivenRunner
