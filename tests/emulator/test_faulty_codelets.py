@@ -50,6 +50,11 @@ class TestBounds:
         for part in (f"'{vertex}'", "on tile 0", f"field '{field}'", where):
             assert part in done.stdout
 
+    def test_a_run_after_an_error_is_checked_anew(self, run_program: Callable) -> None:
+        caught, after = run_program("faulty_codelets", "Once", "1", "true").stdout.splitlines()
+        assert caught.startswith("caught vertex 'Once' on tile 0")
+        assert after == "sum 6"
+
     def test_results_are_the_same_with_the_check(self, run_program: Callable) -> None:
         for check in ("true", "false"):
             assert run_program("faulty_codelets", "Within", "2", check).stdout == "sum 12\n"

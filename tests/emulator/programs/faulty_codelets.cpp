@@ -28,6 +28,18 @@ int main(int, char **arguments) {
       Output<Vector<float>> out;
       bool compute() { float *at = &out[0]; at[out.size()] = 1; return true; }
     };
+    class Once : public Vertex {
+    public:
+      Output<Vector<float>> out;
+      bool compute() {
+        static unsigned calls;
+        float *at = &out[0];
+        for (unsigned i = 0; i < out.size() + (calls == 0); ++i)
+          at[i] = 1;
+        ++calls;
+        return true;
+      }
+    };
     class Before : public Vertex {
     public:
       Output<Vector<float>> out;
@@ -88,7 +100,9 @@ int main(int, char **arguments) {
     engine.run(0);
   } catch (const application_runtime_error &error) {
     std::cout << "caught " << error.what() << '\n';
-    return 0;
+    if (name != "Once")
+      return 0;
+    engine.run(0);
   }
   std::vector<float> values(tiles * 6);
   engine.readTensor("all", values.data(), values.data() + values.size());

@@ -108,10 +108,13 @@ void ComputeSetRun::runVertices(std::size_t index) {
         schedule.runOnOne(taken);
       }
     }
-    if (checkBounds && faults[index].empty()) {
+    if (checkBounds) {
       const std::string written = guards.writtenOutside(vertex.firstGuarded, vertex.endGuarded);
-      if (!written.empty())
-        faults[index] = describe(v, tiles[index].tile) + " " + written;
+      if (!written.empty()) {
+        if (faults[index].empty())
+          faults[index] = describe(v, tiles[index].tile) + " " + written;
+        guards.restore(vertex.firstGuarded, vertex.endGuarded); // for the next run
+      }
     }
     operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)

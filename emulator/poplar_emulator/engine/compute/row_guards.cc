@@ -23,11 +23,18 @@ std::ptrdiff_t changed(const char *first, std::ptrdiff_t step, std::size_t row) 
 } // namespace
 
 void RowGuards::add(const field::FieldTable &field, char *first, std::size_t bytes) {
-  for (char *at = first - kBytes; at != first; ++at)
-    *at = fill(at, rows.size());
-  for (char *at = first + bytes; at != first + bytes + kBytes; ++at)
-    *at = fill(at, rows.size());
   rows.push_back({&field, first, bytes});
+  restore(rows.size() - 1, rows.size());
+}
+
+void RowGuards::restore(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    char *const first = rows[i].first, *const last = first + rows[i].bytes;
+    for (char *at = first - kBytes; at != first; ++at)
+      *at = fill(at, i);
+    for (char *at = last; at != last + kBytes; ++at)
+      *at = fill(at, i);
+  }
 }
 
 std::string RowGuards::writtenOutside(std::size_t begin, std::size_t end) const {

@@ -19,13 +19,15 @@ public:
   /// them is NaN.
   void add(const field::FieldTable &field, char *first, std::size_t bytes);
   std::size_t size() const { return rows.size(); }
+  /// Fills the guards of the rows from `begin` to `end` again.
+  void restore(std::size_t begin, std::size_t end);
   /// Describes the first write outside of the rows from `begin` to `end`; "" if there is none.
   std::string writtenOutside(std::size_t begin, std::size_t end) const;
 
 private:
   struct Row {
     const field::FieldTable *field;
-    const char *first;
+    char *first;
     std::size_t bytes;
   };
   std::vector<Row> rows;
