@@ -9,6 +9,7 @@
 #include "assembly/function_tables.h"
 #include "assembly/worker_launches.h"
 #include "compiler.h"
+#include "compute_name.h"
 #include "parser/declarations.h"
 #include "parser/ext_vectors.h"
 #include "shell.h"
@@ -154,7 +155,7 @@ std::map<std::string, std::string> computeFunctions(const Declarations &found, u
   unsigned n = 0;
   for (const VertexClass &vertex : found.vertices)
     if (!vertex.isTemplate)
-      functions[vertex.name] = "popc_compute_" + std::to_string(unit) + "_" + std::to_string(n++);
+      functions[vertex.name] = computeName(unit, n++);
   return functions;
 }
 

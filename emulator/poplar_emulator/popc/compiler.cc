@@ -76,8 +76,7 @@ std::vector<std::string> allFlags(const std::vector<std::string> &flags) {
 std::string hint(const std::string &output) {
   if (output.find("__builtin_ipu_") != std::string::npos)
     return "popc: not every intrinsic of a tile is emulated; ipu_builtins.h has those that are: "
-           "put "
-           "others " +
+           "put others " +
            kForTileOnly + "\n";
   if (output.find("Error: ") != std::string::npos ||
       output.find("<inline asm>") != std::string::npos ||

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "compute_name.h"
+
 namespace popc {
 namespace {
 
@@ -50,7 +52,7 @@ std::string tableSource(const std::string &source, const Declarations &found, un
   code << "extern \"C\" const std::size_t popc_code_bytes_" << unit << "[];\n"
        << "extern \"C\" const char *const popc_problems_" << unit << "[];\n";
   for (std::size_t n = 0; n < entries.size(); ++n)
-    code << "extern \"C\" __attribute__((flatten)) bool popc_compute_" << unit << "_" << n
+    code << "extern \"C\" __attribute__((flatten)) bool " << computeName(unit, n)
          << "(void *popc_state, unsigned popc_worker) {\n  return poplar::field::computeOf<"
          << alias(n) << ">(popc_state, popc_worker);\n}\n";
   code << "extern \"C\" void popc_describe_" << unit
@@ -68,8 +70,8 @@ std::string tableSource(const std::string &source, const Declarations &found, un
     for (const std::string &field : found.fieldsOf(entries[n].className))
       code << "        poplar::field::named<decltype(popc_class::" << field << ")>(\"" << field
            << "\", __builtin_offsetof(popc_class, " << field << ")),\n";
-    code << "    };\n    poplar::field::describe<popc_class>(popc_all, popc_fields, &popc_compute_"
-         << unit << "_" << n << ", popc_code_bytes_" << unit << "[" << n << "], &popc_problems_"
+    code << "    };\n    poplar::field::describe<popc_class>(popc_all, popc_fields, &"
+         << computeName(unit, n) << ", popc_code_bytes_" << unit << "[" << n << "], &popc_problems_"
          << unit << "[" << 2 * n << "]);\n  }\n";
   }
   code << "}\n";

@@ -10,7 +10,7 @@
 namespace popc {
 
 /// Generates code that describes the vertices of the source it includes, as one unit of a library:
-/// a function popc_describe_<unit> and, for each vertex, popc_compute_<unit>_<n>.
+/// a function popc_describe_<unit> and, for each vertex, the function of computeName.
 std::string tableSource(const std::string &source, const Declarations &found, unsigned unit);
 /// Generates code that describes the vertices of all units, popc_describe, with the same vector as
 /// argument, and that contains other libraries unchanged: popc_part, and, unless its path is empty,

@@ -9,7 +9,7 @@
 
 namespace popc {
 
-/// Returns assembly with two tables of the `entries` functions popc_compute_<unit>_<n>:
+/// Returns assembly with two tables of the `entries` functions of computeName:
 /// popc_code_bytes_<unit>, of 4 bytes for each instruction (assembly guide), and
 /// popc_problems_<unit>, of two texts for each function, the errors of LinkProblems or null.
 std::string functionTables(const CountedAssembly &counted, const CallGraph &calls,
