@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -211,6 +212,24 @@ def test_latest_and_beginnings_of_ids_are_addresses(browser: Browser, client: Cl
     browser.press("All settings")
     browser.until(lambda: "surrogate" in browser.text(".yaml"))
     assert browser.driver.current_url.endswith("view=all")
+    client.cancel(job_id)
+
+
+def test_pages_that_were_left_hold_no_connection(
+    browser: Browser, client: Client, agent: Agent
+) -> None:
+    """A browser has six connections to a service, and waits a minute for one that is held."""
+    attempt = begin(client, agent, "prepare")
+    for _ in range(10):
+        attempt.report(*(log(f"line {number}") for number in range(500)))
+    job_id = job_of(client)
+    for _ in range(6):
+        browser.open(f"/jobs/{job_id}/log")
+        browser.until(lambda: browser.text("h1") == SPEC["name"])
+        begun = time.monotonic()
+        browser.open("/jobs")
+        browser.until(lambda: browser.all("tbody tr"))
+        assert time.monotonic() - begun < 40
     client.cancel(job_id)
 
 

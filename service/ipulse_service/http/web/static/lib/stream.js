@@ -4,6 +4,11 @@ import { Unreachable, raw } from "./api.js";
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
+// A page that was left keeps its streams for a while, and a browser has six connections to a service.
+let shown = new AbortController();
+addEventListener("pagehide", () => shown.abort(new Unreachable()));
+addEventListener("pageshow", () => { if (shown.signal.aborted) shown = new AbortController(); });
+
 /**
  * Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after.
  * @param {string} jobId @param {AbortSignal} signal @param {(error: Error | null) => void} [onBreak]
@@ -15,7 +20,8 @@ export async function* follow(jobId, signal, onBreak = () => {}, { kinds = [] } 
   for (;;) {
     try {
       const headers = { accept: "text/event-stream", "last-event-id": last };
-      const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal, query: { kind: kinds } });
+      const open = AbortSignal.any([signal, shown.signal]);
+      const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal: open, query: { kind: kinds } });
       for await (const frames of framesOf(response.body)) {
         pause = 500;
         onBreak(null);
