@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ipulse_core.states import JobState
-from ipulse_service.jobs.job import ENDED
+from ipulse_core.states import TERMINAL, JobState
 from ipulse_service.selftest.scripted_runner import weights_after
 from ipulse_service.selftest.testbed import Testbed
 
@@ -74,7 +73,7 @@ def _check_job(testbed: Testbed, row: tuple[Any, ...], steps: int, found: Findin
     if [seq for seq, _, _ in events] != list(range(1, last_seq + 1)):
         found.broken.append(f"{job_id}: its events have a gap")
     states = [json.loads(body)["state"] for _, kind, body in events if kind == "state"]
-    ends = [one for one in states if one in ENDED]
+    ends = [one for one in states if JobState(one) in TERMINAL]
     completed = [one for one in testbed.records.tried_of(pk) if one.reason == "completed"]
     if len(completed) > 1 or len(ends) > 1:
         found.doubled.append(job_id)

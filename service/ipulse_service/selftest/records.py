@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ipulse_service.jobs.job import ENDED
+from ipulse_core.states import TERMINAL
 
 BUSY_SECONDS = 40.0
 _TRIED = (
@@ -65,7 +65,8 @@ class Records:
 
     def unfinished(self) -> list[str]:
         """Returns the ids of the jobs that have not ended."""
-        rows = self._rows("SELECT id, state FROM jobs WHERE state NOT IN (?, ?, ?)", *ENDED)
+        ended = [state.value for state in TERMINAL]
+        rows = self._rows("SELECT id, state FROM jobs WHERE state NOT IN (?, ?, ?)", *ended)
         return [str(row[0]) for row in rows]
 
     def queued(self) -> list[str]:
