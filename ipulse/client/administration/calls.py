@@ -15,14 +15,17 @@ from ipulse_core.messages import ID
 from .resources import AgentStatus, DeviceStatus, JoinToken, Token
 
 
-def create_token(name: str, role: str, seconds: int) -> APICall[Token]:
+def create_token(name: str, role: str, seconds: int, submit_code: bool) -> APICall[Token]:
     """Return the call that creates a token."""
 
     def read(response: httpx.Response) -> Token:
         value = object_in(response)
         return Token.from_json(value["about"], value["token"])
 
-    content = strict_json.dumps({"name": name, "role": role, "seconds": seconds}).encode()
+    body: dict[str, object] = {"name": name, "role": role, "seconds": seconds}
+    if submit_code:  # services before 0.2 do not know it
+        body["submit_code"] = True
+    content = strict_json.dumps(body).encode()
     return APICall("POST", "/v1/tokens", read, headers=JSON_CONTENT, content=content)
 
 

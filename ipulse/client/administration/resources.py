@@ -18,6 +18,7 @@ class Token:
     role: str  # reader, user or worker
     created_at: datetime
     expires_at: datetime
+    submit_code: bool = False  # it may submit programs and custom ops
     secret: str = field(default="", repr=False)
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
@@ -30,6 +31,7 @@ class Token:
             role=value["role"],
             created_at=time_of(value["created_at"]),
             expires_at=time_of(value["expires_at"]),
+            submit_code=value.get("submit_code", False),
             secret=secret,
             json=value,
         )

@@ -11,10 +11,12 @@ from .resources import Token
 class TokenCalls(CallSender):
     """The calls about access tokens."""
 
-    async def create_token(self, name: str, role: str, seconds: int) -> Token:
+    async def create_token(
+        self, name: str, role: str, seconds: int, submit_code: bool = False
+    ) -> Token:
         """Create a token; see Client.create_token."""
         # Not retried: a lost response would leave an unknown token behind.
-        return await self._send(calls.create_token(name, role, seconds), tries=0)
+        return await self._send(calls.create_token(name, role, seconds, submit_code), tries=0)
 
     async def tokens(self) -> list[Token]:
         """Return the tokens that were created and not revoked, without their secrets."""

@@ -12,13 +12,14 @@ class BlockingTokens:
 
     _calls: ClientBase
 
-    def create_token(self, name: str, role: str, seconds: int) -> Token:
+    def create_token(self, name: str, role: str, seconds: int, submit_code: bool = False) -> Token:
         """Create a token for a role (reader, user, worker) that expires after so many seconds.
 
+        With `submit_code` a user's token may also submit programs and custom ops.
         Only the owner's token can create others. The `secret` is returned only here. Raises
         NotPermitted.
         """
-        return finished(self._calls.create_token(name, role, seconds))
+        return finished(self._calls.create_token(name, role, seconds, submit_code))
 
     def tokens(self) -> list[Token]:
         """Return the tokens that were created and not revoked, without their secrets."""

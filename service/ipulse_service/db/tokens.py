@@ -31,6 +31,7 @@ class IssuedToken:
     created_at: int
     expires_at: int
     agent: str | None = None  # the only agent that may use it; None: not an agent's own
+    submit_code: bool = False  # it may submit programs and ops, which workers build and run
 
     def is_due_for_renewal(self, now: int) -> bool:
         """Returns whether two thirds of its life are over."""
@@ -38,12 +39,17 @@ class IssuedToken:
 
 
 def issue(
-    transaction: Transaction, name: str, role: str, seconds: int, agent: str | None = None
+    transaction: Transaction,
+    name: str,
+    role: str,
+    seconds: int,
+    agent: str | None = None,
+    submit_code: bool = False,
 ) -> tuple[IssuedToken, str]:
     """Issues a token. Returns it with its secret text, which cannot be read again."""
     new = TokenText.new(PREFIX)
     now = transaction.now
-    token = IssuedToken(new.id, name, role, now, now + seconds * 1000, agent)
+    token = IssuedToken(new.id, name, role, now, now + seconds * 1000, agent, submit_code)
     row = {**vars(token), "sha256": new.sha256}
     transaction.connection.execute(insert(tokens).values(row))
     return token, new.text
@@ -100,4 +106,4 @@ def revoke_of_agent(transaction: Transaction, agent: str, kept: IssuedToken | No
 
 
 def _token(row: Any) -> IssuedToken:
-    return IssuedToken(row.id, row.name, row.role, row.created_at, row.expires_at, row.agent)
+    return IssuedToken(**{name: getattr(row, name) for name in IssuedToken.__dataclass_fields__})

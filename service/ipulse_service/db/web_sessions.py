@@ -42,6 +42,7 @@ class WebSession:
     id: str
     signed_in: SignedIn
     expires_at: int
+    submit_code: bool = False  # as its token
 
 
 def issue(transaction: Transaction, kind: Kind, signed_in: SignedIn) -> tuple[WebSession, str]:
@@ -63,12 +64,13 @@ def find(transaction: Transaction, kind: Kind, text: str) -> WebSession:
         raise NotAuthenticated(_REFUSALS[kind])
     if row.expires_at <= transaction.now:
         raise NotAuthenticated(_REFUSALS[kind])
-    if row.token_id is not None and not issued.is_good(transaction, row.token_id):
+    token = None if row.token_id is None else issued.get(transaction, row.token_id)
+    if row.token_id is not None and (token is None or token.expires_at <= transaction.now):
         raise NotAuthenticated(
             "the token of this session has expired or was revoked: sign in again"
         )
     signed_in = SignedIn(row.name, row.role, row.token_id, row.token_mark)
-    return WebSession(row.id, signed_in, row.expires_at)
+    return WebSession(row.id, signed_in, row.expires_at, token is not None and token.submit_code)
 
 
 def is_good(transaction: Transaction, session_id: str) -> bool:

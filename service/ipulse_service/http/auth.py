@@ -10,8 +10,8 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar, cast
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Request, Security
 from fastapi.security import HTTPBearer
@@ -23,41 +23,15 @@ from ipulse_core.errors import IPUlseError, NotAuthenticated, NotPermitted, Unav
 from ipulse_service.agents import join_tokens
 from ipulse_service.db import tokens as issued
 from ipulse_service.db import web_sessions
-from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.web_sessions import SignedIn
+from ipulse_service.db.engine import Database
 from ipulse_service.http import cookies, problems, web
+from ipulse_service.http.caller import Caller, Role
 from ipulse_service.settings import Settings, read_token
 
-# join: of a join token; code: of a one-time code that signs a browser in
-Role = Literal["owner", "user", "reader", "worker", "join", "code"]
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", *web.FILES})
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Caller:
-    """The owner of the token that came with a request."""
-
-    name: str
-    role: Role
-    token_id: str | None = None  # None for the tokens in files, which do not expire
-    agent: str | None = None  # the only agent that the token may act for; None: any
-    session_id: str | None = None  # of the browser's session, or of the code that starts one
-    session_ends_at: int | None = None  # milliseconds since 1970
-    signed_in: SignedIn | None = None  # the caller that session or code belong to
-
-    def is_known(self, transaction: Transaction) -> bool:
-        """Checks that token and session are still valid, for a response that takes long."""
-        if self.session_id is not None and not web_sessions.is_good(transaction, self.session_id):
-            return False
-        return self.token_id is None or issued.is_good(transaction, self.token_id)
-
-    def check_agent(self, name: str) -> None:
-        """Raises NotPermitted unless the token may act for the agent of this name."""
-        if self.agent not in (None, name):
-            raise NotPermitted(f"this token belongs to the agent {self.agent}")
 
 
 class Tokens:
@@ -169,6 +143,7 @@ class AuthenticationMiddleware:
             session_id=session.id,
             session_ends_at=session.expires_at,
             signed_in=signed_in,
+            submit_code=session.submit_code,
         )
         if not hmac.compare_digest(self._tokens.mark(caller), signed_in.token_mark):
             raise NotAuthenticated("the token of this session has changed: sign in again")
@@ -179,7 +154,13 @@ class AuthenticationMiddleware:
             token = issued.find(transaction, text)
         if token is None:
             raise NotAuthenticated()
-        return Caller(f"token {token.id}", cast(Role, token.role), token.id, token.agent)
+        return Caller(
+            f"token {token.id}",
+            cast(Role, token.role),
+            token.id,
+            token.agent,
+            submit_code=token.submit_code,
+        )
 
     def _joining(self, text: str) -> Caller:
         with self._database.read() as transaction:

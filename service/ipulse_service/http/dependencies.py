@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core import messages
 from ipulse_service.agents import versions
-from ipulse_service.http.auth import Caller
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.state import AppState, get_caller, get_state
 from ipulse_service.jobs import leases
 

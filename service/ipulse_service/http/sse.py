@@ -10,7 +10,7 @@ from functools import cached_property, partial
 
 from ipulse_core import strict_json
 from ipulse_core.errors import Problem
-from ipulse_service.http.auth import Caller
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events, store

@@ -18,7 +18,8 @@ from ipulse_service.db.shared_reads import SharedReads
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.s3 import S3Blobs
-from ipulse_service.http.auth import Caller, Tokens
+from ipulse_service.http.auth import Tokens
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.jobs.change_notifier import JobNotifier

@@ -191,6 +191,17 @@ class TestIssuedTokens:
             with self.client(service, wrong) as client:
                 assert client.get("/v1/jobs").status_code == 401
 
+    def test_only_a_user_may_get_the_right_to_submit_code(self, service: InProcess) -> None:
+        assert self.issue(service, "user")["about"]["submit_code"] is False
+        body = {"name": "a test", "role": "user", "seconds": 60, "submit_code": True}
+        about = service.user.post("/v1/tokens", json=body).json()["about"]
+        assert about["submit_code"] is True
+        assert about in service.user.get("/v1/tokens").json()["tokens"]
+        for role in ("reader", "worker"):
+            refused = service.user.post("/v1/tokens", json={**body, "role": role})
+            assert refused.status_code == 422
+            assert [one["pointer"] for one in refused.json()["errors"]] == ["/submit_code"]
+
     def test_what_is_asked_for_must_make_sense(self, service: InProcess) -> None:
         wrong = {"name": "", "role": "root", "seconds": 0}
         problem = service.user.post("/v1/tokens", json=wrong).json()

@@ -52,10 +52,23 @@ def test_a_token_is_shown_once_and_can_be_revoked(page: Page, service: InProcess
         assert client.get("/v1/jobs", headers=headers).status_code == 200
         page.press("Done")
         page.until(lambda: "reader" in page.texts("tbody td"))
-        assert secret not in page.driver.page_source
+        page.until(lambda: secret not in page.driver.page_source)
         page.press("Revoke")
         page.find("dialog .danger").click()
         page.until(lambda: client.get("/v1/jobs", headers=headers).status_code == 401)
+
+
+def test_the_right_to_submit_code_is_given_and_shown(page: Page, service: InProcess) -> None:
+    page.open("/settings/tokens")
+    page.press("New token")
+    page.find("dialog input[name=name]").send_keys("a compiler")
+    page.find("dialog input[name=code]").click()
+    page.press("Create")
+    page.until(lambda: page.texts("code.secret"))
+    page.press("Done")
+    page.until(lambda: any("code" in text for text in page.texts("tbody td")))
+    [token] = service.user.get("/v1/tokens").json()["tokens"]
+    assert token["submit_code"] is True
 
 
 def test_a_reader_is_told_which_role_is_needed(page: Page, service: InProcess) -> None:

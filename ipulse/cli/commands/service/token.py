@@ -26,6 +26,14 @@ def create_token(
             help="reader: read; user: also submit and change jobs; worker: run jobs.",
         ),
     ] = "reader",
+    submit_code: Annotated[
+        bool,
+        typer.Option(
+            "--submit-code",
+            help="Also submit Poplar programs and custom ops, which workers build and run; "
+            "for the role user.",
+        ),
+    ] = False,
     days: Annotated[int, typer.Option(min=1, max=366, help="Days until it expires.")] = 30,
     as_json: AsJSON = False,
 ) -> Exit:
@@ -34,12 +42,13 @@ def create_token(
     It is printed once and stored nowhere. Only the owner's token can create others.
     """
     with at.connect() as client:
-        token = client.create_token(name, role, days * DAY_SECONDS)
+        token = client.create_token(name, role, days * DAY_SECONDS, submit_code)
     if as_json:
         emit({"token": token.secret, "about": token.json})
     else:
         show(token.secret)
-        say(f"{token.id}: role {token.role}, expires {minute_text(token.expires_at)}")
+        role_text = f"{token.role} (submits code)" if token.submit_code else token.role
+        say(f"{token.id}: role {role_text}, expires {minute_text(token.expires_at)}")
     return Exit.OK
 
 
@@ -48,9 +57,12 @@ def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
     """List the tokens that were created and not revoked, without their secrets."""
     with at.connect() as client:
         tokens = client.tokens()
-    rows = [(token.id, token.name, token.role, minute_text(token.expires_at)) for token in tokens]
+    rows = [
+        (t.id, t.name, t.role, "yes" if t.submit_code else "", minute_text(t.expires_at))
+        for t in tokens
+    ]
     documents = [token.json for token in tokens]
-    show_list("tokens", documents, ["ID", "NAME", "ROLE", "EXPIRES"], rows, as_json)
+    show_list("tokens", documents, ["ID", "NAME", "ROLE", "CODE", "EXPIRES"], rows, as_json)
     return Exit.OK
 
 

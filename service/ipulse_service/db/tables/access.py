@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, String, Table, false
 
 from ipulse_service.db.tables.base import metadata
 
@@ -17,6 +17,8 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("agent", String(128)),  # the only agent that may use it; null: not an agent's own
+    # Whether it may submit programs and ops, which workers build and run.
+    Column("submit_code", Boolean, nullable=False, server_default=false()),
 )
 
 # Sessions of browsers, and the one-time codes that are traded for one.

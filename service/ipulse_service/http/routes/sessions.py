@@ -11,7 +11,8 @@ from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.web_sessions import SignedIn
 from ipulse_service.http import cookies
-from ipulse_service.http.auth import Caller, Tokens, open_to
+from ipulse_service.http.auth import Tokens, open_to
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.sessions import SessionInfo, SignInCode

@@ -27,7 +27,13 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=JSONRoute)
 def create_token(request: TokenRequest, state: State) -> CreatedToken:
     """Creates an access token for one role that expires after a time."""
     with state.database.write() as transaction:
-        token, text = tokens.issue(transaction, request.name, request.role, request.seconds)
+        token, text = tokens.issue(
+            transaction,
+            request.name,
+            request.role,
+            request.seconds,
+            submit_code=request.submit_code,
+        )
     return CreatedToken(token=text, about=TokenInfo.from_row(token))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
+from ipulse_core.errors import Problem
 from ipulse_core.limits import CONTROL
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.db.tokens import IssuedToken
@@ -18,6 +20,7 @@ _TOKEN = {
     "id": "0123456789abcdef",
     "name": "dashboard",
     "role": "reader",
+    "submit_code": False,
     "created_at": "2026-01-31T12:00:00.000Z",
     "expires_at": "2026-02-01T12:00:00.000Z",
 }
@@ -38,6 +41,17 @@ class TokenRequest(StrictModel):
     seconds: int = Field(
         ge=1, le=LONGEST_SECONDS, description="Lifetime.", json_schema_extra=unit("s")
     )
+    submit_code: bool = Field(
+        default=False,
+        description="Whether it may also submit Poplar programs and custom ops, which workers "
+        "build and run in a sandbox; only for the role user.",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields that the right to submit code has another role."""
+        if self.submit_code and self.role != "user":
+            detail = f"only the role user submits; got {self.role}"
+            yield Problem("/submit_code", "inconsistent", detail)
 
 
 class TokenInfo(BaseModel):
@@ -46,6 +60,7 @@ class TokenInfo(BaseModel):
     id: str
     name: str
     role: str
+    submit_code: bool = Field(description="Whether it may submit programs and custom ops.")
     created_at: Timestamp | None
     expires_at: Timestamp | None
 
@@ -56,6 +71,7 @@ class TokenInfo(BaseModel):
             id=token.id,
             name=token.name,
             role=token.role,
+            submit_code=token.submit_code,
             created_at=rfc3339(token.created_at),
             expires_at=rfc3339(token.expires_at),
         )

@@ -21,6 +21,12 @@ def test_a_token_from_its_making_to_its_end(service: LiveService) -> None:
     assert about in listed.json["tokens"]
     assert secret not in listed.out
 
+    allowed = finished(
+        *("token", "create", "coder", "--role", "user", "--submit-code", "--json"), **address
+    )
+    assert allowed.json["about"]["submit_code"] is True
+    assert about["submit_code"] is False
+
     with Client(service.url, secret) as reader:
         assert list(reader.list()) is not None
         with pytest.raises(NotPermitted):

@@ -13,7 +13,8 @@ from ipulse_core.errors import NotAuthenticated, NotPermitted
 from ipulse_service.agents import hints, joining, registry, sessions
 from ipulse_service.agents.hints import WorkHint
 from ipulse_service.http import etags, problems
-from ipulse_service.http.auth import Caller, open_to
+from ipulse_service.http.auth import open_to
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import (
     KNOWN_AGENT,
     AgentSession,

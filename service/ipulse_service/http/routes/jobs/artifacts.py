@@ -12,7 +12,8 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
-from ipulse_service.http.auth import Caller, open_to
+from ipulse_service.http.auth import open_to
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State
 from ipulse_service.http.files import file_response
 from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactList

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from ipulse_core.limits import MAX_INTEGER
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
-from ipulse_service.http.auth import Caller
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
 from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.state import AppState

@@ -25,6 +25,7 @@ class TokensView extends View {
       <label class="field"><span>Name</span><input name="name" required maxlength="128" autocomplete="off" placeholder="Who or what uses it" autofocus></label>
       <fieldset class="field"><legend>Role</legend>${Object.entries(ROLES).map(([role, words]) => html`<label class="check">
         <input type="radio" name="role" value=${role} ?checked=${role === "user"}><span><strong>${role}</strong> <span class="soft">${words}</span></span></label>`)}</fieldset>
+      <label class="check"><input type="checkbox" name="code"><span>May submit code <span class="soft">Poplar programs and custom ops, which workers build and run; role user only</span></span></label>
       <label class="field"><span>Valid for</span><select name="days">${LIVES.map(([days, words]) => html`<option value=${days} ?selected=${days === 90}>${words}</option>`)}</select></label>
       <p class="answer" role="alert"></p>
       <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" class="primary">Create</button></div></form>`, { label: "New token" });
@@ -38,9 +39,9 @@ class TokensView extends View {
 
   async send(event, close) {
     event.preventDefault();
-    const { name, role, days } = event.target.elements;
+    const { name, role, days, code } = event.target.elements;
     try {
-      close(await api.post("/v1/tokens", { name: name.value.trim(), role: role.value, seconds: Number(days.value) * DAY }));
+      close(await api.post("/v1/tokens", { name: name.value.trim(), role: role.value, seconds: Number(days.value) * DAY, submit_code: code.checked }));
     } catch (error) {
       event.target.querySelector("[role=alert]").textContent = [error.message, ...(error.errors ?? []).map((one) => one.detail)].join(" ");
     }
@@ -66,7 +67,7 @@ class TokensView extends View {
       <div class="grid-box" tabindex="0" role="region" aria-label="Tokens"><table class="grid"><caption>Access tokens</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Created</th><th scope="col">Expires</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
         <tbody>${repeat(tokens, (token) => token.id, (token) => html`<tr>
-          <th scope="row">${token.name} <span class="soft small id">${token.id.slice(0, 6)}</span></th><td data-label="Role">${token.role}</td><td data-label="Created">${ago(token.created_at)}</td>
+          <th scope="row">${token.name} <span class="soft small id">${token.id.slice(0, 6)}</span></th><td data-label="Role">${token.role}${token.submit_code ? html` <span class="soft small">submits code</span>` : ""}</td><td data-label="Created">${ago(token.created_at)}</td>
           <td data-label="Expires">${isOld(token) ? badge("expired", "cancelled") : ago(token.expires_at)}</td>
           <td class="number"><button type="button" aria-label="Revoke ${token.name}" @click=${() => this.revoke(token)}>Revoke</button></td></tr>`)}</tbody></table></div>`;
   }
