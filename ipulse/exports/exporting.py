@@ -39,7 +39,7 @@ def export_jobs(
         with tempfile.TemporaryDirectory(prefix="ipulse-") as name:
             folder = Path(name)
             if target == "tensorboard":
-                read = partial(_read, client, job_id, folder)
+                read = partial(read_file, client, job_id, folder)
                 yield str(tensorboard.write_events(record, Path(to), read))
             elif target == "archive":
                 yield str(_archived(client, record, folder, Path(to)))
@@ -56,5 +56,6 @@ def _archived(client: Client, record: JobRecord, folder: Path, to: Path) -> Path
     return archive.write_archive(record, client.events(record.job.id), files, to)
 
 
-def _read(client: Client, job_id: str, folder: Path, name: str) -> bytes:
+def read_file(client: Client, job_id: str, folder: Path, name: str) -> bytes:
+    """Return the content of a job's file, which is downloaded to a folder."""
     return client.download_file(job_id, name, folder).read_bytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from ipulse.handles.optional import optional_module
 from ipulse_core import strict_json
 
 from .names import named_values
-from .record import JobRecord
+from .record import JobRecord, MetricPoint
 
 PURPOSE = "the export to TensorBoard"
+_FLUSH_SECONDS = 1
 _SUFFIX = ".ipulse"  # ends the names of our event files
 
 
@@ -23,35 +24,59 @@ def write_events(record: JobRecord, to: Path, read: Callable[[str], bytes]) -> P
 
     A repeat replaces the event files of the job and no others. Raises MissingDependency.
     """
-    module = optional_module("tensorboardX", PURPOSE, "tensorboard")
-    folder = to / record.folder_name
-    for former in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
-        former.unlink()
-    writer = module.SummaryWriter(str(folder), filename_suffix=_SUFFIX)
-    try:
-        _add_hyperparameters(writer, record)
-        for point in record.points:
+    with EventFile(record, to) as file:
+        file.add_points(record.points)
+        file.add_results(record, read)
+    return file.folder
+
+
+class EventFile:
+    """The event file of a job, in a folder of its own; it replaces those of earlier exports."""
+
+    def __init__(self, record: JobRecord, to: Path) -> None:
+        """Begin the file with the HParams. Raises MissingDependency."""
+        module = optional_module("tensorboardX", PURPOSE, "tensorboard")
+        self.folder = to / record.folder_name
+        self.last_step = 0
+        for former in self.folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
+            former.unlink()
+        self._writer = module.SummaryWriter(
+            str(self.folder), filename_suffix=_SUFFIX, flush_secs=_FLUSH_SECONDS
+        )
+        _add_hyperparameters(self._writer, record)
+
+    def __enter__(self) -> EventFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.close()
+
+    def add_points(self, points: Iterable[MetricPoint]) -> None:
+        """Add scalars; they are on the disk within seconds."""
+        for point in points:
             for name, value in named_values(point):
                 time = point.time.timestamp()
-                writer.add_scalar(name, value, global_step=point.step, walltime=time)
+                self._writer.add_scalar(name, value, global_step=point.step, walltime=time)
+            self.last_step = max(self.last_step, point.step)
+
+    def add_results(self, record: JobRecord, read: Callable[[str], bytes]) -> None:
+        """Add the final metrics, weights and spikes of a job that has ended."""
         end = record.finished_at
-        last = record.points[-1].step if record.points else 0
         if end is not None:
             for name, value in record.summary.items():
-                tag = f"final/{name}"
-                writer.add_scalar(tag, value, global_step=last, walltime=end.timestamp())
+                tag, time = f"final/{name}", end.timestamp()
+                self._writer.add_scalar(tag, value, global_step=self.last_step, walltime=time)
         names = {artifact.name for artifact in record.artifacts}
-        when = None if end is None else end.timestamp()
+        at: dict[str, Any] = {
+            "global_step": self.last_step,
+            "walltime": None if end is None else end.timestamp(),
+        }
         if "weights.npz" in names:
             for name, array in arrays_in(read("weights.npz")).items():
-                writer.add_histogram(f"weights/{name}", array, global_step=last, walltime=when)
+                self._writer.add_histogram(f"weights/{name}", array, **at)
         if "spikes.json" in names:
             for name, image in rasters(sample_in(strict_json.loads(read("spikes.json")), 0)):
-                tag = f"spikes/{name}"
-                writer.add_image(tag, image, global_step=last, walltime=when, dataformats="HW")
-    finally:
-        writer.close()
-    return folder
+                self._writer.add_image(f"spikes/{name}", image, dataformats="HW", **at)
 
 
 def rasters(sample: SampleSpikes) -> Iterator[tuple[str, Any]]:

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ipulse.exports.following import follow_jobs
 from ipulse.exports.record import JobRecord, record_of
 from ipulse.handles import Connection, JobHandle
-from tests.ipulse.handles.conftest import EPOCHS, weights
+from tests.ipulse.handles.conftest import EPOCHS, experiment, weights
+from tests.service.conditions import eventually
 
 from .conftest import HOSTILE, Export
 
@@ -201,3 +203,47 @@ def wandb_records(path: Path) -> Iterator[Any]:
         if kind in (1, 4):  # the whole record, or its last part
             yield wandb_internal_pb2.Record.FromString(whole)
             whole = b""
+
+
+def test_tensorboard_is_written_while_a_job_trains(
+    connection: Connection, agent: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.notf", types.ModuleType("notf"))
+    from tensorboard.backend.event_processing import event_accumulator
+
+    job = connection.submit(experiment())
+    attempt = agent.claim(job.id)
+    metric = {"kind": "metric", "epochs": 3, "steps": 30, "scope": "epoch"}
+
+    def measure(epoch: int) -> None:
+        values = {"test_accuracy": epoch / 4}
+        attempt.report({**metric, "epoch": epoch, "step": 10 * epoch, "values": values})
+
+    for phase in ("prepare", "compile", "acquire", "run"):
+        attempt.report({"kind": "phase", "phase": phase})
+    measure(1)
+    looks = 0
+
+    def find() -> list[str]:
+        """The jobs to follow; what the agent does between two looks."""
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            eventually(lambda: scalars() == [(10, 0.25)])  # it still trains
+            measure(2)
+        if looks == 3:
+            attempt.finish("out_of_memory", "the memory is full")
+        return [job.id]
+
+    def scalars() -> list[tuple[int, float]]:
+        [folder] = tmp_path.iterdir()
+        reader = event_accumulator.EventAccumulator(str(folder), {"scalars": 0})
+        reader.Reload()
+        known = "test/accuracy" in reader.Tags()["scalars"]
+        events = reader.Scalars("test/accuracy") if known else []
+        return [(event.step, event.value) for event in events]
+
+    [folder] = follow_jobs(connection.client, find, tmp_path, pause=0)
+    assert folder.endswith(job.id)
+    assert scalars() == [(10, 0.25), (20, 0.5)]
+    assert looks == 3

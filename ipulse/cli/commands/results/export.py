@@ -44,6 +44,12 @@ def export(
     files: Annotated[
         bool, typer.Option(help="Whether mlflow and wandb get the jobs' files.")
     ] = True,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Write to tensorboard while jobs train, until all have ended."
+        ),
+    ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Export jobs to TensorBoard, MLflow, W&B, tables or archives.
@@ -52,23 +58,35 @@ def export(
     replaces or updates what an earlier export wrote.
     """
     from ipulse.exports.exporting import export_jobs
+    from ipulse.exports.following import follow_jobs
 
+    if follow and target != "tensorboard":
+        detail = f"only tensorboard can be followed, not {target}"
+        raise InvalidInput([Problem("/follow", "inconsistent", detail)], detail)
     place = to or default_place(target)
     written = []
     with at.connect() as client:
-        chosen = [find_job(client, job_id) for job_id in job_ids or ()]
-        if query is not None:
-            chosen += [job.id for job in client.list(query=query)]
-        if not chosen:
+        named = [find_job(client, job_id) for job_id in job_ids or ()]
+
+        def chosen() -> list[str]:
+            found = () if query is None else client.list(query=query)
+            return list(dict.fromkeys([*named, *(job.id for job in found)]))
+
+        if not chosen():
             detail = "no job is named and none is found: give ids, or --query"
             raise InvalidInput([Problem("", "missing", detail)], "there is nothing to export")
-        for line in export_jobs(client, target, list(dict.fromkeys(chosen)), place, files):
+        if follow:
+            say(f"In another shell: {_NEXT[target].format(to=place)}")
+            lines = follow_jobs(client, chosen, Path(place))
+        else:
+            lines = export_jobs(client, target, chosen(), place, files)
+        for line in lines:
             written.append(line)
             if not as_json:
                 show(line)
     if as_json:
         emit({"target": target, "to": place, "written": written})
-    elif target in _NEXT:
+    elif target in _NEXT and not follow:
         say(f"Next: {_NEXT[target].format(to=place)}")
     return Exit.OK
 
