@@ -45,6 +45,7 @@ from ipulse.cli.commands.results.profile import profile, profile_diff
 from ipulse.cli.commands.service.completion import completion
 from ipulse.cli.commands.service.demo import demo
 from ipulse.cli.commands.service.doctor import doctor
+from ipulse.cli.commands.service.login import login, logout
 from ipulse.cli.commands.service.selftest import selftest
 from ipulse.cli.commands.service.token import create_token, list_tokens, revoke_token
 from ipulse.cli.commands.service.up import up
@@ -100,6 +101,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "crosscheck": crosscheck,
     "emulate": emulate,
     "devices": list_devices,
+    "login": login,
+    "logout": logout,
     "doctor": doctor,
     "selftest": selftest,
     "completion": completion,

@@ -77,6 +77,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "crosscheck": ("crosscheck examples/randman.yaml --device cpu",),
     "emulate": ("emulate examples/poplar/streams.cpp", "emulate program.cpp -- --samples 8"),
     "devices": ("devices",),
+    "login": (
+        "login https://lab.example.org:8470",
+        "login https://lab.example.org:8470 --token-file token --ca authority.pem",
+    ),
+    "logout": ("logout",),
     "doctor": ("doctor",),
     "selftest": ("selftest --faults --kills 20",),
     "completion": ("completion bash", "completion fish"),
@@ -111,6 +116,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "report": ("report latest --open", "report 5f3a9c0d --to reports"),
     "export": (
         "export tensorboard latest --to logs",
+        "export tensorboard -q 'tag:baseline' --follow",
         "export csv -q 'tag:baseline' --to tables",
         "export archive latest",
     ),

@@ -1,8 +1,8 @@
 """The address of the service and its token.
 
 They come from arguments, else from the environment (IPULSE_URL, IPULSE_TOKEN, IPULSE_TOKEN_FILE,
-IPULSE_CA), else from ipulse.toml in the working directory or above it, else from the home of
-`ipulse up` (IPULSE_HOME, or ~/.local/state/ipulse).
+IPULSE_CA), else from ipulse.toml in the working directory or above it, else from `ipulse login`,
+else from the home of `ipulse up` (IPULSE_HOME, or ~/.local/state/ipulse).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ipulse.stack.listening import is_loopback
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, NotAuthenticated, Problem, Unavailable
 
+from .login_file import Login, find_login, login_path
 from .project_file import ProjectFile, find_project_file
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -73,11 +74,18 @@ def find_service(
     variables = os.environ if environment is None else environment
     at_home = Home(home_folder(home, variables))
     remote, url_from = url or variables.get("IPULSE_URL"), "--url" if url else "IPULSE_URL"
-    project = None
-    if not remote and home is None and "IPULSE_HOME" not in variables:
-        project = find_project_file()
+    may_be_elsewhere = home is None and "IPULSE_HOME" not in variables
+    project = find_project_file() if may_be_elsewhere and not remote else None
     if project is not None and project.url:
         return _of_project(project, token, token_file, ca)
+    login = find_login(variables) if may_be_elsewhere else None
+    if login is not None and (not remote or _checked(remote) == login.url):
+        given = token or _read(token_file) or variables.get("IPULSE_TOKEN")
+        given = given or _read(variables.get("IPULSE_TOKEN_FILE"))
+        if not remote or given is None:
+            return _of_login(
+                login, url_from if remote else "", token or _read(token_file), ca, variables
+            )
     address = _checked(remote or _url_at(at_home))
     secret, token_from = token or _read(token_file), "--token-file"
     if secret is None and variables.get("IPULSE_TOKEN"):
@@ -117,6 +125,25 @@ def _of_project(
         _trust(ca or project.ca, None),
         url_from=str(project.path),
         token_from=token_from,
+    )
+
+
+def _of_login(
+    login: Login,
+    url_from: str,
+    token: str | None,
+    ca: PathLike | None,
+    variables: Mapping[str, str],
+) -> ServiceLocation:
+    """Return the service of `ipulse login`; no token of the environment is sent to it."""
+    address = _checked(login.url)
+    place = str(login_path(variables))
+    return ServiceLocation(
+        address,
+        _checked_token(token or login.token, address),
+        _trust(ca or login.ca, None),
+        url_from=url_from or place,
+        token_from="--token-file" if token else place,
     )
 
 
