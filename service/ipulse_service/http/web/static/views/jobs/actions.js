@@ -85,6 +85,12 @@ async function cancel(view) {
   else if (await isConfirmed(view, asks)) await each(view, "cancelled", post("cancel"));
 }
 
+async function stop(view) {
+  const asks = { title: "Stop", confirm: "Stop and keep", text: html`<p>Their training ends now; weights and report are written.</p>` };
+  if (view.selection.search) await all(view, { verb: "finish", done: "stopping", asks });
+  else await each(view, "stopping", post("finish"));
+}
+
 const simple = (view, verb, done) => () => (view.selection.search ? all(view, { verb, done }) : each(view, done, post(verb)));
 
 /** The bar below the table while jobs are selected. */
@@ -101,7 +107,7 @@ export function actionBar(view) {
     ${isPageSelected && data.total > selection.size ? html`<button type="button" class="ghost" @click=${() => selection.setSearch(view.q, data.total)}>Select all ${data.total.toLocaleString("en")}</button>` : nothing}
     <a class="button primary" href=${selection.compareAddress()}>${icon("compare")}Compare</a>
     <button type="button" @click=${() => tag(view)}>Tag</button>
-    ${!isAll && may((state) => !isOver(state)) ? html`<button type="button" @click=${() => each(view, "stopping", post("finish"))}>Stop and keep</button>` : nothing}
+    ${may((state) => state === "running") ? html`<button type="button" title="Ends the training and writes weights and report" @click=${() => stop(view)}>Stop and keep</button>` : nothing}
     ${menu(icon("more"), [
       { words: "Pause", act: simple(view, "pause", "paused"), isHidden: !may(mayPause) },
       { words: "Resume", act: simple(view, "resume", "resumed"), isHidden: !may((state) => state === "paused") },
