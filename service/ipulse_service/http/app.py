@@ -52,6 +52,7 @@ from ipulse_service.http.routes.jobs import (
     job_list,
     jobs,
     logs,
+    profiles,
     search,
     submissions,
 )
@@ -157,6 +158,7 @@ def create_app(settings: Settings) -> FastAPI:
         events,
         logs,
         artifacts,
+        profiles,
         datasets,
         dataset_versions,
         user_uploads,

@@ -15,6 +15,7 @@ from tests.service.agents import Attempt
 from tests.service.conditions import eventually
 from tests.service.datasets.files import spikes
 from tests.service.datasets.uploading import announce, push
+from tests.service.profiles import profile
 from tests.service.running import SPEC, InProcess
 
 TIME = "2026-01-31T12:00:00.5+01:00"
@@ -31,6 +32,7 @@ class Resources:
     """Every resource of the document with the methods that it describes; each exists."""
 
     attempt: Attempt
+    finished: str  # id of a job with a profile
     methods: dict[str, set[str]]
 
     @property
@@ -43,7 +45,7 @@ def resources(service: InProcess) -> Resources:
     service.wait_until_ready()
     finished = service.attempt(service.submit()["id"])
     artifact = finished.put("a.bin", "weights", CONTENT).json()["artifact_id"]
-    finished.put("profile.json", "profile", b"{}")
+    finished.put("profile.json", "profile", json.dumps(profile()).encode())
     finished.put("report.html", "report", b"<html></html>")
     finished.complete()
     attempt = service.attempt(service.submit()["id"])
@@ -66,7 +68,9 @@ def resources(service: InProcess) -> Resources:
         path.format(**names): {method.upper() for method in item}
         for path, item in service.user.get("/openapi.json").json()["paths"].items()
     }
-    return Resources(attempt, {**methods, **{path: {"GET"} for path in FILES}})
+    return Resources(
+        attempt, finished.claim["job_id"], {**methods, **{path: {"GET"} for path in FILES}}
+    )
 
 
 def ended_sweep(service: InProcess) -> str:
@@ -90,6 +94,8 @@ def request(
     query = QUERIES.get(path)
     if path == "/v1/metrics":
         query = {"jobs": resources.attempt.claim["job_id"]}
+    if path == "/v1/profiles:diff":
+        query = dict.fromkeys("ab", resources.finished)
     return client.request(method, path, headers=headers, params=query)
 
 

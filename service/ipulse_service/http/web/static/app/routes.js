@@ -16,6 +16,7 @@ export const routes = [
   { pattern: "/jobs/:id/:tab?", tag: "ip-job", nav: "jobs", title: "Job", load: () => import("../views/job/job.js") },
   { pattern: "/new", tag: "ip-new", nav: "new", title: "New job", load: () => import("../views/new/new.js") },
   { pattern: "/compare", tag: "ip-compare", nav: "jobs", title: "Compare", load: () => import("../views/compare/compare.js") },
+  { pattern: "/profiles/diff", tag: "ip-profile-diff", nav: "jobs", title: "Compare profiles", load: () => import("../views/profiles/diff.js") },
   { pattern: "/sweeps", tag: "ip-sweeps", nav: "sweeps", title: "Sweeps", load: () => import("../views/sweeps/list.js") },
   { pattern: "/sweeps/:id", tag: "ip-sweep", nav: "sweeps", title: "Sweep", load: () => import("../views/sweeps/sweep.js") },
   { pattern: "/datasets", tag: "ip-datasets", nav: "datasets", title: "Data sets", load: () => import("../views/datasets/list.js") },

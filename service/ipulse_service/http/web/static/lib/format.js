@@ -69,6 +69,12 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
+/** Times of less than 0.1 s in ms and µs, longer ones as `duration`. @param {number} seconds */
+export function shortDuration(seconds) {
+  if (seconds >= 0.1) return duration(seconds);
+  return seconds >= 1e-3 ? `${number(1e3 * seconds)} ms` : `${number(1e6 * seconds)} µs`;
+}
+
 /** "now", "3 min ago", "in 5 min", "14 Nov" */
 export function relative(time, now = Date.now()) {
   const seconds = (now - time) / 1000;

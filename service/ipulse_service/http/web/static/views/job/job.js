@@ -114,7 +114,7 @@ class JobView extends View {
       case "metrics": return html`<ip-job-metrics .job=${job} .store=${store} .route=${route}></ip-job-metrics>`;
       case "spikes": return html`<ip-job-spikes .job=${job} .store=${store} .route=${route}></ip-job-spikes>`;
       case "layers": return html`<ip-job-layers .job=${job} .store=${store}></ip-job-layers>`;
-      case "profile": return html`<ip-job-profile .job=${job} .store=${store}></ip-job-profile>`;
+      case "profile": return html`<ip-job-profile .job=${job} .store=${store} .route=${route}></ip-job-profile>`;
       case "log": return html`<ip-job-log .job=${job} .route=${route}></ip-job-log>`;
       case "attempts": return html`<ip-job-attempts .job=${job}></ip-job-attempts>`;
       case "config": return html`<ip-job-config .job=${job} .route=${route}></ip-job-config>`;

@@ -1,5 +1,5 @@
 // One row a layer: size, activity, and time.
-import { bytes, duration, number, percent } from "../../lib/format.js";
+import { bytes, number, percent, shortDuration } from "../../lib/format.js";
 import { empty } from "../../parts/states.js";
 import { Tab, documentOf, html, notYet, nothing } from "./tab.js";
 
@@ -62,17 +62,12 @@ function cells(activity, counted, time, step) {
     found.saturated = number(counted.saturated.length);
   }
   if (time) {
-    found.forward = duration_(time.forward);
-    found.backward = duration_(time.backward);
+    found.forward = shortDuration(time.forward);
+    found.backward = shortDuration(time.backward);
     found.part = step ? (time.forward + time.backward) / step : undefined;
     found.share = found.part === undefined ? undefined : percent(found.part);
   }
   return found;
 }
 
-/** Shorter times than `duration` shows. */
-export function duration_(seconds) {
-  if (seconds >= 0.1) return duration(seconds);
-  return seconds >= 1e-3 ? `${number(1e3 * seconds)} ms` : `${number(1e6 * seconds)} µs`;
-}
 customElements.define("ip-job-layers", Layers);

@@ -7,7 +7,7 @@ const MOST_STEPS = 15;
 const KINDS = ["compute", "exchange", "sync", "host"];
 
 /** @param {any} document poplar_profile.json */
-export function TileView(document) {
+export function tileMemory(document) {
   const { compilation, emulated } = document;
   const { target, tiles, fullestTile } = compilation;
   const totals = tiles.map((tile) => tile.memory.total.includingGaps ?? tile.memory.total.excludingGaps);
@@ -28,21 +28,20 @@ export function TileView(document) {
       ${table("Memory by category", ["Category", "All tiles", "Share"], categories.map(([name, size]) => [words(name), bytes(size), percent(size / all)]))}
       ${table(fullestTile ? "Largest variables of the fullest tile" : "Largest variables", ["Variable", "Size"], variables.slice(0, MOST_STEPS).map(({ name, size }) => [name || "without a name", bytes(size)]))}
     </div>
-    ${steps(document)}
   </section>`;
 }
 
-/** The cycles by kind, and the most expensive steps, of all runs. */
-function steps({ compilation, execution }) {
+/** The cycles by kind, and the most expensive steps, of all runs. @param {any} document poplar_profile.json */
+export function tileCycles({ compilation, execution, emulated }) {
   const names = new Map(compilation.programs.map((program) => [program._id, program.name || program.type]));
   const spent = (execution?.totals ?? []).map((step) => ({ name: names.get(step.program) ?? "?", ...step, cycles: KINDS.reduce((sum, kind) => sum + step[`${kind}Cycles`], 0) }))
     .sort((a, b) => b.cycles - a.cycles);
   const total = spent.reduce((sum, { cycles }) => sum + cycles, 0);
   if (!total) return nothing;
   const kinds = KINDS.map((kind) => [kind, spent.reduce((sum, step) => sum + step[`${kind}Cycles`], 0)]);
-  return html`<div class="section"><p>${number(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
+  return html`<section class="section"><h2>Program on the tiles <span class="soft">${emulated ? "emulated" : "measured"}</span></h2><p>${number(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
     ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
-      step.name, number(step.executions), number(step.cycles), percent(step.cycles / total)]))}</div>`;
+      step.name, number(step.executions), number(step.cycles), percent(step.cycles / total)]))}</section>`;
 }
 
 const words = (name) => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);

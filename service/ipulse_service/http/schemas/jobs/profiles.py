@@ -1,0 +1,124 @@
+"""Differences of profiles as the API returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import BaseModel, Field
+
+from ipulse_core.pva.difference import Change, ProfileDifference
+from ipulse_core.pva.job_difference import JobDifference
+from ipulse_core.states import JobState
+from ipulse_service.http.schemas.base import JOB_ID, example
+from ipulse_service.jobs.job import JobRow
+
+MOST_CHANGES = 200  # of a list
+
+_CHANGE = {"name": "run", "before": 4.0, "after": 5.0, "change": 1.0, "relative": 0.25}
+_LIST = {"total": 1, "changes": [_CHANGE]}
+_JOB = {"id": JOB_ID, "name": "digits", "state": "succeeded", "device": "cpu"}
+
+
+class ProfiledJob(BaseModel):
+    """A job whose profile is compared."""
+
+    model_config = example(**_JOB)
+
+    id: str
+    name: str
+    state: JobState
+    device: str
+
+    @classmethod
+    def of(cls, job: JobRow) -> Self:
+        """Returns it for a row."""
+        return cls(id=job.id, name=job.name, state=job.state, device=job.device)
+
+
+class ProfileChange(BaseModel):
+    """A value of both profiles; null where a profile does not have it."""
+
+    model_config = example(**_CHANGE)
+
+    name: str
+    before: float | None
+    after: float | None
+    change: float = Field(description="The difference; a missing value counts as 0.")
+    relative: float | None = Field(description="The relative change; null from nothing or 0.")
+
+
+class ProfileChanges(BaseModel):
+    """The largest changes of a kind."""
+
+    model_config = example(**_LIST)
+
+    total: int = Field(description="How many there are in all.")
+    changes: list[ProfileChange] = Field(max_length=MOST_CHANGES)
+
+    @classmethod
+    def of(cls, changes: Sequence[Change]) -> Self:
+        """Returns the first of the changes."""
+        shown = [ProfileChange(**each.to_json()) for each in changes[:MOST_CHANGES]]
+        return cls(total=len(changes), changes=shown)
+
+
+class TileDiff(BaseModel):
+    """What differs between two programs on tiles; only `figures` also has what is equal."""
+
+    figures: ProfileChanges
+    programs: ProfileChanges = Field(description="Cycles by step of the program.")
+    layers: ProfileChanges = Field(description="Cycles by layer.")
+    tile_memory: ProfileChanges = Field(description="Bytes by tile.")
+    tile_cycles: ProfileChanges = Field(description="Compute cycles by tile.")
+    liveness: list[list[int]] = Field(
+        description="Bytes of all tiles that are not always live, by step; of a, then of b."
+    )
+
+
+class ProfileDiff(BaseModel):
+    """The difference of two profiles."""
+
+    a: ProfiledJob
+    b: ProfiledJob
+    unlike: list[str] = Field(description="How the targets of the two programs differ, in words.")
+    speed: ProfileChanges = Field(description="Samples per second of training steps.")
+    phases: ProfileChanges = Field(description="Seconds of the phases of the attempt.")
+    step: ProfileChanges = Field(description="Mean seconds of the parts of a training step.")
+    layers: ProfileChanges = Field(description="Mean seconds of each layer in a step, on a CPU.")
+    memory: ProfileChanges = Field(description="Bytes by use.")
+    tiles: TileDiff | None = Field(description="Null unless both jobs ran on emulator or IPU.")
+
+    @classmethod
+    def of(
+        cls,
+        before: JobRow,
+        after: JobRow,
+        times: JobDifference,
+        unlike: list[str],
+        tiles: ProfileDifference | None,
+        liveness: Sequence[list[int]] | None,
+    ) -> Self:
+        """Returns it for what was compared."""
+        return cls(
+            a=ProfiledJob.of(before),
+            b=ProfiledJob.of(after),
+            unlike=unlike,
+            speed=ProfileChanges.of(times.speed),
+            phases=ProfileChanges.of(times.phases),
+            step=ProfileChanges.of(times.step),
+            layers=ProfileChanges.of(times.layers),
+            memory=ProfileChanges.of(times.memory),
+            tiles=None if tiles is None or liveness is None else _tiles(tiles, liveness),
+        )
+
+
+def _tiles(found: ProfileDifference, liveness: Sequence[list[int]]) -> TileDiff:
+    return TileDiff(
+        figures=ProfileChanges.of(found.figures),
+        programs=ProfileChanges.of(found.programs),
+        layers=ProfileChanges.of(found.layers),
+        tile_memory=ProfileChanges.of(found.tile_memory),
+        tile_cycles=ProfileChanges.of(found.tile_cycles),
+        liveness=list(liveness),
+    )
