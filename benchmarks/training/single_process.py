@@ -26,6 +26,7 @@ class _NoReports:
     """Ignores progress, and never cancels."""
 
     requested = False
+    finish_requested = False
 
     def add_samples(self, samples: int) -> None: ...
 

@@ -69,7 +69,7 @@ def _stacks() -> st.SearchStrategy[tuple[LayerSpec, ...]]:
 
 
 def _fit_readout(spec: ExperimentSpec) -> NetworkSpec:
-    readout = fitted(spec.network.readout, class_count(spec.data))
+    readout = fitted(spec.network.readout, max(1, class_count(spec.data)))
     if isinstance(readout, SpikingReadoutSpec):  # fewer slots than classes are refused
         readout = replace(readout, capacity=None, policy="index")
     return replace(spec.network, readout=readout)

@@ -31,7 +31,7 @@ def emit(*words):
     print(json.dumps(words), flush=True)
 
 directory, ipus, count, job, poll = sys.argv[1:]
-wait_policy = WaitPolicy(float(poll), 30.0, lambda: None,
+wait_policy = WaitPolicy(float(poll), 300.0, lambda: None,
                     lambda w: emit("waits", w.position, w.holder and w.holder.job_id))
 with Pool(Path(directory), int(ipus)).acquire(int(count), job, wait_policy) as lease:
     emit("has", *lease.ipus)
