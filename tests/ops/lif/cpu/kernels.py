@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple, Union
+from itertools import product
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import pytest
@@ -30,6 +31,12 @@ def every_kernel() -> Any:
         mark = pytest.mark.skipif(bool(missing), reason=f"this CPU lacks features {missing:#x}")
         parameters.append(pytest.param(arch, id=name, marks=mark))
     return pytest.mark.parametrize("arch", parameters)
+
+
+def masks() -> List[int]:
+    """The CPU masks of the kernels that this machine supports."""
+    supported = native.supported_arch()
+    return [arch for arch in native.kernels().values() if not arch & ~supported]
 
 
 def network_of(
@@ -103,8 +110,35 @@ def assert_same_forward(forward: arrays.NetworkRun, trace: reference.Trace) -> N
 
 def assert_same_bits(one: arrays.KernelGradients, other: arrays.KernelGradients) -> None:
     """Assert that the results of two calls are equal to the bit."""
-    for left, right in zip(_named(one), _named(other)):
-        np.testing.assert_array_equal(left[1], right[1], left[0])
+    for (name, left), (_, right) in zip(_named(one), _named(other)):
+        np.testing.assert_array_equal(as_words(left), as_words(right), name)
+
+
+def assert_same_on_every_kernel(
+    problem: Problem, threads: Sequence[int] = (1,), **options: Any
+) -> arrays.KernelGradients:
+    """Assert that kernels and numbers of threads agree to the bit; return the gradients."""
+    first: Optional[Tuple[arrays.NetworkRun, arrays.KernelGradients]] = None
+    for arch, count in product(masks(), threads):
+        forward = run(problem, arch, count, u=True)
+        grads = gradients(problem, forward, arch, count, **options)
+        if first is None:
+            first = forward, grads
+        np.testing.assert_array_equal(as_words(forward.membrane), as_words(first[0].membrane))
+        for layer, same in zip(forward.layers, first[0].layers):
+            assert layer.u is not None
+            assert same.u is not None
+            np.testing.assert_array_equal(as_words(layer.u), as_words(same.u))
+            np.testing.assert_array_equal(layer.bits, same.bits)
+            np.testing.assert_array_equal(layer.spike_ids, same.spike_ids)
+        assert_same_bits(grads, first[1])
+    assert first is not None
+    return first[1]
+
+
+def as_words(array: np.ndarray) -> np.ndarray:
+    """The bits of floats as integers: zeros have signs."""
+    return array.view(f"u{array.itemsize}")
 
 
 def replayed(problem: Problem, forward: arrays.NetworkRun) -> reference.Trace:

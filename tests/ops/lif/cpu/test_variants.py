@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ from tests.ops.lif.cpu.kernels import (
     assert_near_reference,
     assert_same_bits,
     assert_same_forward,
+    assert_same_on_every_kernel,
     every_kernel,
     gradients,
+    masks,
     network_of,
     run,
 )
@@ -67,12 +69,6 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
             reset_on=reset_on,
             delay=int(delayed),
         )
-
-
-def masks() -> List[int]:
-    """The kernels that this machine supports."""
-    supported = native.supported_arch()
-    return [arch for arch in native.kernels().values() if not arch & ~supported]
 
 
 @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
@@ -180,13 +176,13 @@ class TestAnyVariant:
                 np.testing.assert_array_equal(layer.bits, same.bits)
             assert_same_bits(grads, gradients(problem, other, arch, threads, everything=True))
 
-    def test_instruction_sets_agree_forward_to_the_bit(self, variant: Dict[str, Any]) -> None:
-        problem = random_problem(varied(2, **variant), seed=6, steps=20, batch=3)
-        runs = [run(problem, arch, u=True) for arch in masks()]
-        for other in runs[1:]:
-            for layer, same in zip(runs[0].layers, other.layers):
-                np.testing.assert_array_equal(layer.u, same.u)
-                np.testing.assert_array_equal(layer.spike_ids, same.spike_ids)
+    @pytest.mark.parametrize("gate", FLAGS)
+    @pytest.mark.parametrize("everything", FLAGS)
+    def test_instruction_sets_agree_to_the_bit(
+        self, variant: Dict[str, Any], gate: bool, everything: bool
+    ) -> None:
+        problem = random_problem(varied(2, gate, **variant), seed=6, steps=20, batch=3)
+        assert_same_on_every_kernel(with_gradient_only(problem), everything=everything)
 
     @pytest.mark.same_on_every_python
     @pytest.mark.parametrize("everything", FLAGS)

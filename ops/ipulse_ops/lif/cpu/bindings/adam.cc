@@ -7,6 +7,7 @@
 
 #include "kernels/kernel.h"
 #include "support/pool.h"
+#include "support/rounding.h"
 
 namespace lif {
 namespace {
@@ -32,15 +33,23 @@ const char *mistake(const LifAdam &a) {
   return nullptr;
 }
 
+// base^exponent by multiplications alone, which round alike everywhere; the C library's pow does
+// not. In double, because beta_2^t of a float is off by percents after many updates.
+double power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent; exponent >>= 1, base *= base)
+    if (exponent & 1)
+      result *= base;
+  return result;
+}
+
 void run(const LifAdam &a) {
   std::vector<Block> blocks;
   for (int i = 0; i < a.matrices; ++i)
     for (int64_t first = 0; first < a.matrix[i].count; first += BLOCK)
       blocks.push_back({&a.matrix[i], first});
-  // In double, because beta_2^t of a float is off by percents after many updates.
-  double t = static_cast<double>(a.update);
   double corrected =
-      a.rate * std::sqrt(1 - std::pow(double(a.beta_2), t)) / (1 - std::pow(double(a.beta_1), t));
+      a.rate * std::sqrt(1 - power(a.beta_2, a.update)) / (1 - power(a.beta_1, a.update));
   const Kernel &kernel = pick_kernel(a.arch & supported_arch());
   parallel_for(a.threads ? a.threads : default_threads(), static_cast<int64_t>(blocks.size()),
                [&](int64_t task, int) {
@@ -69,6 +78,7 @@ void run(const LifAdam &a) {
 } // namespace lif
 
 extern "C" int lif_adam(const LifAdam *adam, char *message, size_t size) {
+  lif::StandardRounding rounding;
   try {
     const char *wrong = lif::mistake(*adam);
     if (wrong) {

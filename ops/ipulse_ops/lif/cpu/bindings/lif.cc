@@ -14,6 +14,7 @@
 #include "support/layout.h"
 #include "support/phases.h"
 #include "support/pool.h"
+#include "support/rounding.h"
 
 namespace lif {
 
@@ -58,6 +59,7 @@ private:
 };
 
 template <class Run> int guarded(const Message &message, Run run) {
+  StandardRounding rounding;
   try {
     return run() ? LIF_OK : LIF_INVALID;
   } catch (const std::bad_alloc &) {

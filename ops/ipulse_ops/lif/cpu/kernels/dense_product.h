@@ -1,4 +1,9 @@
 // dL/ds of every neuron.
+//
+// Every kernel yields the same bits. An element is one chain of fused multiply-adds over the
+// columns, ascending, from zero: a block of columns continues from the stored sum, so that no
+// block's length matters. In blocks, as Strassen's products are added up, each BLOCK_DEPTH columns
+// are a chain from zero, and the chains are added ascending.
 #ifndef IPULSE_OPS_LIF_CPU_DENSE_PRODUCT_H
 #define IPULSE_OPS_LIF_CPU_DENSE_PRODUCT_H
 
@@ -27,7 +32,19 @@ struct Ahead {
   int lines;          // of the block, for each LINE columns: evenly, as few can be on their way
 };
 
-// Writes or adds a tile of R rows; `more`: of columns that are not the first.
+// The sums that a tile of R rows continues from; `more`: its columns are not the first.
+template <int C, int R, int W>
+inline void load_tile(const DenseProduct &a, bool more, int64_t place, F (&sum)[R][C]) {
+  const float *from = a.grad_spikes[0] + place;
+  if (more && !a.in_blocks)
+    LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
+        Vec::load(from + r * W + j * L);
+  else
+    LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
+        Vec::zero();
+}
+
+// Writes a tile or, of a product in blocks, adds it.
 template <int C, int R, int W>
 inline void store_tile(const DenseProduct &a, bool more, int64_t place, const F (&sum)[R][C]) {
   for (int t = 0; t < 2 && a.grad_spikes[t]; ++t) {
@@ -38,7 +55,7 @@ inline void store_tile(const DenseProduct &a, bool more, int64_t place, const F 
     };
     if (a.subtracts[t])
       put([](F old, F one) { return Vec::sub(old, one); });
-    else if (more || a.adds[t])
+    else if (a.in_blocks && (more || a.adds[t]))
       put([](F old, F one) { return Vec::add(old, one); });
     else
       LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j)
@@ -55,8 +72,7 @@ inline void add_strip(const DenseProduct &a, const float *grad_current, int64_t 
   // one.
   constexpr int STEP = C == 1 ? 1 : LINE;
   F sum[R][C];
-  LIF_UNROLL for (int r = 0; r < R; ++r) LIF_UNROLL for (int j = 0; j < C; ++j) sum[r][j] =
-      Vec::zero();
+  load_tile<C, R, W>(a, more, place, sum);
   for (; columns > 0; columns -= K, grad_current += panel, ahead.rows += panel) {
     int here = columns < K ? columns : K, i = 0;
     for (; i + STEP <= here; i += STEP) {
@@ -84,28 +100,29 @@ constexpr int BLOCK_WEIGHTS = 4096;
 
 template <int V, int N> void dense_product_of(const DenseProduct &a) {
   constexpr int C = STRIP_VECTORS<V>, R = Vec::product_rows, W = V * L, K = N * L;
-  constexpr int MOST = BLOCK_WEIGHTS / (C * L), B = K < MOST ? MOST / K * K : MOST;
-  constexpr int GROUPS = (B + LINE - 1) / LINE;
+  constexpr int MOST = BLOCK_WEIGHTS / (C * L);
+  static_assert(MOST >= BLOCK_DEPTH && MOST % K == 0 && BLOCK_DEPTH % K == 0, "whole panels");
+  const int depth = a.in_blocks ? BLOCK_DEPTH : MOST, line_groups = depth / LINE;
   const Panels &next = a.next.panels;
   int64_t panel = a.next.rows * K;
-  for (int k = 0; k < next.neurons; k += B) {
+  for (int k = 0; k < next.neurons; k += depth) {
     auto columns_from = [&](int column) {
       return a.next.grad_current + column / K * panel + a.first_row * K + column % K;
     };
     const float *grad_current = columns_from(k);
-    int columns = next.neurons - k < B ? next.neurons - k : B;
+    int columns = next.neurons - k < depth ? next.neurons - k : depth;
     for (int c = 0; c < V; c += C) {
       const float *strip = a.weights + (static_cast<int64_t>(c) * next.neurons + k * C) * L;
       // Next are the block of the next strip and, after the last tile, the next block's columns.
       bool last = c + C == V;
-      const float *block = last ? a.weights + static_cast<int64_t>(k + B) * C * L
+      const float *block = last ? a.weights + static_cast<int64_t>(k + depth) * C * L
                                 : strip + static_cast<int64_t>(next.neurons) * C * L;
-      if (last && k + B >= next.neurons)
+      if (last && k + depth >= next.neurons)
         block = strip + static_cast<int64_t>(columns) * C * L;
-      const float *rows_after = last ? columns_from(k + B) : grad_current;
-      int64_t tiles = a.rows / R, groups = tiles * GROUPS, row = 0;
-      int lines = tiles ? static_cast<int>((B * C * L / LINE + groups - 1) / groups) : 0;
-      for (int64_t tile = 1; tile <= tiles; ++tile, row += R, block += lines * GROUPS * LINE) {
+      const float *rows_after = last ? columns_from(k + depth) : grad_current;
+      int64_t tiles = a.rows / R, groups = tiles * line_groups, row = 0;
+      int lines = tiles ? static_cast<int>((depth * C * L / LINE + groups - 1) / groups) : 0;
+      for (int64_t tile = 1; tile <= tiles; ++tile, row += R, block += lines * line_groups * LINE) {
         const float *rows = tile < tiles ? grad_current + (row + R) * K : rows_after;
         add_strip<C, R, W, K>(a, grad_current + row * K, panel, {rows, block, lines}, columns,
                               strip, k > 0, row * W + c * L);

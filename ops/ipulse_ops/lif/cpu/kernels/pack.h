@@ -39,6 +39,7 @@ inline void round_to_bfloat16(float *values, int64_t count) {
 void pack(const float *weights, int64_t rows, int64_t columns, int first, int width, int storage,
           float *panel) {
   int64_t used = columns - first < width ? columns - first : width;
+  used = used > 0 ? used : 0;  // a panel may be all padding
   constexpr int64_t ahead = 8; // rows to fetch: they lie too far apart for the machine to guess
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; i + ahead < rows && j < used; j += LINE)

@@ -1,4 +1,9 @@
 // dL/ds where a neuron has a slot.
+//
+// Every kernel yields the same bits, as each sums in sixteen lanes. Neuron n of the next layer
+// belongs to lane n mod 16. In a chunk of that layer a lane is a chain of fused multiply-adds,
+// ascending, that begins with a product. The lanes are folded, lane i with lane i + 8, and so on by
+// halves. The chunks' sums are added ascending.
 #ifndef IPULSE_OPS_LIF_CPU_SAMPLED_PRODUCT_H
 #define IPULSE_OPS_LIF_CPU_SAMPLED_PRODUCT_H
 
@@ -10,40 +15,46 @@ namespace {
 // fill all lanes.
 constexpr int TOGETHER_SUMS = 64;
 
-// product[k] += the sum of the lanes of sums[k], of `count` vectors; WRITES: =. What lies behind
-// them, up to a multiple of eight, is read and left.
+// product[k] += the sum of the lanes of sums[k], `count` of them; WRITES: =. What lies behind them,
+// up to a multiple of eight, is read and left.
 template <bool WRITES> inline void add_up_lanes(const float *sums, int64_t count, float *product) {
   for (int64_t k = 0; k < count; k += 8) {
-    F each[8];
-    LIF_UNROLL for (int g = 0; g < 8; ++g) each[g] = Vec::load(sums + (k + g) * L);
     float eight[8];
-    Vec::sum_each(each, eight);
+    Vec::fold_eight(sums + k * SUM_LANES, eight);
     for (int64_t g = 0; g < 8 && k + g < count; ++g)
       product[k + g] = WRITES ? eight[g] : product[k + g] + eight[g];
   }
 }
 
-// sums[k] = lambda times weights[ids[k]], lane by lane.
-template <int V, bool NARROW>
+// sums[k] = lambda times weights[ids[k]], lane by lane; BEGINS: of the chunk's first panel, else it
+// continues.
+template <int V, bool NARROW, bool BEGINS>
 inline void multiply_rows(const float *grad_current, const float *weights, const int32_t *ids,
                           int64_t count, float *sums) {
+  constexpr int VECTORS = SUM_LANES / L;
   F lambda[V];
   LIF_UNROLL for (int j = 0; j < V; ++j) lambda[j] = Vec::load(grad_current + j * L);
-  for (int64_t k = 0; k < count; ++k) {
-    F sum = Vec::zero();
+  for (int64_t k = 0; k < count; ++k, sums += SUM_LANES) {
+    F sum[VECTORS];
+    LIF_UNROLL for (int i = 0; i < VECTORS; ++i) sum[i] =
+        BEGINS ? Vec::zero() : Vec::load(sums + i * L);
     for_weights<V, NARROW>(
-        weights + ids[k] * static_cast<int64_t>(ROW<V, NARROW>),
-        [&](int j, F w) { sum = j ? Vec::fma(lambda[j], w, sum) : Vec::mul(lambda[0], w); });
-    Vec::store(sums + k * L, sum);
+        weights + ids[k] * static_cast<int64_t>(ROW<V, NARROW>), [&](int j, F w) {
+          F &lanes = sum[j % VECTORS];
+          lanes = BEGINS && j < VECTORS ? Vec::mul(lambda[j], w) : Vec::fma(lambda[j], w, lanes);
+        });
+    LIF_UNROLL for (int i = 0; i < VECTORS; ++i) Vec::store(sums + i * L, sum[i]);
   }
 }
 
-// One panel of the next layer; WRITES: the first one.
+// One chunk of the next layer, from `panel` on; WRITES: the first one.
 template <int V, bool NARROW, bool WRITES>
-inline void add_panel_products_of(const SampledProduct &a, int panel) {
-  const float *weights = a.weights + static_cast<int64_t>(panel) * a.neurons * ROW<V, NARROW>;
-  const float *grad_current = a.next.grad_current + panel * a.next.rows * (V * L);
-  alignas(64) float sums[TOGETHER_SUMS * L];
+inline void add_chunk_products_of(const SampledProduct &a, int panel) {
+  int64_t panel_weights = static_cast<int64_t>(a.neurons) * ROW<V, NARROW>;
+  int64_t panel_rows = a.next.rows * (V * L);
+  const float *weights = a.weights + panel * panel_weights;
+  const float *grad_current = a.next.grad_current + panel * panel_rows;
+  alignas(64) float sums[TOGETHER_SUMS * SUM_LANES];
   for (int b = a.first; b < a.last; ++b) {
     int64_t row = static_cast<int64_t>(b) * a.steps, end = row + a.steps;
     int64_t added = a.start[row], multiplied = added; // of the sample's slots
@@ -51,9 +62,13 @@ inline void add_panel_products_of(const SampledProduct &a, int panel) {
       while (multiplied < a.start[row + 1]) {
         int64_t most = added + TOGETHER_SUMS;
         int64_t stop = a.start[row + 1] < most ? a.start[row + 1] : most;
-        multiply_rows<V, NARROW>(grad_current + (row + a.delay) * (V * L), weights,
-                                 a.ids + multiplied, stop - multiplied,
-                                 sums + (multiplied - added) * L);
+        const float *lambda = grad_current + (row + a.delay) * (V * L);
+        const int32_t *ids = a.ids + multiplied;
+        float *to = sums + (multiplied - added) * SUM_LANES;
+        multiply_rows<V, NARROW, true>(lambda, weights, ids, stop - multiplied, to);
+        for (int p = 1; p < a.next.panels.chunk; ++p)
+          multiply_rows<V, NARROW, false>(lambda + p * panel_rows, weights + p * panel_weights, ids,
+                                          stop - multiplied, to);
         multiplied = stop;
         if (multiplied == most) {
           add_up_lanes<WRITES>(sums, TOGETHER_SUMS, a.product + added);
@@ -66,19 +81,19 @@ inline void add_panel_products_of(const SampledProduct &a, int panel) {
   }
 }
 
-template <int V> void add_panel_products(const SampledProduct &a, int panel) {
+template <int V> void add_chunk_products(const SampledProduct &a, int panel) {
   bool writes = a.writes && !panel;
   if (a.storage == LIF_WEIGHTS_BFLOAT16)
-    writes ? add_panel_products_of<V, true, true>(a, panel)
-           : add_panel_products_of<V, true, false>(a, panel);
+    writes ? add_chunk_products_of<V, true, true>(a, panel)
+           : add_chunk_products_of<V, true, false>(a, panel);
   else
-    writes ? add_panel_products_of<V, false, true>(a, panel)
-           : add_panel_products_of<V, false, false>(a, panel);
+    writes ? add_chunk_products_of<V, false, true>(a, panel)
+           : add_chunk_products_of<V, false, false>(a, panel);
 }
 
 void sampled_product(const SampledProduct &a) {
-  for (int panel = 0; panel < a.next.panels.count; ++panel)
-    [&] { LIF_FOR_VECTORS(a.next.panels.vectors, add_panel_products, a, panel) }();
+  for (int panel = 0; panel < a.next.panels.count; panel += a.next.panels.chunk)
+    [&] { LIF_FOR_VECTORS(a.next.panels.vectors, add_chunk_products, a, panel) }();
   if (!a.membranes)
     return;
   constexpr int block = 8 * L;

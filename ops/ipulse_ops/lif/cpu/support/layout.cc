@@ -1,5 +1,6 @@
 #include "layout.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -12,29 +13,36 @@ constexpr int64_t PANEL_BYTES = 1 << 20;
 // Most neurons of a panel where all membranes of a long layer are stored: the forward pass is
 // faster with narrow panels then.
 constexpr int LONG_LAYER_WIDTH = 64;
+// Panels of up to this width serve layers of any number of inputs.
+constexpr int ALWAYS_WIDTH = 32;
 
-Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
+// Neurons of a chunk, from sizes alone: sums may depend on it, and must not on the kernel.
+static int chunk_neurons(const LifNetwork &network, int number) {
   // Wide panels amortise the reading of ids over more neurons, unless they are mostly padding or
   // exceed the cache.
   const LifLayer &layer = network.layer[number];
-  int neurons = layer.neurons;
   int64_t column_bytes = inputs_of(network, number) * int64_t(sizeof(float));
-  Panels best{neurons, 0, 0, 0};
+  int best = 0;
   int64_t least = 0;
-  for (int vectors = 8; vectors; vectors /= 2) {
-    int width = vectors * kernel.lanes;
-    if (vectors > 2 && width * column_bytes > PANEL_BYTES)
+  for (int width = MAX_WIDTH; width >= SUM_LANES; width /= 2) {
+    if (width > ALWAYS_WIDTH && width * column_bytes > PANEL_BYTES)
       continue;
-    if (width > LONG_LAYER_WIDTH && !is_sparse(layer) && is_long(network, neurons))
+    if (width > LONG_LAYER_WIDTH && !is_sparse(layer) && is_long(network, layer.neurons))
       continue;
-    int count = (neurons + width - 1) / width;
-    int64_t padded = static_cast<int64_t>(count) * width;
-    if (!best.count || padded + padded / 8 < least) {
-      best = {neurons, vectors, width, count};
+    int64_t padded = static_cast<int64_t>(layer.neurons + width - 1) / width * width;
+    if (!best || padded + padded / 8 < least) {
+      best = width;
       least = padded;
     }
   }
   return best;
+}
+
+Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
+  int neurons = network.layer[number].neurons, chunk = chunk_neurons(network, number);
+  int vectors = std::min(chunk / kernel.lanes, MAX_VECTORS), width = vectors * kernel.lanes;
+  int panels = chunk / width;
+  return {neurons, vectors, width, (neurons + chunk - 1) / chunk * panels, panels};
 }
 
 LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
@@ -82,10 +90,12 @@ std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, c
 }
 
 const float *WorkerPanel::get(int worker, int panel) {
-  float *packed = packed_.get() + worker * words_;
+  float *packed = packed_.get() + worker * words_ * together_;
   if (held_[worker] == panel)
     return packed;
-  pack_(weights_, rows_, columns_, panels_.first(panel), panels_.width, storage_, packed);
+  for (int k = 0; k < together_; ++k)
+    pack_(weights_, rows_, columns_, panels_.first(panel + k), panels_.width, storage_,
+          packed + k * words_);
   held_[worker] = panel;
   return packed;
 }

@@ -72,15 +72,17 @@ std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, c
                                             int inputs, int neurons, const Panels &panels,
                                             bool transposed, int storage);
 
-// One packed panel of a matrix per worker, for tasks that come panel by panel. It stays in the
-// worker's cache, where all panels together would pass through main memory once more.
+// One packed panel of a matrix per worker, or some neighbours together, for tasks that come panel
+// by panel. It stays in the worker's cache, where all panels together would pass through main
+// memory once more.
 class WorkerPanel {
 public:
   // pack: of a kernel; weights: [rows, columns]; words: of a packed panel; storage: LifWeights.
   WorkerPanel(int workers, decltype(Kernel::pack) pack, const float *weights, int rows, int columns,
-              const Panels &panels, int64_t words, int storage)
+              const Panels &panels, int64_t words, int storage, int together = 1)
       : pack_(pack), weights_(weights), rows_(rows), columns_(columns), panels_(panels),
-        words_(words), storage_(storage), packed_(workers * words), held_(workers, -1) {}
+        words_(words), storage_(storage), together_(together), packed_(workers * words * together),
+        held_(workers, -1) {}
 
   const float *get(int worker, int panel);
 
@@ -91,8 +93,9 @@ private:
   Panels panels_;
   int64_t words_;
   int storage_;
+  int together_;
   Buffer<float> packed_;
-  std::vector<int> held_; // the panel of each worker
+  std::vector<int> held_; // the first panel of each worker
 };
 
 // Panels times groups of samples as tasks, panel by panel.

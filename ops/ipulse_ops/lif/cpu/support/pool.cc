@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "rounding.h"
+
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -76,6 +78,7 @@ private:
   }
 
   void work(int worker) {
+    StandardRounding rounding; // not that of the caller that started the thread
     // The generation that started this thread is the first it takes part in.
     uint64_t seen;
     {

@@ -20,19 +20,25 @@
 
 namespace lif {
 
-constexpr int MAX_WIDTH = 128; // neurons of a panel
+constexpr int MAX_WIDTH = 128; // neurons of a panel, and of a chunk
+constexpr int MAX_VECTORS = 8; // of a panel
+constexpr int SUM_LANES = 16;  // of a sampled product's sum in every kernel, see sampled_product.h
 
 struct Panels {
   int neurons;
   int vectors; // of a panel: 1, 2, 4 or 8
   int width;   // neurons of a panel
-  int count;
+  int count;   // of whole chunks
+  int chunk;   // panels of a chunk: 1, or 2 where a kernel's panels are narrower than the chunk
 
   int first(int panel) const { return panel * width; }
   int columns(int panel) const { // without the padding
     int rest = neurons - panel * width;
-    return rest < width ? rest : width;
+    return rest < 0 ? 0 : rest < width ? rest : width;
   }
+  // Products with the neurons of a chunk are summed together. All kernels cut the same chunks, so
+  // that sums are equal to the bit; the panels of a kernel do not change them.
+  int chunk_neurons() const { return chunk * width; }
 };
 
 // Words of 32 bits in a row of a packed panel. storage: LifWeights.

@@ -32,6 +32,8 @@ struct SampledProduct {
 };
 
 // One panel, consecutive rows: dL/dI of the next layer times its weights.
+constexpr int BLOCK_DEPTH = 128; // columns; a whole number of panels in every kernel
+
 struct DenseProduct {
   int vectors;
   int64_t first_row, rows;
@@ -40,6 +42,7 @@ struct DenseProduct {
   // Where it goes, [rows][width] each, written or added or subtracted; the second may be null.
   float *grad_spikes[2];
   bool adds[2], subtracts[2];
+  bool in_blocks; // a sum for each BLOCK_DEPTH columns, added or subtracted; else one for all
 };
 
 // Adds the four blocks of an operand to the operands of Strassen's seven products.

@@ -63,14 +63,22 @@ struct Vec : LaneByLane<Vec> {
     return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.low), mask.low)),
             vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a.high), mask.high))};
   }
-  static float32x4_t sum_four(const F *a) {
-    float32x4_t one = vpaddq_f32(vaddq_f32(a[0].low, a[0].high), vaddq_f32(a[1].low, a[1].high));
-    float32x4_t two = vpaddq_f32(vaddq_f32(a[2].low, a[2].high), vaddq_f32(a[3].low, a[3].high));
-    return vpaddq_f32(one, two);
+  // Sixteen lanes as four: lane i with i + 8, and then with i + 4.
+  static float32x4_t four_of(const float *sums) {
+    F halves = add(load(sums), load(sums + 8));
+    return vaddq_f32(halves.low, halves.high);
   }
-  static void sum_each(const F (&a)[8], float *sums) {
-    vst1q_f32(sums, sum_four(a));
-    vst1q_f32(sums + 4, sum_four(a + 4));
+  // Four lanes each of two sums, as two lanes each: lane i with i + 2.
+  static float32x4_t two_of(float32x4_t a, float32x4_t b) {
+    float64x2_t x = vreinterpretq_f64_f32(a), y = vreinterpretq_f64_f32(b);
+    return vaddq_f32(vreinterpretq_f32_f64(vzip1q_f64(x, y)),
+                     vreinterpretq_f32_f64(vzip2q_f64(x, y)));
+  }
+  // The sums of eight times sixteen lanes, see sampled_product.h.
+  static void fold_eight(const float *sums, float *to) {
+    for (int k = 0; k < 8; k += 4, sums += 64)
+      vst1q_f32(to + k, vpaddq_f32(two_of(four_of(sums), four_of(sums + 16)),
+                                   two_of(four_of(sums + 32), four_of(sums + 48))));
   }
 };
 

@@ -10,6 +10,8 @@ namespace {
 struct Vec : LaneByLane<Vec> {
   using Floats = float __attribute__((vector_size(16)));
   using Words = uint32_t __attribute__((vector_size(16)));
+  using Doubles = double __attribute__((vector_size(32)));
+  using Longs = int64_t __attribute__((vector_size(32)));
   struct F {
     Floats low, high;
   };
@@ -48,7 +50,24 @@ struct Vec : LaneByLane<Vec> {
       x = __builtin_sqrtf(x);
     return load(lane);
   }
-  static F fma(F a, F b, F c) { return {a.low * b.low + c.low, a.high * b.high + c.high}; }
+  // a * b + c, rounded once, without an instruction for it. A double holds the product exactly. The
+  // sum is rounded to odd, so that rounding it again, to float, is as if it had not been rounded
+  // (Boldo and Melquiond, 2008).
+  static Floats fma(Floats a, Floats b, Floats c) {
+    Doubles product = __builtin_convertvector(a, Doubles) * __builtin_convertvector(b, Doubles);
+    Doubles term = __builtin_convertvector(c, Doubles), sum = product + term;
+    // The exact error of the sum: zero if it is exact, NaN if it is not finite.
+    Doubles of_term = sum - product;
+    Doubles error = (product - (sum - of_term)) + (term - of_term);
+    // One step away from zero where that is the direction of its error, else towards zero.
+    Longs inexact = Longs(error < 0) | Longs(error > 0);
+    Longs away = ~(Longs(error < 0) ^ Longs(sum < 0));
+    Longs even = (Longs(sum) & 1) - 1;
+    Longs step = (away & 2) - 1;
+    sum = Doubles(Longs(sum) + (step & inexact & even));
+    return __builtin_convertvector(sum, Floats);
+  }
+  static F fma(F a, F b, F c) { return {fma(a.low, b.low, c.low), fma(a.high, b.high, c.high)}; }
   static F abs(F a) {
     return {Floats(Words(a.low) & 0x7fffffff), Floats(Words(a.high) & 0x7fffffff)};
   }
@@ -65,10 +84,12 @@ struct Vec : LaneByLane<Vec> {
   static F zero_where(M mask, F a) {
     return {Floats(Words(a.low) & ~mask.low), Floats(Words(a.high) & ~mask.high)};
   }
-  static void sum_each(const F (&a)[8], float *sums) {
-    for (int g = 0; g < 8; ++g) {
-      Floats four = a[g].low + a[g].high;
-      sums[g] = (four[0] + four[2]) + (four[1] + four[3]);
+  // The sums of eight times sixteen lanes, see sampled_product.h.
+  static void fold_eight(const float *sums, float *to) {
+    for (int k = 0; k < 8; ++k, sums += 16) {
+      F halves = add(load(sums), load(sums + 8));
+      Floats four = halves.low + halves.high;
+      to[k] = (four[0] + four[2]) + (four[1] + four[3]);
     }
   }
 };

@@ -5,9 +5,11 @@
 
 #include <immintrin.h>
 
+#include "x86_fold.h"
+
 namespace {
 
-struct Vec {
+struct Vec : X86Fold {
   using F = __m256;
   using M = __m256;
   static constexpr int lanes = 8;
@@ -62,12 +64,6 @@ struct Vec {
   static F load_expanded(const float *from, unsigned bits) {
     uint64_t order = _pdep_u64(0x0706050403020100u, bytes(bits));
     return _mm256_and_ps(_mm256_permutevar8x32_ps(load(from), indices(order)), mask(bits));
-  }
-  static void sum_each(const F (&a)[8], float *sums) {
-    F low = _mm256_hadd_ps(_mm256_hadd_ps(a[0], a[1]), _mm256_hadd_ps(a[2], a[3]));
-    F high = _mm256_hadd_ps(_mm256_hadd_ps(a[4], a[5]), _mm256_hadd_ps(a[6], a[7]));
-    store(sums,
-          add(_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)));
   }
 };
 

@@ -10,9 +10,11 @@
 #endif
 #include <immintrin.h>
 
+#include "x86_fold.h"
+
 namespace {
 
-struct Vec {
+struct Vec : X86Fold {
   using F = __m512;
   using M = __mmask16;
   static constexpr int lanes = 16;
@@ -59,17 +61,6 @@ struct Vec {
   }
   static F load_expanded(const float *from, unsigned bits) {
     return _mm512_maskz_expand_ps(mask(bits), load(from));
-  }
-  static __m256 halved(F a) {
-    return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
-  }
-  static void sum_each(const F (&a)[8], float *sums) {
-    __m256 low = _mm256_hadd_ps(_mm256_hadd_ps(halved(a[0]), halved(a[1])),
-                                _mm256_hadd_ps(halved(a[2]), halved(a[3])));
-    __m256 high = _mm256_hadd_ps(_mm256_hadd_ps(halved(a[4]), halved(a[5])),
-                                 _mm256_hadd_ps(halved(a[6]), halved(a[7])));
-    _mm256_storeu_ps(sums, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
-                                         _mm256_permute2f128_ps(low, high, 0x31)));
   }
 };
 

@@ -152,7 +152,8 @@ void LayerPass::pass_after_product(int p, int sample, int samples, int worker) c
                               transposed_->get(worker, p),
                               {products},
                               {},
-                              {}});
+                              {},
+                              false});
   for (int s = 0; s < samples; ++s, products += int64_t(n_.steps) * panels_.width)
     pass_panel(p, sample + s, products, worker);
 }

@@ -42,7 +42,8 @@ void LayerPass::pass_steps() {
                                       weights,
                                       {products},
                                       {},
-                                      {}});
+                                      {},
+                                      false});
           a.products = products;
         }
         a.first = t;

@@ -7,7 +7,7 @@
 namespace lif {
 namespace {
 
-// Parts that a sampled product is summed in, whatever the number of threads.
+// Parts that a sampled product is summed in, whatever the kernel and the number of threads.
 constexpr int PRODUCT_PARTS = 8;
 
 // Memory for the sums of parts: more samples than fit are multiplied one run after another.
@@ -78,14 +78,15 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
   all.neurons = o.layer.neurons;
   all.start = start.get();
   all.ids = o.kept.ids + offset;
-  // Each part sums some panels of the next layer, one after the other from the worker's cache.
+  // Each part sums some chunks of the next layer, one after the other from the worker's cache.
   Buffer<float> others((parts - 1) * length);
   int groups = (4 * threads + parts - 1) / parts;
   int samples = std::max(1, (batch + groups - 1) / groups);
   groups = (batch + samples - 1) / samples;
   WorkerPanel packed(o.weights ? threads : 0, call.kernel.pack, o.weights, o.layer.neurons,
                      panels.neurons, panels, o.layer.neurons * row_words(panels, n.weights),
-                     n.weights);
+                     n.weights, panels.chunk);
+  int chunks = panels.chunk ? panels.count / panels.chunk : 0;
   parallel_for(threads, int64_t(parts) * groups, [&](int64_t task, int worker) {
     int part = static_cast<int>(task / groups);
     SampledProduct a = all;
@@ -100,12 +101,12 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
     } else if (!o.weights) {
       std::fill(place(a.first), place(a.last), 0.0f);
     }
-    int first = part * panels.count / parts;
-    int last = o.weights ? (part + 1) * panels.count / parts : 0;
-    for (int p = first; p < last; ++p) {
-      a.writes = p == first && !starts;
-      a.next = {panels, o.next.floats + (p * call.rows + row) * panels.width, rows};
-      a.next.panels.count = 1;
+    int first = part * chunks / parts, last = o.weights ? (part + 1) * chunks / parts : 0;
+    for (int c = first; c < last; ++c) {
+      int p = c * panels.chunk;
+      a.writes = c == first && !starts;
+      a.next = {panels, o.next.floats + (p * call.rows + row) * panels.width, call.rows};
+      a.next.panels.count = panels.chunk;
       a.weights = packed.get(worker, p);
       call.kernel.sampled_product(a);
     }
@@ -131,7 +132,7 @@ std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const Lif
   std::unique_ptr<Buffer<float>> product(
       new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
   Operands operands{layer, bits, kept, next, weights, direct, membranes};
-  int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count) : 1;
+  int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count / next.panels.chunk) : 1;
   int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
   auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };
   for (int begin = 0, end = 0; begin < call.n.batch; begin = end) {

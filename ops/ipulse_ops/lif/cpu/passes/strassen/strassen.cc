@@ -34,8 +34,8 @@ int samples_of_task(const LifNetwork &n) {
 
 bool Strassen::pays(const LifNetwork &n, const Panels &panels, const Panels &after) {
   int64_t sums = int64_t(49) * panels.neurons * after.neurons / 16 * int64_t(sizeof(float));
-  return n.steps && n.batch >= 2 && panels.neurons % (4 * panels.width) == 0 &&
-         after.neurons % (4 * after.width) == 0 && after.neurons / 4 >= LEAST_DEPTH &&
+  return n.steps && n.batch >= 2 && panels.neurons % (4 * panels.chunk_neurons()) == 0 &&
+         after.neurons % (4 * after.chunk_neurons()) == 0 && after.neurons / 4 >= LEAST_DEPTH &&
          sums <= RIGHT_BYTES;
 }
 
@@ -143,7 +143,7 @@ void Strassen::multiply(int first, int64_t rows, int worker) const {
 void Strassen::multiply_halves(int64_t rows, const float *halves, const float *right,
                                float *to) const {
   int64_t half = (rows + 1) / 2, depth = quarter_depth();
-  DenseProduct product{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}};
+  DenseProduct product{panels_.vectors, 0, half, next_, nullptr, {}, {}, {}, true};
   product.next.panels.count = depth_ / 2;
   product.next.panels.neurons = static_cast<int>(depth);
   product.next.rows = half;
