@@ -8,6 +8,8 @@ from typing import Callable, List, Tuple
 
 import pytest
 
+from poplar_emulator import pva
+
 pytestmark = pytest.mark.same_on_every_python
 
 FIRSTS = ["first"] * 3
@@ -23,7 +25,7 @@ def blocks_of(run_program: Callable, **options: str) -> Tuple[List[Tuple[str, in
 
 
 def test_every_execution_of_a_block_is_listed(run_program: Callable, tmp_path: Path) -> None:
-    written = {"autoReport.outputExecutionProfile": "true", "autoReport.directory": str(tmp_path)}
+    written = {"autoReport.all": "true", "autoReport.directory": str(tmp_path)}
     found, total = blocks_of(run_program, **written)
     assert [name for name, *_ in found] == [*FIRSTS, "inner", "second", "empty"]
     *firsts, inner, second, empty = [(first, last) for _, first, last in found]
@@ -35,10 +37,23 @@ def test_every_execution_of_a_block_is_listed(run_program: Callable, tmp_path: P
     assert inner[1] - inner[0] == firsts[0][1] + 900
     assert inner == second == (at, total)
     assert empty == (total, total)
-    execution = json.loads((tmp_path / "profile.json").read_text())["execution"]
-    assert [(b["cyclesFrom"], b["cyclesTo"]) for b in execution["blocks"]] == [
-        (first, last) for _, first, last in found
-    ]
+    execution = pva.openReport(str(tmp_path / "profile.json")).execution
+    read = [(block.name, block.cyclesFrom, block.cyclesTo) for block in execution.blocks(1)]
+    assert read == found
+    with pytest.raises(IndexError, match="tile 2"):
+        execution.blocks(2)
+
+
+def test_blocks_have_no_names_without_the_compilation(
+    run_program: Callable, tmp_path: Path
+) -> None:
+    blocks_of(
+        run_program,
+        **{"autoReport.outputExecutionProfile": "true", "autoReport.directory": str(tmp_path)},
+    )
+    execution = pva.openReport(str(tmp_path / "profile.json")).execution
+    with pytest.raises(AttributeError, match="outputGraphProfile"):
+        execution.blocks(0)
 
 
 @pytest.mark.parametrize(

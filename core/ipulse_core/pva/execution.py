@@ -80,6 +80,23 @@ class EngineRun(Node):
     steps = Children(ExecutionStep, "Its steps in order.")
 
 
+class BlockExecution(Node):
+    """An execution of a `program::Block`, or of what `profiler.programs.filter` selects."""
+
+    cyclesFrom = Value(int, "First cycle.")
+    cyclesTo = Value(int, "Last cycle.")
+
+    @property
+    def program(self) -> ProfiledProgram:
+        """The program that ran."""
+        return program_of(self, self._get("program"))
+
+    @property
+    def name(self) -> str:
+        """Name of the program."""
+        return self.program.name
+
+
 class TotalCycles(Node):
     """Cycles of the device over all runs."""
 
@@ -97,6 +114,24 @@ class ExecutionReport(Node):
     def steps(self) -> List[ExecutionStep]:
         """The steps of all recorded runs."""
         return [step for run in self.runs for step in run.steps]
+
+    def blocks(self, tile: int) -> List[BlockExecution]:
+        """Return the blocks of all recorded runs, in the order of their ends.
+
+        Every tile waits at the syncs, so that their cycles are those of any tile.
+        Raises IndexError for a tile that the target does not have, AttributeError for a report
+        without the compilation, which has the names.
+        """
+        if "target" not in self._compilation:
+            hint = "set autoReport.outputGraphProfile, too"
+            raise AttributeError(
+                f"blocks need the compilation, which is not in this report: {hint}"
+            )
+        tiles = self._compilation["target"]["numTiles"]
+        if not 0 <= tile < tiles:
+            raise IndexError(f"blocks of tile {tile}: the target has {tiles} tiles")
+        count = len(self._get("blocks"))
+        return [self._child(BlockExecution, "blocks", index) for index in range(count)]
 
     @property
     def computeCyclesByTile(self) -> List[int]:
