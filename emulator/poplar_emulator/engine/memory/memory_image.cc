@@ -27,7 +27,8 @@ void scatterRun(char *to, std::ptrdiff_t step, std::size_t n, const char *from) 
 
 void MemoryImage::Free::operator()(char *p) const { std::free(p); }
 
-MemoryImage::MemoryImage(const GraphState &graph, std::uint32_t replica) {
+MemoryImage::MemoryImage(const GraphState &graph, std::uint32_t replica, bool poison)
+    : poisons(poison) {
   for (const Variable &variable : graph.variables) {
     const std::size_t size = sizeOf(variable.type);
     const std::size_t n = std::max<std::size_t>(variable.elements * size, 1);
@@ -38,8 +39,10 @@ MemoryImage::MemoryImage(const GraphState &graph, std::uint32_t replica) {
     bytes.emplace_back(memory);
     sizes.push_back(size);
     types.push_back(variable.type);
-    if (variable.initial.empty())
+    if (variable.initial.empty() && poisons)
       poisonElements(variable.type, memory, variable.elements);
+    else if (variable.initial.empty())
+      std::memset(memory, 0, n);
     else
       std::memcpy(memory, variable.initial.data(), variable.initial.size());
     if (variable.replicaIndex)
@@ -102,6 +105,8 @@ void MemoryImage::copy(const View &from, const View &to) {
 }
 
 void MemoryImage::poison(const View &view) {
+  if (!poisons)
+    return;
   for (const Run &run : view.runs())
     for (std::size_t i = 0; i < (run.stride == 1 ? 1 : run.count); ++i)
       poisonElements(types[run.variable], at(run.variable, run.at(i)),

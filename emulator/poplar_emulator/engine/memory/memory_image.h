@@ -11,7 +11,9 @@ namespace poplar::emulator {
 /// The bytes of every variable of a replica of a loaded graph.
 class MemoryImage {
 public:
-  explicit MemoryImage(const GraphState &graph, std::uint32_t replica = 0);
+  /// poison: begin with the pattern of poisonElements where a variable has no initial value,
+  /// instead of zeros, so that a read of what nothing wrote is seen.
+  MemoryImage(const GraphState &graph, std::uint32_t replica, bool poison);
 
   char *at(unsigned variable, std::size_t element) {
     return bytes[variable].get() + element * sizes[variable];
@@ -21,10 +23,11 @@ public:
   void scatter(const View &view, const void *in);
   /// Copies one view to another as if the whole source were read first.
   void copy(const View &from, const View &to);
-  /// Overwrites the elements with values on which no program can rely.
+  /// Overwrites the elements with values on which no program can rely, if the image poisons.
   void poison(const View &view);
 
 private:
+  const bool poisons;
   struct Free {
     void operator()(char *p) const;
   };

@@ -49,7 +49,8 @@ void Session::load(const Device &device) {
   log(LogModule::Engine, LogLevel::Info, "loading onto ", target.getNumIPUs(), " IPUs");
   memories.clear();
   for (unsigned replica = 0; replica < clocks.size(); ++replica)
-    memories.push_back(std::make_unique<MemoryImage>(*compiled->graph, replica));
+    memories.push_back(std::make_unique<MemoryImage>(
+        *compiled->graph, replica, isOn(compiled->options, "debug.poisonOutputs")));
   if (!threads)
     threads = std::make_unique<WorkerThreads>(WorkerThreads::defaultCount());
   bound.clear();
