@@ -105,6 +105,20 @@ def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
     np.testing.assert_array_equal(poisoned["pieces"], [np.nan, 0, 1, 0, np.nan, 0])
 
 
+def test_what_programs_for_older_sdks_rely_on(run_program: Callable) -> None:
+    """Memory that nothing wrote is zero, and a field is the vector in it."""
+    done = run_program("older_styles", "false", more=(("POPLAR_ENGINE_OPTIONS", "{}"),))
+    assert done.returncode == 0, done.stderr
+    assert numbers(done.stdout) == {
+        "attributes": [6],
+        "out": [1, 2, 3, 4 + 10 * 2 + 100 * 0 + 3],
+        "unwritten": [0, 0],
+    }
+    poisoned = numbers(run_program("older_styles", "true").stdout)
+    np.testing.assert_array_equal(poisoned["unwritten"], [np.nan, np.nan])
+    np.testing.assert_array_equal(poisoned["out"], [1, 2, 3, np.nan])
+
+
 class TestSupervisors:
     def test_a_supervisor_runs_the_workers_of_a_vertex_by_its_name(
         self, run_program: Callable

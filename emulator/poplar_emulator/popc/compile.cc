@@ -111,6 +111,10 @@ std::vector<std::string> remedies(const std::string &output) {
   // The elements of an Input lose their const in a cast.
   if (output.find("casts away qualifiers") != std::string::npos)
     flags.insert(flags.end(), {"-include", "popc_cast.h"});
+  // The device's C library does not define M_PI and its kind, so that codelets may.
+  if (output.find("before numeric constant") != std::string::npos &&
+      output.find(" M_") != std::string::npos)
+    flags.insert(flags.end(), {"-include", "popc_math.h"});
   static const char *const types[] = {"half2",  "half4",  "float2", "float4", "int2",   "uint2",
                                       "short2", "short4", "uint",   "uchar",  "ushort", "quarter"};
   const bool missing = std::any_of(std::begin(types), std::end(types), [&](const char *type) {

@@ -73,6 +73,16 @@ Device Device::createSimulatorDevice(const Target &target, const OptionFlags &) 
 unsigned Device::getId() const { return state->id; }
 const Target &Device::getTarget() const { return state->target; }
 const std::vector<int> &Device::getDriverIDs() const { return state->ipus; }
+std::map<std::string, std::string> Device::getAttributes() const {
+  if (state->ipus.empty())
+    return {};
+  const emulator::Machine &m = state->target.getMachine();
+  return {{"ipu", std::to_string(state->ipus.front())},
+          {"clock", std::to_string(static_cast<unsigned>(m.clockHz / 1e6)) + "MHz"},
+          {"ipu architecture", m.version},
+          {"number of tiles", std::to_string(m.tilesPerIPU)},
+          {"number of worker contexts", std::to_string(m.workers)}};
+}
 bool Device::isAttached() const { return state->attached; }
 
 bool Device::attach() const {

@@ -1,7 +1,9 @@
 #ifndef poplar_Device_hpp
 #define poplar_Device_hpp
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <poplar/Target.hpp>
@@ -29,6 +31,8 @@ public:
   unsigned getId() const;
   const Target &getTarget() const;
   const std::vector<int> &getDriverIDs() const;
+  /// Returns what the driver knows of the first IPU, by name; empty unless it is an emulated IPU.
+  std::map<std::string, std::string> getAttributes() const;
   bool supportsRemoteBuffers() const { return true; }
   bool hasGateway() const { return false; }
   /// Returns false if another Device object of this process has the IPU.

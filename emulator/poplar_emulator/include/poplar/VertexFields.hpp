@@ -53,6 +53,13 @@ public:
     return static_cast<unsigned>(span.count);
   }
 
+protected:
+  template <typename From> void write(const From &from) {
+    static_assert(hasSize(L), "assigned elements are as many as a vector has: ONE_PTR has no size");
+    for (std::size_t i = 0; i < span.count; ++i)
+      begin()[i] = from[i];
+  }
+
 private:
   Span span;
 };
@@ -81,15 +88,6 @@ public:
 
 protected:
   Span span;
-};
-
-/// Lets a field be passed to a function that takes the vector in it.
-template <typename Field, typename V> class Whole {
-public:
-  operator const V &() const {
-    static_assert(sizeof(V) == sizeof(Span), "a vector is its elements' addresses");
-    return *static_cast<const V *>(static_cast<const void *>(static_cast<const Field *>(this)));
-  }
 };
 
 template <typename T> struct IsVector : std::false_type {};
@@ -148,18 +146,43 @@ class Vector<InOut<T>, L, A, I>
     : public std::conditional_t<field::IsVector<T>::value, field::Elements<InOut<T>, L>,
                                 field::ScalarFields<InOut<T>, T, L>> {};
 
+// The fields derive from the vector in them, so that functions that take vectors take fields.
 template <typename T, VectorLayout L, unsigned A, bool I>
-class Input<Vector<T, L, A, I>>
-    : public field::Elements<const T, L>,
-      public field::Whole<Input<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
+class Input<Vector<T, L, A, I>> : public Vector<T, L, A, I> {
+  using Whole = Vector<T, L, A, I>;
+
+public:
+  const T &operator[](std::size_t i) const { return begin()[i]; }
+  const T &operator*() const { return *begin(); }
+  const T *begin() const { return Whole::begin(); }
+  const T *data() const { return begin(); }
+  const Input *operator->() const { return this; }
+  template <VectorLayout M = L, typename = std::enable_if_t<field::hasSize(M)>>
+  const T *end() const {
+    return Whole::end();
+  }
+};
+/// Assigning another vector to one writes its elements.
 template <typename T, VectorLayout L, unsigned A, bool I>
-class Output<Vector<T, L, A, I>>
-    : public field::Elements<T, L>,
-      public field::Whole<Output<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
+class Output<Vector<T, L, A, I>> : public Vector<T, L, A, I> {
+public:
+  Output() = default;
+  Output(const Output &) = default;
+  Output &operator=(const Output &from) { return this->write(from), *this; }
+  template <VectorLayout M, unsigned B, bool J> Output &operator=(const Vector<T, M, B, J> &from) {
+    return this->write(from), *this;
+  }
+};
 template <typename T, VectorLayout L, unsigned A, bool I>
-class InOut<Vector<T, L, A, I>>
-    : public field::Elements<T, L>,
-      public field::Whole<InOut<Vector<T, L, A, I>>, Vector<T, L, A, I>> {};
+class InOut<Vector<T, L, A, I>> : public Vector<T, L, A, I> {
+public:
+  InOut() = default;
+  InOut(const InOut &) = default;
+  InOut &operator=(const InOut &from) { return this->write(from), *this; }
+  template <VectorLayout M, unsigned B, bool J> InOut &operator=(const Vector<T, M, B, J> &from) {
+    return this->write(from), *this;
+  }
+};
 
 template <typename T, VectorListLayout L, unsigned A, bool I>
 class Input<VectorList<T, L, A, I>> : public field::ListElements<const T> {};
