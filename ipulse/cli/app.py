@@ -37,8 +37,9 @@ from ipulse.cli.commands.jobs.pausing import pause, resume, stop
 from ipulse.cli.commands.jobs.status import priority, status
 from ipulse.cli.commands.jobs.submit import continue_job, submit, validate
 from ipulse.cli.commands.jobs.watch import logs, watch
+from ipulse.cli.commands.results.archives import import_archives, verify
 from ipulse.cli.commands.results.compare import compare
-from ipulse.cli.commands.results.export import export, verify
+from ipulse.cli.commands.results.export import export
 from ipulse.cli.commands.results.files import artifacts, download, report
 from ipulse.cli.commands.results.metrics import metrics
 from ipulse.cli.commands.results.profile import profile, profile_diff
@@ -86,6 +87,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "download": download,
     "report": report,
     "export": export,
+    "import": import_archives,
     "verify": verify,
     "metrics": metrics,
     "stop": stop,

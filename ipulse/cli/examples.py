@@ -120,6 +120,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "export csv -q 'tag:baseline' --to tables",
         "export archive latest",
     ),
+    "import": (
+        "import archive/job_5f3a9c0d7be14f2aa86c1e90.zip",
+        "import archive/job_5f3a9c0d7be14f2aa86c1e90.zip --url https://lab.example.org:8470",
+    ),
     "verify": ("verify archive/job_5f3a9c0d7be14f2aa86c1e90.zip",),
     "profile show": (
         "profile latest",

@@ -6,22 +6,27 @@ It is a zip without compression, in a fixed order and without times: equal jobs 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from ipulse.archives.layout import (
+    CHECKSUMS,
+    EVENTS,
+    FILES,
+    IMPORTED,
+    JOB,
+    METADATA,
+    SPEC,
+    canonical,
+)
 from ipulse.client import JobEvent
 from ipulse_core.errors import Conflict
 
 from .record import JobRecord
 from .ro_crate import metadata_of
 
-CHECKSUMS, JOB, SPEC, EVENTS = "checksums.sha256", "job.json", "spec.json", "events.jsonl"
-METADATA = "ro-crate-metadata.json"
-FILES = "files/"
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can have
 _BLOCK = 2**20
 
@@ -36,7 +41,7 @@ def write_archive(
     to.mkdir(parents=True, exist_ok=True)
     path, part = to / f"{job.id}.zip", to / f".{job.id}.zip.part"
     texts = {
-        JOB: canonical(job.json),
+        JOB: canonical({name: job.json[name] for name in job.json if name != IMPORTED}),
         SPEC: canonical(job.json["spec"]),
         EVENTS: b"".join(canonical(event.json) for event in events),
         METADATA: canonical(metadata_of(record)),
@@ -52,12 +57,6 @@ def write_archive(
     finally:
         part.unlink(missing_ok=True)
     return path
-
-
-def canonical(value: Any) -> bytes:
-    """Return JSON with sorted keys on one line: equal values have equal bytes."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return text.encode() + b"\n"
 
 
 def _add_text(archive: zipfile.ZipFile, name: str, text: bytes) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.client.client_base import ClientBase
-from ipulse.client.datasets.data_sets import UploadProgress
 from ipulse.client.datasets.resources import DatasetVersion
+from ipulse.client.datasets.uploads import UploadProgress
 from ipulse.client.location import PathLike
 from ipulse.client.transport.transports import finished
 

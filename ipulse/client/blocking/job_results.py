@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.client.client_base import ClientBase
+from ipulse.client.datasets.uploads import UploadProgress
 from ipulse.client.jobs.curves import MetricCurve
-from ipulse.client.jobs.resources import Artifact
+from ipulse.client.jobs.resources import Artifact, Job
 from ipulse.client.location import PathLike
 from ipulse.client.transport.transports import finished
 
@@ -88,6 +89,14 @@ class BlockingJobResults:
     def download_file(self, job_id: str, name: str, to: PathLike) -> Path:
         """Download one of the job's files to a folder, as `download` does. Raises NotFound."""
         return finished(self._calls.download_file(job_id, name, to))
+
+    def import_archive(self, path: PathLike, on_progress: UploadProgress | None = None) -> Job:
+        """Import a job from a file of `ipulse export archive`, with its id, events and files.
+
+        The same archive twice is one job. Raises InvalidInput with every problem of the archive,
+        and Conflict if the service has another job of this id.
+        """
+        return finished(self._calls.import_archive(path, on_progress))
 
     def profile(self, job_id: str) -> dict[str, Any]:
         """Return the job's profile.json. Raises NotFound before it exists."""

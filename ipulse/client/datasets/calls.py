@@ -20,7 +20,7 @@ WAIT_SECONDS = 20  # that a response waits for the end of a check
 _VERSION = re.compile(r"latest|[0-9]{1,9}")
 
 
-def start_upload(size: int, sha256: str, purpose: str = "dataset") -> APICall[DatasetUpload]:
+def start_upload(size: int, sha256: str, purpose: str) -> APICall[DatasetUpload]:
     """Return the call that announces a file, or finds the upload of it that has begun."""
     body = {"size": size, "sha256": sha256, "purpose": purpose}
     content = strict_json.dumps(body).encode()
@@ -37,6 +37,11 @@ def upload_path(upload_id: str) -> str:
     if not ID.fullmatch(upload_id):
         raise NotFound(f"there is no upload {upload_id[:100]!r}")
     return f"/v1/uploads/{upload_id}"
+
+
+def delete_upload(upload_id: str) -> APICall[None]:
+    """Return the call that forgets an upload whose content is not needed any more."""
+    return APICall("DELETE", upload_path(upload_id), lambda response: None)
 
 
 def add_version(name: str, upload_id: str) -> APICall[DatasetVersion]:

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import httpx
-
 from ipulse.client.location import PathLike
-from ipulse.client.transport.call_sender import CallSender
-from ipulse.client.transport.problems import error_in
-from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
-from ipulse.outgoing_file import OutgoingFile
-from ipulse_core.errors import RemoteError
+from ipulse.client.transport.retries import FOLLOWING
 
 from . import calls
-from .resources import DatasetUpload, DatasetVersion
-
-UPLOAD_SECONDS = 600.0  # that the service may take to verify and store the last bytes
-
-# Called with the bytes that the service has, and the size of the file.
-UploadProgress = Callable[[int, int], None]
+from .resources import DatasetVersion
+from .uploads import FileUploads, UploadProgress
 
 
-class DataSets(CallSender):
+class DataSets(FileUploads):
     """The calls about data sets; errors are those of ipulse_core.errors."""
 
     async def push_dataset(
         self, path: PathLike, name: str, on_progress: UploadProgress | None = None
     ) -> DatasetVersion:
         """Upload a file as a version of a data set; see Client.push_dataset."""
-        with Path(path).open("rb") as content:
-            file = OutgoingFile(content, Path(path).stat().st_size)
-            upload = await self._send(calls.start_upload(file.size, file.sha256))
-            await self._send_content(file, upload, on_progress or _ignore)
-        version = await self._send(calls.add_version(name, upload.id))
+        upload_id, _ = await self._upload(path, "dataset", on_progress)
+        version = await self._send(calls.add_version(name, upload_id))
         while version.state == "checking":
             call = calls.get_version(version.dataset, str(version.version), is_waiting=True)
             version = await self._send(call, FOLLOWING * self._retries)
@@ -45,11 +30,8 @@ class DataSets(CallSender):
         self, path: PathLike, on_progress: UploadProgress | None = None
     ) -> str:
         """Upload initial weights; see Client.upload_weights."""
-        with Path(path).open("rb") as content:
-            file = OutgoingFile(content, Path(path).stat().st_size)
-            upload = await self._send(calls.start_upload(file.size, file.sha256, "weights"))
-            await self._send_content(file, upload, on_progress or _ignore)
-        return file.sha256
+        _, sha256 = await self._upload(path, "weights", on_progress)
+        return sha256
 
     async def datasets(self) -> list[DatasetVersion]:
         """Return the latest version of every data set, newest data sets first."""
@@ -82,59 +64,3 @@ class DataSets(CallSender):
         """
         name, _, number = reference.partition("@")
         await self._send(calls.delete(name, number or None))
-
-    async def _send_content(
-        self, file: OutgoingFile, upload: DatasetUpload, on_progress: UploadProgress
-    ) -> None:
-        """Sends what is missing; after a cut, from where the service has it."""
-        retries = RetryPolicy(self.url, FOLLOWING * self._retries)
-        while not upload.complete:
-            on_progress(upload.offset, upload.size)
-            error: httpx.TransportError | None = None
-            delay: float | None = 0.0
-            try:
-                response = await self._transport.send(
-                    calls.upload_path(upload.id),
-                    _reported(file, upload.offset, on_progress),
-                    headers={
-                        "Upload-Offset": str(upload.offset),
-                        "Content-Type": "application/octet-stream",
-                        "Content-Length": str(file.size - upload.offset),
-                    },
-                    timeout=UPLOAD_SECONDS,
-                )
-            except httpx.TransportError as caught:
-                error = caught
-                delay = retries.after_error(error)
-            else:
-                delay = _delay_of(response, retries)
-            if delay:
-                await self._transport.sleep(delay)
-            before, upload = upload, await self._send(calls.get_upload(upload.id))
-            if upload.offset > before.offset:
-                retries.progressed()
-        on_progress(upload.size, upload.size)
-
-
-def _delay_of(response: httpx.Response, retries: RetryPolicy) -> float:
-    """Return the seconds until the next try, 0 if the bytes have arrived. Raises other errors."""
-    if response.is_success:
-        return 0.0
-    delay = retries.after_answer(response)
-    if delay is not None:
-        return delay
-    error = error_in(response)
-    if isinstance(error, RemoteError) or response.status_code != 409:
-        raise error
-    return retries.after_error(None)  # another program sends the same file
-
-
-def _reported(file: OutgoingFile, offset: int, on_progress: UploadProgress) -> Any:
-    for chunk in file.body(offset):
-        yield chunk
-        offset += len(chunk)
-        on_progress(offset, file.size)
-
-
-def _ignore(_sent: int, _size: int) -> None:
-    """Report nothing."""

@@ -113,6 +113,12 @@ def continue_training(job_id: str, epochs: int, idempotency_key: str) -> APICall
     return APICall("POST", path, _job, headers=headers, content=content)
 
 
+def import_archive(upload_id: str) -> APICall[Job]:
+    """Return the call that imports a job from an archive that was uploaded."""
+    content = strict_json.dumps({"upload_id": upload_id}).encode()
+    return APICall("POST", "/v1/jobs:import", _job, headers=JSON_CONTENT, content=content)
+
+
 def pause(job_id: str) -> APICall[Job]:
     """Return the call that pauses a job."""
     return APICall("POST", _job_path(job_id) + "/pause", _job)

@@ -27,6 +27,12 @@ class TooManyUploads(Conflict):
     code = "too_many_uploads"
 
 
+class UploadIncomplete(Conflict):
+    """Bytes of the upload are missing; HEAD says how many the service has."""
+
+    code = "upload_incomplete"
+
+
 @dataclass(frozen=True)
 class UploadRow:
     """The row of an upload. Times are milliseconds since 1970."""
@@ -76,20 +82,17 @@ def start(
         if former is not None:
             return UploadRow.of(former), False
         is_known = _is_known(transaction, sha256, size)
-        if not is_known:
-            _check_unfinished(transaction, caller)
-        values = {
-            "id": f"upl_{secrets.token_hex(12)}",
-            "caller": caller,
-            "purpose": purpose,
-            "size": size,
-            "sha256": sha256,
-            "created_at": now,
-            "expires_at": now + ABANDONED_SECONDS * 1000,
-            "completed_at": now if is_known else None,
-        }
-        transaction.connection.execute(insert(uploads).values(values))
-        return get(transaction, str(values["id"])), not is_known
+        if is_known:
+            return add_complete(transaction, caller, purpose, size, sha256), False
+        _check_unfinished(transaction, caller)
+        return _add(transaction, caller, purpose, size, sha256, None), True
+
+
+def add_complete(
+    transaction: Transaction, caller: str, purpose: str, size: int, sha256: str
+) -> UploadRow:
+    """Adds an upload of a file that the store has, which keeps it there for a day."""
+    return _add(transaction, caller, purpose, size, sha256, transaction.now)
 
 
 def get(transaction: Transaction, upload_id: str) -> UploadRow:
@@ -101,6 +104,14 @@ def get(transaction: Transaction, upload_id: str) -> UploadRow:
     if row is None or row.expires_at <= transaction.now:
         raise NotFound("there is no such upload; unfinished ones are forgotten after a day")
     return UploadRow.of(row)
+
+
+def get_complete(transaction: Transaction, upload_id: str) -> UploadRow:
+    """Returns an upload whose bytes the store has. Raises NotFound and UploadIncomplete."""
+    upload = get(transaction, upload_id)
+    if not upload.is_complete:
+        raise UploadIncomplete()
+    return upload
 
 
 def with_content(transaction: Transaction, purpose: str, sha256: str) -> UploadRow | None:
@@ -136,6 +147,28 @@ def forget_expired(transaction: Transaction) -> int:
     """Deletes the rows of uploads that nobody finished or used, and returns how many."""
     old = uploads.c.expires_at <= transaction.now
     return transaction.connection.execute(delete(uploads).where(old)).rowcount
+
+
+def _add(
+    transaction: Transaction,
+    caller: str,
+    purpose: str,
+    size: int,
+    sha256: str,
+    completed_at: int | None,
+) -> UploadRow:
+    values = {
+        "id": f"upl_{secrets.token_hex(12)}",
+        "caller": caller,
+        "purpose": purpose,
+        "size": size,
+        "sha256": sha256,
+        "created_at": transaction.now,
+        "expires_at": transaction.now + ABANDONED_SECONDS * 1000,
+        "completed_at": completed_at,
+    }
+    transaction.connection.execute(insert(uploads).values(values))
+    return get(transaction, str(values["id"]))
 
 
 def _is_known(transaction: Transaction, sha256: str, size: int) -> bool:

@@ -48,6 +48,7 @@ from ipulse_service.http.routes.jobs import (
     comparison,
     curves,
     events,
+    imports,
     job_batches,
     job_list,
     jobs,
@@ -60,6 +61,7 @@ from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
+from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
@@ -81,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         database=database,
         blobs=blobs,
         file_threads=FileThreadPool(),
+        job_importer=JobImporter(database, blobs),
         notifier=notifier,
         shared_reads=SharedReads(),
         change_poller=ChangePoller(database, notifier, settings.poll_seconds),
@@ -147,6 +150,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(web.router)
     for module in (
         submissions,
+        imports,
         job_batches,
         job_list,
         search,

@@ -24,6 +24,7 @@ from ipulse_service.http.metrics import Metrics
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache
+from ipulse_service.jobs.importing.importer import JobImporter
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.settings import Settings
 
@@ -37,6 +38,7 @@ class AppState:
     database: Database
     blobs: Blobs | S3Blobs
     file_threads: FileThreadPool
+    job_importer: JobImporter
     notifier: JobNotifier
     shared_reads: SharedReads
     change_poller: ChangePoller

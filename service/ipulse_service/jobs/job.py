@@ -55,6 +55,8 @@ class JobRow(NamedTuple):
     finish_by: int | None  # asked to finish: when it is cancelled instead
     finish_reason: str | None  # of a job that was asked to finish
     dataset_sha256: str | None  # of the uploaded data that it needs
+    imported_at: int | None  # None: it ran here
+    imported_sha256: str | None  # of the archive that it was imported from
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> JobRow:
@@ -80,9 +82,10 @@ class JobRow(NamedTuple):
         """The content of its ETag.
 
         After an old backup was restored, version numbers are used again; the time makes them
-        different.
+        different. A job that is deleted and imported has the version and time of before.
         """
-        return f"{self.version}-{self.updated_at:x}"
+        imported = "" if self.imported_at is None else f"-{self.imported_at:x}"
+        return f"{self.version}-{self.updated_at:x}{imported}"
 
 
 COLUMNS = tuple(jobs.c[name] for name in JobRow._fields)

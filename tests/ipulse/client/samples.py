@@ -22,6 +22,7 @@ def job(**changes: Any) -> dict[str, Any]:
         "priority": 0,
         "deadline_at": None,
         "finish_by": None,
+        "imported": None,
         "start_from": None,
         "waiting_on": None,
         "attempt": 1,

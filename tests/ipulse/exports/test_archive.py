@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ipulse.exports.archive_check import verify_archive
+from ipulse.archives.verification import verify_archive
 from ipulse.handles import Connection, JobHandle
 from ipulse_core.errors import InvalidInput
 from tests.ipulse.handles.conftest import experiment, files

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ipulse.cli.display.raster import raster
+from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import (
     emit,
     minute_text,
-    remarks,
     say,
     show,
     show_done,
@@ -26,12 +23,10 @@ from ipulse.cli.terminal import (
     size_text,
 )
 from ipulse.client import Client, DatasetVersion
-from ipulse.client.datasets.data_sets import UploadProgress
 from ipulse.client.datasets.packing import name_of, packed
 from ipulse_core.errors import InvalidInput, Problem
 
 LABELS = 20  # that `data show` lists
-_SECONDS = 0.1  # between two changes of the progress line
 
 Reference = Annotated[
     str, typer.Argument(metavar="NAME[@VERSION]", help="Data set, and one of its versions.")
@@ -56,7 +51,7 @@ def push(
     published data set is packed first.
     """
     name = name_of(path) if name is None else name
-    with packed(path) as file, at.connect() as client, _progress() as on_progress:
+    with packed(path) as file, at.connect() as client, upload_progress() as on_progress:
         version = client.push_dataset(file, name, on_progress)
     if as_json:
         emit(version.json)
@@ -138,30 +133,6 @@ def _confirm(reference: str, yes: bool) -> None:
         detail = f"deleting {reference} needs --yes where nobody can be asked"
         raise InvalidInput([Problem("/yes", "missing", detail)], detail)
     typer.confirm(f"Delete {reference}?", abort=True, err=True)
-
-
-@contextmanager
-def _progress() -> Iterator[UploadProgress | None]:
-    """Yield a function that keeps a line with the progress on a terminal."""
-    output = remarks()
-    if not output.is_terminal:
-        yield None
-        return
-    began, shown = time.monotonic(), 0.0
-    with output.status("hashing ...") as status:
-
-        def on_progress(sent: int, size: int) -> None:
-            nonlocal shown
-            now = time.monotonic()
-            if now - shown < _SECONDS and sent < size:
-                return
-            shown = now
-            rate = size_text(sent / max(now - began, 1e-3))
-            percent = 100 * sent // max(size, 1)
-            text = f"{size_text(sent)} of {size_text(size)} ({percent} %, {rate}/s)"
-            status.update(f"{text}; checking ..." if sent >= size else text)
-
-        yield on_progress
 
 
 def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict[str, Any] | None:

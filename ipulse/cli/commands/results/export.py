@@ -1,8 +1,7 @@
-"""export, import and verify: jobs for other programs, and archives."""
+"""export: jobs for other programs."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, say, show, size_text
+from ipulse.cli.terminal import emit, say, show
 from ipulse.exports.targets import Target, default_place
 from ipulse_core.errors import InvalidInput, Problem
 
@@ -88,21 +87,4 @@ def export(
         emit({"target": target, "to": place, "written": written})
     elif target in _NEXT and not follow:
         say(f"Next: {_NEXT[target].format(to=place)}")
-    return Exit.OK
-
-
-def verify(
-    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="A file of `export archive`.")],
-    as_json: AsJSON = False,
-) -> Exit:
-    """Check an archive: checksums, spec, and the files of the manifest. Needs no service."""
-    from ipulse.exports.archive_check import verify_archive
-
-    found = verify_archive(archive)
-    if as_json:
-        emit(vars(found))
-        return Exit.OK
-    show(f"{found.job_id}  {found.name}  {found.state}")
-    show(f"{found.files} files, {size_text(found.size)}, all as they were stored")
-    show(f"manifest {found.manifest_sha256 or '(none: the job left no results)'}")
     return Exit.OK

@@ -48,6 +48,8 @@ jobs = Table(
     Column("start_sha256", String(64), index=True),  # of that file, which is kept for it
     Column("finish_by", BigInteger),  # asked to finish: when it is cancelled instead
     Column("finish_reason", String(64)),  # of a job that was asked to finish
+    Column("imported_at", BigInteger),  # when it was imported from an archive; null: it ran here
+    Column("imported_sha256", String(64)),  # of that archive
     Index("ix_jobs_group_name", "group_name"),
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),

@@ -136,11 +136,12 @@ def next_deadline(transaction: Transaction) -> int | None:
 
 
 def ended_before(transaction: Transaction, moment: int, limit: int) -> list[JobRow]:
-    """Returns jobs that ended before a time in milliseconds since 1970, the oldest first."""
+    """Returns jobs that ended, or were imported, before a time, the oldest first."""
     over = [state.value for state in TERMINAL]
+    since = func.coalesce(jobs.c.imported_at, jobs.c.finished_at)
     query = (
         select(*COLUMNS)
-        .where(jobs.c.state.in_(over), jobs.c.finished_at < moment)
+        .where(jobs.c.state.in_(over), since < moment)
         .order_by(jobs.c.pk)
         .limit(limit)
     )

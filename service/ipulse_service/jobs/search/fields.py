@@ -65,6 +65,7 @@ _ALL = (
     JobField("created", "time", "time of the submission", _column("created_at")),
     JobField("started", "time", "time of the first attempt", _column("started_at")),
     JobField("finished", "time", "time of the end", _column("finished_at")),
+    JobField("imported", "time", "time of the import of an archive", _column("imported_at")),
     JobField("queue_seconds", "seconds", "time until the first attempt", _waited),
     JobField("run_seconds", "seconds", "time since the first attempt", _ran),
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from ipulse_core.errors import Conflict, NotFound
+from ipulse_core.errors import NotFound
 from ipulse_service.agents import registry
 from ipulse_service.datasets import uploads, versions
 from ipulse_service.datasets.facts import SamplePreview
@@ -29,12 +29,6 @@ DOWNLOAD = file_response.documented("application/octet-stream")
 Number = Annotated[str, Path(description="The version's number, or `latest`.")]
 
 router = APIRouter(prefix="/v1/datasets", tags=["data"], route_class=JSONRoute)
-
-
-class UploadIncomplete(Conflict):
-    """Bytes of the upload are missing; HEAD says how many the service has."""
-
-    code = "upload_incomplete"
 
 
 @router.post(
@@ -140,9 +134,7 @@ def as_file(version: VersionRow) -> ArtifactRow:
 
 def _add(state: AppState, name: str, upload_id: str) -> tuple[VersionRow, bool]:
     with state.database.write() as transaction:
-        upload = uploads.get(transaction, upload_id)
-        if not upload.is_complete:
-            raise UploadIncomplete()
+        upload = uploads.get_complete(transaction, upload_id)
         added = versions.add(transaction, name, upload.sha256, upload.size)
         uploads.remove(transaction, upload_id)  # the version keeps the content
         return added

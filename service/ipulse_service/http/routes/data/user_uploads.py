@@ -59,7 +59,7 @@ def start_upload(
     if announced.size > limit:
         raise TooLarge(
             (),
-            f"a data set may have {limit:,} bytes; this file has {announced.size:,}: split it, or "
+            f"a file may have {limit:,} bytes; this one has {announced.size:,}: split it, or "
             "raise IPULSE_MAX_DATASET_BYTES of the service",
         )
     upload, is_new = uploads.start(

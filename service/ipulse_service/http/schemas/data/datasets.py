@@ -58,9 +58,10 @@ class UploadRequest(StrictModel):
 
     size: int = Field(ge=1, le=_MAX_SIZE, description="Bytes.")
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    purpose: Literal["dataset", "weights"] = Field(
+    purpose: Literal["dataset", "weights", "archive"] = Field(
         default="dataset",
-        description="dataset: a version of a data set; weights: network.initial.upload of a spec.",
+        description="dataset: a version of a data set; weights: network.initial.upload of a spec; "
+        "archive: of a job, for `POST /v1/jobs:import`.",
     )
 
 

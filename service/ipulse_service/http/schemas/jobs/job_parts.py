@@ -57,6 +57,20 @@ class StartInfo(BaseModel):
         )
 
 
+class ImportInfo(BaseModel):
+    """The import of a job that ran elsewhere. Its content is as somebody uploaded it."""
+
+    at: Timestamp | None
+    archive_sha256: str = Field(description="SHA-256 of the archive.")
+
+    @classmethod
+    def from_row(cls, job: JobRow) -> Self | None:
+        """Returns the model of the import of a stored job."""
+        if job.imported_sha256 is None:
+            return None
+        return cls(at=rfc3339(job.imported_at), archive_sha256=job.imported_sha256)
+
+
 class WaitingInfo(BaseModel):
     """Why a job waits, at the moment of the response; not covered by its ETag.
 

@@ -48,6 +48,14 @@ class ContinueRequest(StrictModel):
     )
 
 
+class ImportRequest(StrictModel):
+    """A request to import a job."""
+
+    model_config = example(upload_id="upl_1a2b3c4d5e6f708192a3b4c5")
+
+    upload_id: str = Field(max_length=64, description="The id of a complete upload of an archive.")
+
+
 Tag = Annotated[str, Field(pattern=TAG), AS_TAG]
 _Tags = Annotated[ListOf[Tag], Field(max_length=MAX_TAGS)]
 

@@ -11,7 +11,12 @@ from pydantic import BaseModel, Field
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
-from ipulse_service.http.schemas.jobs.job_parts import AttemptInfo, StartInfo, WaitingInfo
+from ipulse_service.http.schemas.jobs.job_parts import (
+    AttemptInfo,
+    ImportInfo,
+    StartInfo,
+    WaitingInfo,
+)
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
@@ -55,6 +60,7 @@ _SUMMARY: dict[str, Any] = {
     "metadata": {"team": "audio"},
     "tags": ["baseline"],
     "group": None,
+    "imported": None,
     "version": 31,
 }
 
@@ -96,6 +102,7 @@ class JobSummary(BaseModel):
     metadata: dict[str, str] = Field(description="The metadata of the spec.")
     tags: list[str] = Field(description="In order; see PATCH.")
     group: str | None = Field(description="The group of jobs that it belongs to.")
+    imported: ImportInfo | None = Field(description="Null for a job that ran here.")
     version: int = Field(description="Incremented by every change of the job.")
 
     @classmethod
@@ -237,5 +244,6 @@ def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
         "metadata": json.loads(job.metadata),
         "tags": job.tag_list,
         "group": job.group_name,
+        "imported": ImportInfo.from_row(job),
         "version": job.version,
     }

@@ -1,0 +1,1 @@
+"""Archives of jobs: their layout, and their verification without the service."""

@@ -1,0 +1,1 @@
+"""Import of archives of jobs."""
