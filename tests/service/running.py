@@ -91,14 +91,17 @@ class Service:
         job: dict[str, Any] = response.json()
         return job
 
-    def claim(self, job_id: str, agent: str = "agent-1") -> httpx.Response:
-        body = {"job_id": job_id, "agent": agent, "device_kinds": ["cpu"]}
+    def claim(
+        self, job_id: str, agent: str = "agent-1", kinds: tuple[str, ...] = ("cpu",)
+    ) -> httpx.Response:
+        body = {"job_id": job_id, "agent": agent, "device_kinds": [*kinds]}
         return self.worker.post("/v1/worker/claims", json=body)
 
     def attempt(self, job_id: str) -> Attempt:
         """The next attempt at a job, as soon as it may be claimed."""
         eventually(lambda: self.job(job_id)["state"] == "queued")
-        response = self.claim(job_id)
+        device = self.job(job_id)["device"]
+        response = self.claim(job_id, kinds=(device,))
         assert response.status_code == 200, response.text
         return Attempt(self.worker, response.json())
 

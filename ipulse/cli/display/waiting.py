@@ -28,7 +28,8 @@ def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> 
     if waiting["position"] is not None:
         of = f" of {waiting['of']}" if waiting.get("of") else ""
         parts.append(f"number {waiting['position']}{of} in the queue")
-    if waiting["holder"] is not None and waiting["reason"] != "dependency":  # which names it
+    # The details of these name the holder.
+    if waiting["holder"] is not None and waiting["reason"] not in ("dependency", "compile"):
         device = waiting.get("holder_device")
         parts.append(f"behind {waiting['holder']}" + (f" on {device}" if device else ""))
     if waiting["estimated_start"] is not None and with_start:

@@ -20,7 +20,14 @@ from ipulse_service.db.tables import job_dependencies, jobs
 from ipulse_service.jobs import store, transitions
 from ipulse_service.jobs.job import ENDED, JobRow
 
-OnEnd = Literal["success", "end", "failure"]
+OnEnd = Literal["success", "end", "failure", "compiled"]
+
+# States of a job whose executable is in the cache of its agent, or that will not compile it now.
+_COMPILED = (
+    *(JobState.RUNNING.value, JobState.REPORTING.value, JobState.PAUSED.value),
+    *(JobState.CANCELLING.value, JobState.PAUSING.value),
+)
+COMPILE_WAIT_MS = 600_000  # from the first attempt of the job that compiles
 
 MAX_DEPENDENCIES = 32
 AT_ONCE = 100  # that one transaction settles, so that other writers need not wait for long
@@ -37,7 +44,7 @@ class DependencyFailed(Conflict):
 
 @dataclass(frozen=True)
 class Dependency:
-    """A job to wait for, and how it must end."""
+    """A job to wait for, and how it must end; for `compiled`, that it has compiled or ended."""
 
     job_id: str
     on: OnEnd = "success"
@@ -52,7 +59,7 @@ class _Edge(NamedTuple):
     job_pk: int
     needs_id: str
     on_end: OnEnd
-    ended: str  # the final state of the job that is waited for
+    ended: str  # the state of the job that is waited for; the final one but for `compiled`
 
 
 def unmet(transaction: Transaction, after: Sequence[Dependency]) -> list[tuple[Dependency, JobRow]]:
@@ -94,8 +101,8 @@ def add(
 
 
 def is_due(transaction: Transaction) -> bool:
-    """Returns whether a job has ended for which another one waits."""
-    return transaction.connection.execute(_ended().limit(1)).first() is not None
+    """Returns whether a job has ended, or compiled, for which another one waits."""
+    return transaction.connection.execute(_ended(transaction).limit(1)).first() is not None
 
 
 def settle(transaction: Transaction) -> list[JobRow]:
@@ -104,7 +111,7 @@ def settle(transaction: Transaction) -> list[JobRow]:
     Cancelled ones may be waited for, too: it is called again until nothing is due.
     """
     changed = []
-    for row in transaction.connection.execute(_ended().limit(AT_ONCE)).all():
+    for row in transaction.connection.execute(_ended(transaction).limit(AT_ONCE)).all():
         edge = _Edge._make(row)
         job = store.find_by_pk(transaction, edge.job_pk)
         is_met = Dependency(edge.needs_id, edge.on_end).is_met_by(JobState(edge.ended))
@@ -119,15 +126,19 @@ def settle(transaction: Transaction) -> list[JobRow]:
                 )
             )
         elif not _count(transaction, job):
-            # Its place in the queue is that of now.
-            queued = transitions.move(transaction, job, JobState.QUEUED, queued_at=transaction.now)
+            # Its place in the queue is that of now, unless only the service made it wait.
+            place = job.queued_at if edge.on_end == "compiled" else transaction.now
+            queued = transitions.move(transaction, job, JobState.QUEUED, queued_at=place)
             outbox.add(transaction, queued)
             changed.append(queued)
     return changed
 
 
-def waiting_for(transaction: Transaction, job: JobRow) -> tuple[str | None, str]:
-    """Returns the first job that a blocked job waits for, and all of them in words."""
+def waiting_for(transaction: Transaction, job: JobRow) -> tuple[bool, str | None, str]:
+    """Returns what a blocked job waits for.
+
+    That is whether it is a compilation, the first job, and all of them in words.
+    """
     query = (
         select(job_dependencies.c.needs_id, job_dependencies.c.on_end, jobs.c.state)
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
@@ -135,9 +146,12 @@ def waiting_for(transaction: Transaction, job: JobRow) -> tuple[str | None, str]
         .order_by(job_dependencies.c.needs_pk)
     )
     rows = transaction.connection.execute(query).all()
+    if rows and rows[0].on_end == "compiled":
+        first = rows[0]
+        return True, first.needs_id, f"{first.needs_id} ({first.state}) compiles its executable"
     named = [f"the {on_end} of {needs_id} ({state})" for needs_id, on_end, state in rows[:NAMED]]
     more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-    return (rows[0].needs_id if rows else None), f"{', '.join(named)}{more}"
+    return False, (rows[0].needs_id if rows else None), f"{', '.join(named)}{more}"
 
 
 def forget(transaction: Transaction, ended: Collection[JobRow]) -> None:
@@ -154,8 +168,11 @@ def forget(transaction: Transaction, ended: Collection[JobRow]) -> None:
     )
 
 
-def _ended() -> Select[Any]:
+def _ended(transaction: Transaction) -> Select[Any]:
     """Returns a query of the edges whose end is not settled yet."""
+    has_compiled = (job_dependencies.c.on_end == "compiled") & (
+        jobs.c.state.in_(_COMPILED) | (jobs.c.started_at <= transaction.now - COMPILE_WAIT_MS)
+    )
     state = func.coalesce(jobs.c.state, job_dependencies.c.needs_state)
     return (
         select(
@@ -165,7 +182,7 @@ def _ended() -> Select[Any]:
             state,
         )
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
-        .where(job_dependencies.c.state == WAITING, state.in_(ENDED))
+        .where(job_dependencies.c.state == WAITING, state.in_(ENDED) | has_compiled)
         .order_by(job_dependencies.c.job_pk)
     )
 

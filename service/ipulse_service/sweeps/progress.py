@@ -21,7 +21,7 @@ from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.sweeps import proposals, results, store, trial_store
+from ipulse_service.sweeps import executables, proposals, results, store, trial_store
 from ipulse_service.sweeps.proposals import Proposal
 from ipulse_service.sweeps.rows import (
     SweepReason,
@@ -238,8 +238,9 @@ def _add_jobs(
     attributes = JobAttributes(tags=(f"trial-{trial.number}",), group=sweep.id)
     options = SchedulingOptions(priority=config.priority)
     for seed, resolved in specs.items():
-        job = submission.store_job(transaction, resolved, options, attributes)
-        trial_store.add_job(transaction, trial, seed, job)
+        key, after = executables.shared(transaction, sweep, resolved.value)
+        job = submission.store_job(transaction, resolved, options, attributes, after=after)
+        trial_store.add_job(transaction, trial, seed, job, key)
 
 
 def _end(transaction: Transaction, sweep: SweepRow) -> None:

@@ -55,9 +55,17 @@ def add_trial(
     return TrialRow.of(transaction.connection.execute(added).one())
 
 
-def add_job(transaction: Transaction, trial: TrialRow, seed: int, job: JobRow) -> None:
-    """Adds a job of a trial."""
-    values = {"trial_pk": trial.pk, "seed": seed, "job_pk": job.pk, "job_id": job.id}
+def add_job(
+    transaction: Transaction, trial: TrialRow, seed: int, job: JobRow, executable: str | None
+) -> None:
+    """Adds a job of a trial, with the key of the program that it compiles."""
+    values = {
+        "trial_pk": trial.pk,
+        "seed": seed,
+        "job_pk": job.pk,
+        "job_id": job.id,
+        "executable": executable,
+    }
     transaction.connection.execute(insert(sweep_jobs).values(values))
 
 

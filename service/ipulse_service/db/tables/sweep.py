@@ -86,4 +86,6 @@ sweep_jobs = Table(
     Column("message", Text, nullable=False, server_default=""),
     Column("value", Double),
     Column("run_ms", BigInteger, nullable=False, server_default="0"),  # time with agents
+    Column("executable", String(64)),  # the key of the program that it compiles; null: none
+    Index("ix_sweep_jobs_executable", "executable"),
 )

@@ -38,6 +38,7 @@ Why = Literal[
     "quarantine",
     "agent_draining",
     "dependency",
+    "compile",
 ]
 
 
@@ -101,8 +102,8 @@ class QueueView:
         if job.state is JobState.PAUSED:
             return Waiting("paused")
         if job.state is JobState.BLOCKED:
-            holder, detail = dependencies.waiting_for(transaction, job)
-            return Waiting("dependency", detail, holder=holder)
+            compiles, holder, detail = dependencies.waiting_for(transaction, job)
+            return Waiting("compile" if compiles else "dependency", detail, holder=holder)
         if job.state is JobState.RETRY_WAIT:
             due = None if job.due_at is None else max(job.due_at, transaction.now)
             return Waiting("retry", estimated_start=due)

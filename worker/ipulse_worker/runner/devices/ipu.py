@@ -207,13 +207,15 @@ class IPU(Device):
     def _key(self, built: BuiltOp) -> str:
         """Return the key of the executables' directory.
 
-        TensorFlow's own hash does not depend on the op's code.
+        TensorFlow's own hash does not depend on the op's code. It does on the program, so that
+        trainings which differ in their seeds alone share a directory (and the service lets the
+        trials of a sweep wait for the first of them).
         """
         spec = spec_document(self.spec)
         device = dict(spec["device"])
         for name in ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds"):
             del device[name]
-        parts = {name: spec[name] for name in ("data", "network", "training", "seed")}
+        parts = {name: spec[name] for name in ("data", "network", "training")}
         op = [file_sha256(built.library), file_sha256(built.codelets)]
         return key_of({**parts, "device": device, "op": op, "tensorflow": tf.__version__})
 

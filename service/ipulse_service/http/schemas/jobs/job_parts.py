@@ -81,7 +81,8 @@ class WaitingInfo(BaseModel):
         description="wake_up: an agent is free and was told; device_busy: all agents that can run "
         "it are busy; behind: one is free, but other jobs come first; no_agent: none is present; "
         "no_match: those present lack something, see `detail`; quarantine: their device failed; "
-        "agent_draining: they take no more jobs; dependency: other jobs must end before."
+        "agent_draining: they take no more jobs; dependency: other jobs must end before; compile: "
+        "another trial of the sweep compiles the same executable."
     )
     detail: str = Field(description="For people; empty where the reason says it all.")
     position: int | None = Field(

@@ -12,6 +12,7 @@ const WHY = {
   wake_up: "An agent is free and starts it in a moment.", device_busy: "All agents that can run it are busy.", behind: "Other jobs come first.",
   no_agent: "No agent with this kind of device is present.", no_match: "The agents that are present cannot run it.", retry: "It is repeated in a moment.",
   quarantine: "The device of the agents failed, and is not used now.", agent_draining: "The agents take no more jobs.", paused: "",
+  compile: "Another trial of the sweep compiles the same executable.",
 };
 const HINTS = {
   out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
