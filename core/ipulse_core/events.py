@@ -119,8 +119,9 @@ class ProgressEvent(WireObject):
 class MetricEvent(WireObject):
     """Metrics of a training step, or of an epoch at its end.
 
-    Names that begin with `test_` are about the samples of `held_out`; all other losses, accuracies
-    and rates are about training samples.
+    Names that begin with `test_` are about the samples of `held_out`, those that begin with
+    `validation_` about the samples of data.validation; all other losses, accuracies and rates are
+    about training samples.
     """
 
     epoch: int = integer("Epochs begun, from 1.", ge=0)
@@ -141,8 +142,8 @@ class MetricEvent(WireObject):
         default="step",
     )
     held_out: HeldOut = described(
-        "Which samples the metrics test_... describe: the test set, or the validation set where "
-        "the spec has judged_on: validation.",
+        "Which samples the metrics test_... describe: the test set, or the published validation "
+        "set where the spec has judged_on: validation.",
         default="test",
     )
     kind: Literal["metric"] = "metric"

@@ -158,7 +158,7 @@ class Connection:
         method: str | None = None,
         trials: int | None = None,
         parallel: int | None = None,
-        metric: str = "test_accuracy",
+        metric: str | None = None,
         goal: Literal["maximize", "minimize"] = "maximize",
         priority: int = 0,
         idempotency_key: str | None = None,
@@ -175,7 +175,8 @@ class Connection:
             method: grid, random or another of POST /v1/sweeps.
             trials: The number of trials, where it is not that of the grid.
             parallel: Trials at the same time.
-            metric: The final metric by which trials are compared.
+            metric: The final metric by which trials are compared; by default validation_accuracy
+                where data.validation is set, else test_accuracy.
             goal: Which values are better.
             priority: Of the jobs in the queue.
             idempotency_key: Equal keys create one sweep only.
@@ -195,7 +196,7 @@ class Connection:
                 "trials": trials,
                 "parallel": parallel,
                 "priority": priority,
-                "objective": {"metric": metric, "goal": goal},
+                "objective": {"goal": goal, **({"metric": metric} if metric else {})},
             },
         )
         return SweepHandle(self, self.client.create_sweep(definition, idempotency_key))

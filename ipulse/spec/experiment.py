@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 from pydantic.config import JsonDict
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
@@ -85,6 +85,19 @@ class ExperimentSpec(StrictModel):
         examples=[{"project": "thesis"}],
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _stop_by_validation(cls, value: Any) -> Any:
+        """Return the spec with the metric of early stopping, if there is a validation part."""
+        if not has_validation(value):
+            return value
+        training = value.get("training")
+        stopping = training.get("early_stopping") if isinstance(training, dict) else None
+        if not isinstance(stopping, dict) or "metric" in stopping:
+            return value
+        stopping = {**stopping, "metric": "validation_loss"}
+        return {**value, "training": {**training, "early_stopping": stopping}}
+
     def problems(self) -> Iterator[Problem]:
         """Yields what is wrong between data, network, training and device."""
         yield from self._problems_of_size()
@@ -130,6 +143,7 @@ class ExperimentSpec(StrictModel):
                 if getattr(augmentation, name):
                     detail = "these data are no images: remove it"
                     yield Problem(f"/training/augmentation/{name}", "inconsistent", detail)
+        yield from self._problems_of_stopping()
         hidden = len(self.network.layers)
         for number, bound in enumerate(self.training.regularisers):
             for index, layer in enumerate(bound.layers or ()):
@@ -144,6 +158,17 @@ class ExperimentSpec(StrictModel):
                 "inconsistent",
                 "no layer has a second_threshold to rise to: set one",
             )
+
+    def _problems_of_stopping(self) -> Iterator[Problem]:
+        """Yields a metric of samples that must not choose, or that there are not."""
+        stopping = self.training.early_stopping
+        part, _, figure = ("", "", "") if stopping is None else stopping.metric.partition("_")
+        if part == "test" and self.data.validation:
+            detail = f"data.validation holds out samples to choose with: use validation_{figure}"
+            yield Problem("/training/early_stopping/metric", "inconsistent", detail)
+        if part == "validation" and not self.data.validation:
+            detail = "there are no validation samples: set data.validation, to 0.1 for example"
+            yield Problem("/training/early_stopping/metric", "inconsistent", detail)
 
     def _problems_of_export(self) -> Iterator[Problem]:
         for index, export in enumerate(self.export.nir):
@@ -183,6 +208,13 @@ class ExperimentSpec(StrictModel):
                     f"whole, on at most {places} IPUs"
                 )
                 yield Problem(f"{pointer}/policy", "unsupported", detail)
+
+
+def has_validation(value: Any) -> bool:
+    """Returns whether a spec as parsed JSON, valid or not, has a validation part."""
+    data = value.get("data") if isinstance(value, dict) else None
+    fraction = data.get("validation") if isinstance(data, dict) else None
+    return isinstance(fraction, (int, float)) and fraction > 0
 
 
 def layer_sizes(spec: ExperimentSpec) -> list[int]:

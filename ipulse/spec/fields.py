@@ -12,3 +12,13 @@ StepMs = Annotated[
     Field(gt=0.0, le=1000.0, description="Width of one time step.", json_schema_extra=unit("ms")),
 ]
 TestFraction = Annotated[float, Field(ge=0.05, le=0.5)]
+ValidationFraction = Annotated[
+    float,
+    Field(
+        ge=0.0,
+        le=0.5,
+        description="Fraction of the training samples to choose with: they are not trained on, but "
+        "measured after every epoch as validation_accuracy and validation_loss. Classes are "
+        "represented in proportion. 0: none.",
+    ),
+]

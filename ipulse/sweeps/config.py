@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
+from ipulse.spec.experiment import has_validation
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
@@ -20,6 +21,7 @@ from .stopping import SweepStopping
 MAX_TRIALS = 10_000
 MAX_PARAMETERS = 64
 PARALLEL = 4
+VALIDATION = "/data/validation"  # the setting that holds out samples to choose with
 
 SweepMethod = Literal["grid", "random", "tpe"]
 RunningJobs = Literal["keep", "finish", "cancel"]  # what happens to them when a sweep is stopped
@@ -107,11 +109,29 @@ class SweepConfig(StrictModel):
         default=0, description="Priority of its jobs in the queue."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _compare_by_validation(cls, value: Any) -> Any:
+        """Return the sweep with the metric of its objective, if trials have a validation part."""
+        objective = value.get("objective", {}) if isinstance(value, dict) else None
+        if not isinstance(objective, dict) or "metric" in objective:
+            return value
+        parameters = value.get("parameters")
+        varies = isinstance(parameters, dict) and VALIDATION in parameters
+        if not varies and not has_validation(value.get("spec")):
+            return value
+        return {**value, "objective": {**objective, "metric": "validation_accuracy"}}
+
     def problems(self) -> Iterator[Problem]:
         """Yields what is wrong between the fields."""
         pointers = list(self._pointers())
         for place, pointer in pointers:
             yield from self._problems_of_pointer(place, pointer, [p for _, p in pointers])
+        varies = VALIDATION in [pointer for _, pointer in pointers]
+        if self.objective.metric.startswith("test_") and (varies or has_validation(self.spec)):
+            figure = self.objective.metric.removeprefix("test_")
+            detail = f"data.validation holds out samples to choose with: use validation_{figure}"
+            yield Problem("/objective/metric", "inconsistent", detail)
         if not pointers:
             yield Problem("/parameters", "missing", "name at least one setting that varies")
         yield from repeated(self.seeds, "/seeds")

@@ -16,8 +16,9 @@ class SweepObjective(StrictModel):
         default="test_accuracy",
         min_length=1,
         max_length=128,
-        description="Name of a metric of an epoch, or of the summary. Where the spec has a "
-        "validation part (judged_on), test_... is measured on it.",
+        description="Name of a metric of an epoch, or of the summary. Where the spec has "
+        "data.validation: validation_accuracy if not given, and never one of the test samples. "
+        "With judged_on: validation, test_... is measured on the validation set.",
     )
     goal: Goal = Field(default="maximize", description="Which values are better.")
     at: str = Field(

@@ -47,12 +47,14 @@ def test_a_job_learns_from_an_upload(
 ) -> None:
     version = client.push_dataset(files_of(kind, tmp_path), f"own-{kind}")
     assert (version.state, version.kind) == ("ready", kind), version.refusal
-    job = client.submit(spec(kind=kind, dataset=f"own-{kind}@1"))
+    chosen = {} if kind == "n_mnist" else {"validation": 0.25}  # too few samples
+    job = client.submit(spec(kind=kind, dataset=f"own-{kind}@1", **chosen))
     assert job.json["spec"]["data"]["dataset"] == f"sha256:{version.sha256}"
     ended = client.wait(job.id, SECONDS)
     assert ended.state.value == "succeeded", ended.message
     if kind != "n_mnist":  # two classes in two halves of the channels
         assert ended.json["summary"]["test_accuracy"] > 0.9
+        assert ended.json["summary"]["validation_accuracy"] > 0.9
     # The agent has the data now, and the name of the version is no matter for a second job.
     again = client.submit(spec(kind=kind, dataset=f"sha256:{version.sha256}"))
     assert client.wait(again.id, SECONDS).state.value == "succeeded"

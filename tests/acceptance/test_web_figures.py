@@ -155,6 +155,32 @@ def test_curves_have_a_series_for_each_scope(
     assert browser.complaints() == []
 
 
+def test_a_validation_part_has_figures_of_its_own(
+    browser: Browser, client: Client, agent: Agent
+) -> None:
+    job = client.submit({**SPEC, "data": {"kind": "digits", "validation": 0.2}})
+    attempt = agent.claim(job.id)
+    phases(attempt, "prepare", "compile", "acquire", "run")
+    for epoch in (1, 2):
+        ended = epoch_end(epoch)
+        values = {"validation_accuracy": 0.7 + epoch / 1000, "validation_loss": 0.7}
+        attempt.report({**ended, "values": {**ended["values"], **values}})
+    browser.open(f"/jobs/{job.id}")
+    browser.until(lambda: len(browser.all("figure")) == 2)
+
+    def legend() -> set[str]:
+        entries = browser.all("figure:first-child .curve-legend li")
+        return {" ".join(entry.text.split()) for entry in entries}
+
+    expected = {
+        f"test {in_percent(0.902)}",
+        f"validation {in_percent(0.702)}",
+        f"training, epoch mean {in_percent(0.502)}",
+    }
+    browser.until(lambda: legend() == expected)
+    assert browser.complaints() == []
+
+
 def test_progress_names_the_steps_before_the_training(
     browser: Browser, client: Client, agent: Agent
 ) -> None:

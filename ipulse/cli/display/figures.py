@@ -45,6 +45,8 @@ def metric_rows(progress: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if evaluated is not None:
         values, epoch = evaluated["values"], evaluated["epoch"]
         yield full["held_out"], _figures(values, "test_"), f"after epoch {epoch:,}"
+        if "validation_loss" in values:
+            yield "validation", _figures(values, "validation_"), f"after epoch {epoch:,}"
         yield "training", _figures(values, ""), f"mean of epoch {epoch:,}"
     if full["scope"] == "step":
         yield "training", _figures(full["values"], ""), f"batch {full['step']:,}"
@@ -60,6 +62,8 @@ def metric_line(metric: Mapping[str, Any]) -> str:
     parts = [f"epoch {full['epoch']:,}/{full['epochs']:,}"]
     if full["scope"] == "epoch":
         parts.append(f"{full['held_out']} {_figures(values, 'test_')}")
+        if "validation_loss" in values:
+            parts.append(f"validation {_figures(values, 'validation_')}")
         parts.append(f"training {_figures(values, '')}")
     else:
         parts.append(f"training batch {full['step']:,}/{full['steps']:,}: {_figures(values, '')}")
@@ -78,7 +82,7 @@ def numbered(values: Mapping[str, float], name: str) -> list[float]:
 
 def figure(name: str, value: float) -> str:
     """Format the value of a metric with its unit."""
-    if name.removeprefix("test_").partition("/")[0] in _PERCENT:
+    if name.removeprefix("test_").removeprefix("validation_").partition("/")[0] in _PERCENT:
         return percent(value)
     return f"{value:.4f}"
 

@@ -106,10 +106,11 @@ class AsyncJobHandle(JobSnapshot):
                 chosen = {name: values.get(name) for name in names} if names else values
                 yield {"epoch": event.fields["epoch"], **chosen}
 
-    async def best(self, metric: str = "test_accuracy") -> BestEpoch:
-        """Return the epoch in which a metric was best. Raises NotFound if there is none yet."""
-        columns = await metrics.read_columns(self._calls, self.id, [metric], "epoch", None)
-        return metrics.best_epoch(columns, metric)
+    async def best(self, metric: str | None = None) -> BestEpoch:
+        """Return the epoch in which a metric was best; see JobHandle.best."""
+        names = [] if metric is None else [metric]
+        columns = await metrics.read_columns(self._calls, self.id, names, "epoch", None)
+        return metrics.best_epoch(columns, metric or metrics.chooser(columns))
 
     async def logs(self, level: str | None = None) -> list[LogLine]:
         """Return the log, or the lines of this level and of more severe ones."""

@@ -98,8 +98,12 @@ class JobHandle(JobSnapshot):
         """Yield every epoch as it ends: its number as `epoch`, and these metrics, or all."""
         return stepped(self._handle.follow(*names))
 
-    def best(self, metric: str = "test_accuracy") -> BestEpoch:
-        """Return the epoch in which a metric was best. Raises NotFound if there is none yet."""
+    def best(self, metric: str | None = None) -> BestEpoch:
+        """Return the epoch in which a metric was best.
+
+        By default that is validation_accuracy where the job has it, else test_accuracy. Raises
+        NotFound if there is no epoch yet.
+        """
         return finished(self._handle.best(metric))
 
     def logs(self, level: str | None = None) -> list[LogLine]:

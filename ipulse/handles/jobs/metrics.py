@@ -87,6 +87,11 @@ def _numbers(axis: str, x: Sequence[float]) -> list[Any]:
     return [int(at) for at in x] if axis in ("epoch", "step", "samples") else list(x)
 
 
+def chooser(columns: Columns) -> str:
+    """Return the metric to choose an epoch by: of the validation samples where there are any."""
+    return "validation_accuracy" if "validation_accuracy" in columns else "test_accuracy"
+
+
 def best_epoch(columns: Columns, metric: str) -> BestEpoch:
     """Return the epoch with the smallest loss, or the largest value of another metric.
 
@@ -94,7 +99,7 @@ def best_epoch(columns: Columns, metric: str) -> BestEpoch:
     """
     found = [
         BestEpoch(metric, epoch, value)
-        for epoch, value in zip(columns["epoch"], columns[metric], strict=True)
+        for epoch, value in zip(columns["epoch"], columns.get(metric, ()), strict=metric in columns)
         if value is not None
     ]
     if not found:

@@ -48,6 +48,13 @@ def _line(event: JobEvent) -> str | None:
         return str(fields["state"])
     if event.kind != "metric" or fields.get("scope") != "epoch":
         return None
-    shown = ("loss", "accuracy", "test_loss", "test_accuracy")
+    shown = (
+        "loss",
+        "accuracy",
+        "validation_loss",
+        "validation_accuracy",
+        "test_loss",
+        "test_accuracy",
+    )
     values = [f"{name} {fields['values'][name]:.4g}" for name in shown if name in fields["values"]]
     return f"epoch {fields['epoch']}/{fields['epochs']}  {'  '.join(values)}"

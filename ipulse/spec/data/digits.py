@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, StrictModel
-from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction
+from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
 
 from .encoding import Encoding, LogLatency
 from .shifts import Shifts
@@ -23,6 +23,7 @@ class DigitsData(StrictModel):
     test_fraction: TestFraction = Field(
         default=0.2, description="Fraction of the samples held out for the test accuracy."
     )
+    validation: ValidationFraction = 0.0
     split_seed: Seed = Field(
         default=0,
         description="Selects the samples that are held out, independently of the experiment's "

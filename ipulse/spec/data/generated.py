@@ -1,10 +1,10 @@
 """Data sets that are generated from a seed, identically on every machine."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from ipulse.models import Field, StrictModel, unit
-from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction
+from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
 
@@ -29,6 +29,7 @@ class Generated(StrictModel):
     test_fraction: TestFraction = Field(
         default=0.2, description="Fraction of the samples held out for the test accuracy."
     )
+    validation: ValidationFraction = 0.0
 
 
 class RandmanData(Generated):
@@ -93,6 +94,11 @@ class YinYangData(StrictModel):
         description="The 1,000 samples held out: the test set, or the validation set, to choose "
         "settings with.",
     )
+    validation: ValidationFraction = 0.0
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if there would be two validation parts."""
+        yield from validation_problems(self)
 
 
 class PoissonData(Generated):
@@ -171,6 +177,15 @@ class FrozenNoiseData(Generated):
         yield from _too_much(frozen, MAX_SPIKES, "spikes", "templates")
         spikes = round(self.samples_per_class * sites * probability)
         yield from _too_much(spikes, MAX_SPIKES, "spikes", "samples_per_class")
+
+
+def validation_problems(data: Any) -> Iterator[Problem]:
+    """Yields a problem if the data's own validation set is measured and a part is held out, too."""
+    if data.judged_on == "validation" and data.validation:
+        detail = (
+            "judged_on: validation measures the validation set instead of the test set: give either"
+        )
+        yield Problem("/validation", "inconsistent", detail)
 
 
 def _too_much(number: int, most: int, what: str, field: str) -> Iterator[Problem]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel
-from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction
+from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
 
 from .encoding import Encoding
+from .generated import validation_problems
 
 MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 OPTIONAL_NAME = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
@@ -88,6 +89,7 @@ class NpzData(StrictModel):
         description="Fraction of the samples held out for the test accuracy, unless the file "
         "defines the test set.",
     )
+    validation: ValidationFraction = 0.0
     split_seed: Seed = Field(
         default=0,
         description="Selects the samples that are held out and the spikes that are dropped.",
@@ -117,6 +119,7 @@ class EventsData(StrictModel):
         description="Fraction of the samples held out for the test accuracy, unless the file "
         "defines the test set.",
     )
+    validation: ValidationFraction = 0.0
     split_seed: Seed = Field(
         default=0,
         description="Selects the samples that are held out and the spikes that are dropped.",
@@ -170,8 +173,10 @@ class Recording(StrictModel):
     )
     subset_seed: Seed = Field(
         default=0,
-        description="Selects the samples that are used and the spikes that are dropped.",
+        description="Selects the samples that are used or held out, and the spikes that are "
+        "dropped.",
     )
+    validation: ValidationFraction = 0.0
 
 
 class SHDData(Recording):
@@ -191,6 +196,10 @@ class SSCData(Recording):
         description="The held-out file: the test set, or the validation set, to choose settings "
         "with.",
     )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if there would be two validation parts."""
+        yield from validation_problems(self)
 
 
 class NMNISTData(Recording):

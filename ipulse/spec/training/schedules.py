@@ -55,10 +55,18 @@ class SecondThresholdRamp(StrictModel):
 class EarlyStoppingSpec(StrictModel):
     """Ends training when a metric has not improved for some epochs."""
 
-    metric: Literal["test_loss", "test_accuracy", "loss", "accuracy"] = Field(
+    metric: Literal[
+        "test_loss",
+        "test_accuracy",
+        "loss",
+        "accuracy",
+        "validation_loss",
+        "validation_accuracy",
+    ] = Field(
         default="test_loss",
-        description="The metric. Losses should fall, accuracies should rise. When held-out samples "
-        "(test_) decide when to stop, their accuracy is slightly too optimistic.",
+        description="The metric; with data.validation, validation_loss if not given, and never of "
+        "the test samples. Losses should fall, accuracies should rise. Where test samples decide "
+        "when to stop, their accuracy is slightly too optimistic: set data.validation.",
     )
     patience: int = Field(
         default=10,

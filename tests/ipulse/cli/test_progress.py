@@ -80,6 +80,10 @@ def test_a_line_of_metrics_names_the_split_and_scope_of_its_figures() -> None:
         "epoch 3/30  test accuracy 94.2 %  loss 0.3100  training accuracy 89.1 %  loss 0.4100"
     )
     assert "validation accuracy 94.2 %" in metric_line({**EPOCH, "held_out": "validation"})
+    values = {**EPOCH["values"], "validation_loss": 0.4, "validation_accuracy": 0.921}
+    line = metric_line({**EPOCH, "values": values})
+    assert "test accuracy 94.2 %" in line
+    assert "validation accuracy 92.1 %  loss 0.4000" in line
 
 
 def test_the_scope_of_an_event_of_version_0_1_is_known_by_its_metrics() -> None:

@@ -124,6 +124,8 @@ def _fit_export(spec: ExperimentSpec) -> ExportSpec:
 
 def _fit_data(data: Any) -> Any:
     """Data in files have one name; the sizes of a worker's own file are known."""
+    if getattr(data, "judged_on", "test") == "validation":
+        data = replace(data, validation=0.0)
     if isinstance(data, EventsData):
         return replace(data, dataset=data.dataset or "mine", classes=_not_one(data.classes))
     if not isinstance(data, NpzData):
@@ -166,6 +168,10 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
         augmentation = replace(augmentation, flip=False, crop_pixels=0)
     if augmentation is not None and not any(augmentation.model_dump().values()):
         augmentation = None
+    stopping = training.early_stopping
+    if stopping is not None:
+        former, now = ("test_", "validation_")[:: 1 if spec.data.validation else -1]
+        stopping = replace(stopping, metric=stopping.metric.replace(former, now))
     optimizer = training.optimizer
     if isinstance(optimizer, SGDSpec) and optimizer.momentum == 0:
         optimizer = replace(optimizer, nesterov=False)
@@ -173,6 +179,7 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
         training,
         loss=loss,
         augmentation=augmentation,
+        early_stopping=stopping,
         optimizer=optimizer,
         spike_targets=targets if loss == "spike_count_mse" else None,
         second_threshold_ramp=ramp

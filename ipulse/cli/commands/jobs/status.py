@@ -120,6 +120,8 @@ def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
     for name, value in summary.items():
         if name in ("test_accuracy", "test_loss"):
             yield f"{held_out} {name.removeprefix('test_')}", _scoped(name, value, epoch)
+        elif name in ("validation_accuracy", "validation_loss"):
+            yield name.replace("_", " "), _scoped(name, value, epoch)
         elif name in ("accuracy", "loss"):
             yield f"training {name}", _scoped(name, value, epoch and f"mean of {epoch}")
         elif name != "seconds" and not name.endswith("_seconds"):  # they are among the phases

@@ -65,7 +65,11 @@ def run_sweep(
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the sweep.")] = None,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What trials are compared by. [default: test_accuracy]"),
+        typer.Option(
+            metavar="NAME",
+            help="What trials are compared by. [default: validation_accuracy with "
+            "data.validation, else test_accuracy]",
+        ),
     ] = None,
     minimize: Annotated[bool, typer.Option("--minimize", help="Small values are better.")] = False,
     wait: Annotated[

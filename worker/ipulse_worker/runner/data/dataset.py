@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Callable, Optional, Tuple
 
 import numpy as np
@@ -34,6 +34,8 @@ class Dataset:
     test: np.ndarray  # int64: held-out samples, ascending
     events: EventCounts  # counts of the events behind the spikes
     images: Optional[np.ndarray] = None  # [samples, rows, columns] in [0, 1], if encoded
+    # int64: those that are neither trained on nor tested, to choose with, ascending
+    validation: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     warnings: Tuple[str, ...] = ()  # what is probably wrong, with a hint
 
 
@@ -42,19 +44,25 @@ def divided(
     labels: np.ndarray,
     held_out: np.ndarray,
     images: Optional[np.ndarray] = None,
+    validation: Optional[np.ndarray] = None,
 ) -> Dataset:
-    """Split the samples of a binning; `held_out` is bool `[samples]`."""
+    """Split the samples of a binning; `held_out` and `validation` are bool `[samples]`."""
+    if validation is None:
+        validation = np.zeros_like(held_out)
     return Dataset(
         trains=binning.trains(),
         labels=labels.astype(np.int32),
-        training=np.flatnonzero(~held_out),
+        training=np.flatnonzero(~held_out & ~validation),
         test=np.flatnonzero(held_out),
         events=binning.counts,
         images=images,
+        validation=np.flatnonzero(validation),
     )
 
 
-def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+def hold_out(
+    labels: np.ndarray, fraction: float, seed: int, purpose: Purpose = Purpose.SPLIT
+) -> np.ndarray:
     """Choose the held-out samples, bool `[samples]`, by labels and seed.
 
     Their number is round(fraction * samples), at least one. Classes are represented in proportion
@@ -67,7 +75,7 @@ def hold_out(labels: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     by_remainder = np.argsort(taken - shares, kind="stable")
     taken[by_remainder[: total - taken.sum()]] += 1
 
-    shuffle = stream(Purpose.SPLIT, seed)
+    shuffle = stream(purpose, seed)
     held_out = np.zeros(len(labels), dtype=bool)
     for label, count in zip(classes, taken):
         members = np.flatnonzero(labels == label)

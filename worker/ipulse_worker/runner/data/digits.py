@@ -22,6 +22,7 @@ from ipulse_worker.runner.data.dataset import (
 )
 from ipulse_worker.runner.data.encoding import encode
 from ipulse_worker.runner.data.shifts import shifted_copies
+from ipulse_worker.runner.data.validation import validation_part
 
 if TYPE_CHECKING:
     from ipulse.spec import DigitsData
@@ -35,17 +36,25 @@ def load(data: DigitsData, progress: LoadProgress) -> Dataset:
 
     Raises:
         DataUnavailable: scikit-learn cannot be imported. Exceptions of `progress` are not caught.
+        DataInvalid: a class would have no sample to validate or none to train.
     """
     images, labels = scans()
     chosen = subset(len(labels), data.samples, data.split_seed)
     images, labels = images[chosen], labels[chosen]
     held_out = hold_out(labels, data.test_fraction, data.split_seed)
+    training = np.flatnonzero(~held_out)
+    chosen_to_validate = validation_part(labels[training], data)
+    validation = np.zeros(len(labels), dtype=bool)
+    validation[training[chosen_to_validate]] = True
     if data.shifts is not None:
-        training = np.flatnonzero(~held_out)
+        training = training[~chosen_to_validate]  # no copy of an image to validate is trained on
         copies = shifted_copies(images[training], chosen[training], data.shifts)
         images = np.concatenate([images, copies])
         labels = np.concatenate([labels, np.tile(labels[training], data.shifts.copies)])
-        held_out = np.concatenate([held_out, np.zeros(len(copies), dtype=bool)])
+        held_out, validation = (
+            np.concatenate([part, np.zeros(len(copies), dtype=bool)])
+            for part in (held_out, validation)
+        )
     binning = Binning(data.steps, input_channels(data))
     pixels = images.reshape(len(images), -1)
     for first in range(0, len(pixels), SAMPLES_AT_ONCE):
@@ -53,7 +62,7 @@ def load(data: DigitsData, progress: LoadProgress) -> Dataset:
         events = encode(chunk, data.encoding, data.steps, data.step_ms, first)
         binning.add(*events, samples=len(chunk))
         progress(binning.samples, len(pixels))
-    return divided(binning, labels, held_out, images)
+    return divided(binning, labels, held_out, images, validation)
 
 
 @lru_cache(maxsize=None)

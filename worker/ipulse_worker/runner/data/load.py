@@ -14,6 +14,7 @@ from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.recordings import dvs_gesture, heidelberg, n_mnist
 from ipulse_worker.runner.data.uploaded import is_uploaded
+from ipulse_worker.runner.data.validation import with_validation
 
 if TYPE_CHECKING:
     from ipulse.spec import Data
@@ -33,11 +34,13 @@ def load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Datase
 
     Raises:
         DataUnavailable: with a hint. Exceptions of `progress` are not caught.
-        DataInvalid: a file has another format, or no sample has an input spike.
+        DataInvalid: a file has another format, no sample has an input spike, or a class is missing
+            in the training or the validation part.
         DataTooLarge: the samples take more memory than there is.
     """
     try:
-        return _checked(_load(data, directory, progress), data)
+        dataset = _load(data, directory, progress)
+        return _checked(with_validation(dataset, data), data)
     except MemoryError as error:
         raise DataTooLarge(f"the {_name_of(data)}: {error}") from error
 

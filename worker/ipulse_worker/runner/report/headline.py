@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.results.results import Results
@@ -40,6 +40,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "step_ms": plain_number(spec.data.step_ms),
         "started_at": results.started_at[:16].replace("T", " "),
         "accuracy": metrics.accuracy,
+        "validation_accuracy": _validation_accuracy(results),
         "correct": int(metrics.sums[2]),
         "held_out": int(metrics.sums[0]),
         "epochs": _epochs(results),
@@ -54,6 +55,13 @@ def headline(results: Results) -> Dict[str, Any]:
         "data_warnings": results.data_warnings,
         "other_platforms": PlatformHistory(profile["attempt"]["platforms"]).others(),
     }
+
+
+def _validation_accuracy(results: Results) -> Optional[float]:
+    """Return the accuracy of the kept epoch on the validation samples, if there are any."""
+    if not results.spec.data.validation:
+        return None
+    return results.history.epochs("validation_accuracy")[results.kept_epoch - 1]
 
 
 def _epochs(results: Results) -> str:

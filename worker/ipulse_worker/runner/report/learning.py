@@ -26,10 +26,17 @@ def learning(results: Results) -> Dict[str, Any]:
         ("held out", "test", history.epochs("test_loss")),
         ("training", "train", history.epochs("loss")),
     ]
-    best = max(range(len(epochs)), key=lambda at: accuracy[0][2][at])
+    has_validation = results.spec.data.validation > 0
+    if has_validation:
+        shares = history.epochs("validation_accuracy")
+        accuracy.insert(1, ("validation", "s2", [100 * share for share in shares]))
+        loss.insert(1, ("validation", "s2", history.epochs("validation_loss")))
+    chooses = accuracy[1 if has_validation else 0][2]
+    best = max(range(len(epochs)), key=lambda at: chooses[at])
     return {
         "best_epoch": epochs[best],
-        "best_accuracy": accuracy[0][2][best] / 100,
+        "best_accuracy": chooses[best] / 100,
+        "has_validation": has_validation,
         "kept_epoch": results.kept_epoch,
         "accuracy_plot": charts.curves(
             accuracy,

@@ -28,6 +28,9 @@ def final_metrics(results: Results) -> Dict[str, float]:
         "run_seconds": train["seconds"],
         "seconds": sum(phase["seconds"] for phase in phases),
     }
+    for name in ("validation_accuracy", "validation_loss"):
+        if name in kept:
+            summary[name] = kept[name]
     if train["samples_per_second"] is not None:
         summary["samples_per_second"] = train["samples_per_second"]
     return summary

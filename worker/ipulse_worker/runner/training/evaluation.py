@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
@@ -17,15 +17,21 @@ if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
 
-def evaluate(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Evaluation:
-    """Evaluate the model on the held-out samples, in batches of the training's size."""
+def evaluate(
+    model: Model, dataset: Dataset, spec: ExperimentSpec, part: Optional[np.ndarray] = None
+) -> Evaluation:
+    """Evaluate the model on samples that are not trained on, in batches of the training's size.
+
+    part: the numbers of the samples; by default the test samples.
+    """
+    evaluated = dataset.test if part is None else part
     metrics = MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
     confusion = np.zeros((class_count(spec.data), class_count(spec.data)), dtype=np.int64)
     spikes = np.zeros((len(metrics.names), spec.data.steps))
     dropped = np.zeros_like(spikes)
     input_spikes = np.zeros(spec.data.steps)
-    for first in range(0, len(dataset.test), spec.training.batch_size):
-        samples = dataset.test[first : first + spec.training.batch_size]
+    for first in range(0, len(evaluated), spec.training.batch_size):
+        samples = evaluated[first : first + spec.training.batch_size]
         ids, counts = dataset.trains.batch(samples)
         labels = dataset.labels[samples]
         result = model.evaluate(ids, counts, labels)
@@ -37,7 +43,7 @@ def evaluate(model: Model, dataset: Dataset, spec: ExperimentSpec) -> Evaluation
     return Evaluation(
         metrics=metrics,
         confusion=confusion,
-        spikes_by_step=spikes / len(dataset.test),
-        dropped_by_step=dropped / len(dataset.test),
-        input_spikes_by_step=input_spikes / len(dataset.test),
+        spikes_by_step=spikes / len(evaluated),
+        dropped_by_step=dropped / len(evaluated),
+        input_spikes_by_step=input_spikes / len(evaluated),
     )

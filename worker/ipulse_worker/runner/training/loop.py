@@ -179,8 +179,9 @@ class Training:
                 self._save(save)
                 break
         self._check_weights(epoch)
-        values = {**self.metrics.values(), **self._test_values(), **self._settings()}
-        require_finite("the held-out loss", values["test_loss"], self.step, epoch)
+        values = {**self.metrics.values(), **self._held_out_values(), **self._settings()}
+        for name in ("test_loss", "validation_loss"):
+            require_finite("the held-out loss", values.get(name, 0.0), self.step, epoch)
         self.history.add("epoch", epoch, self.step, values)
         progress.report("epoch", self.step, values)
         self.metrics = self.metrics.fresh()
@@ -263,10 +264,16 @@ class Training:
         limits = self.threshold_schedule.metrics(self.model.limits)
         return {"learning_rate": self._rate(self.step), **limits}
 
-    def _test_values(self) -> Dict[str, float]:
+    def _held_out_values(self) -> Dict[str, float]:
+        values = {}
+        parts = {"test": self.dataset.test, "validation": self.dataset.validation}
         with self.timeline.span("evaluation", "held-out samples"):
-            metrics = evaluate(self.model, self.dataset, self.spec).metrics
-        return {"test_loss": metrics.loss, "test_accuracy": metrics.accuracy}
+            for name, samples in parts.items():
+                if len(samples):
+                    metrics = evaluate(self.model, self.dataset, self.spec, samples).metrics
+                    values[f"{name}_loss"] = metrics.loss
+                    values[f"{name}_accuracy"] = metrics.accuracy
+        return values
 
     def _check_weights(self, epoch: int) -> None:
         """Raise Diverged for non-finite weights, which may silence neurons and spare the loss."""

@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     INPUT_CAPACITY = 7
     SHIFTS = 8
     AUGMENTATION = 9
+    VALIDATION = 10
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:

@@ -88,7 +88,7 @@ class Overview extends Tab {
   }
 
   curves(store) {
-    const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_)?(accuracy|loss)$/.test(name));
+    const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_|validation_)?(accuracy|loss)$/.test(name));
     const { groups } = charts(all);
     if (!groups.length) return phaseOf(this.job.state) ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
@@ -136,6 +136,7 @@ export function mainFigures(job) {
   const list = [];
   if (values.test_accuracy !== undefined) list.push([`${split} accuracy`, percent(values.test_accuracy), ofEpoch]);
   if (values.test_loss !== undefined) list.push([`${split} loss`, number(values.test_loss), ofEpoch]);
+  if (values.validation_accuracy !== undefined) list.push(["validation accuracy", percent(values.validation_accuracy), ofEpoch]);
   if (values.accuracy !== undefined) list.push(["training accuracy", percent(values.accuracy), ofEpoch && `mean of ${ofEpoch}`]);
   if (progress?.epochs) list.push(["epochs", `${number(summary?.epochs ?? progress.epoch)} of ${number(job.spec?.training?.epochs ?? progress.epochs)}`, ""]);
   if (values.run_seconds !== undefined) list.push(["training time", metric("run_seconds", values.run_seconds), ""]);

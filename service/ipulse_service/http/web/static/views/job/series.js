@@ -16,8 +16,8 @@ const SPLIT = new Set(["accuracy", "loss"]);
 const STEP_LIKE = new Set(["learning_rate", "second_threshold", "capacity"]); // never smoothed
 const COLOURS = ["--s1", "--s2", "--s3", "--s4", "--s5", "--s6", "--s7", "--s8"];
 
-/** test_loss and loss are of one kind, firing_rate/1 and firing_rate/2 of another. @param {string} name */
-export const kindOf = (name) => name.replace(/^test_/, "").split("/")[0];
+/** test_loss, validation_loss and loss are of one kind, firing_rate/1 and firing_rate/2 of another. @param {string} name */
+export const kindOf = (name) => name.replace(/^(test|validation)_/, "").split("/")[0];
 export const titleOf = (kind) => TITLES[kind] ?? kind.replaceAll("_", " ");
 export const isStepLike = (kind) => STEP_LIKE.has(kind);
 
@@ -25,7 +25,7 @@ export const isStepLike = (kind) => STEP_LIKE.has(kind);
 export function labelOf({ name, scope, heldOut }) {
   const kind = kindOf(name);
   const layer = name.split("/")[1];
-  const split = name.startsWith("test_") ? heldOut : SPLIT.has(kind) ? "training" : "";
+  const split = name.startsWith("test_") ? heldOut : name.startsWith("validation_") ? "validation" : SPLIT.has(kind) ? "training" : "";
   const part = layer === undefined ? "" : /^\d+$/.test(layer) ? `layer ${layer}` : layer;
   const time = scope === "step" ? "each batch" : split === "training" || kind === "firing_rate" || kind === "gradient_set" ? "epoch mean" : "";
   return [split, part, time].filter(Boolean).join(", ") || titleOf(kind);
@@ -66,7 +66,7 @@ export function curvesOf(list, x) {
   }));
 }
 
-const order = (name) => (name.startsWith("test_") ? 0 : 1);
+const order = (name) => (name.startsWith("test_") ? 0 : name.startsWith("validation_") ? 1 : 2);
 
 /** The unit of a chart's y axis. */
 export const unitOf = (kind) => (isShare(kind) || kind === "gradient_set" ? "%" : kind === "overflow" || kind === "capacity" ? "spikes" : "");
