@@ -124,7 +124,9 @@ class ExperimentSpec(StrictModel):
 
     def _problems_of_readout(self) -> Iterator[Problem]:
         readout, loss = self.network.readout, self.training.loss
-        for problem in readout.problems_of_size(class_count(self.data)):
+        # 0 classes: those of an uploaded data set, which is looked up at submission.
+        classes = class_count(self.data)
+        for problem in readout.problems_of_size(classes) if classes else ():
             yield replace(problem, pointer=f"/network/readout{problem.pointer}")
         if loss in SPIKE_LOSSES and readout.kind != "spiking":
             detail = "needs the readout's spikes: set network.readout.kind to spiking"
