@@ -50,7 +50,13 @@ from ipulse.cli.commands.service.login import login, logout
 from ipulse.cli.commands.service.selftest import selftest
 from ipulse.cli.commands.service.token import create_token, list_tokens, revoke_token
 from ipulse.cli.commands.service.up import up
-from ipulse.cli.commands.sweeps.change import extend_sweep, pause_sweep, resume_sweep, stop_sweep
+from ipulse.cli.commands.sweeps.change import (
+    delete_sweep,
+    extend_sweep,
+    pause_sweep,
+    resume_sweep,
+    stop_sweep,
+)
 from ipulse.cli.commands.sweeps.run import run_sweep
 from ipulse.cli.commands.sweeps.show import best_of_sweep, list_sweeps, show_one, sweep_status
 
@@ -145,6 +151,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "resume": resume_sweep,
         "stop": stop_sweep,
         "extend": extend_sweep,
+        "delete": delete_sweep,
     },
     "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
 }

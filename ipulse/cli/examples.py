@@ -148,7 +148,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sweep pause": ("sweep pause latest",),
     "sweep resume": ("sweep resume latest",),
     "sweep stop": ("sweep stop latest", "sweep stop 5f3a --running finish"),
-    "sweep extend": ("sweep extend latest --trials 40",),
+    "sweep extend": (
+        "sweep extend latest --trials 40",
+        "sweep extend latest --vary learning_rate=0.03,0.1 --seeds 5",
+    ),
+    "sweep delete": ("sweep delete 5f3a --jobs --yes",),
     "token create": ("token create alice --role user --days 90",),
     "token list": ("token list",),
     "token revoke": ("token revoke 5f3a9c0d7be14f2a",),

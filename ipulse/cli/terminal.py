@@ -6,12 +6,16 @@ Control characters are escaped, because names and messages of jobs come from oth
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
+import typer
 from rich.console import Console
 from rich.text import Text
+
+from ipulse_core.errors import InvalidInput, Problem
 
 from .called import as_called
 
@@ -160,3 +164,13 @@ def clean(text: str) -> str:
 
 def _cell(text: str) -> str:
     return clean(text).replace("\n", "\\n")
+
+
+def confirm(what: str, yes: bool) -> None:
+    """Ask whether to delete something. Raises InvalidInput where nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        detail = f"deleting {what} needs --yes where nobody can be asked"
+        raise InvalidInput([Problem("/yes", "missing", detail)], detail)
+    typer.confirm(f"Delete {what}?", abort=True, err=True)

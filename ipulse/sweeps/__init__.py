@@ -2,11 +2,12 @@
 
 from .config import RunningJobs, SweepConfig, SweepMethod, parse_sweep
 from .objective import SweepLimits, SweepObjective
-from .parameters import SweepParameter, TogetherAxis
+from .parameters import AddedValues, SweepParameter, TogetherAxis
 from .space import SearchSpace, with_settings_at
 from .stopping import AshaStopping, MedianStopping, SweepStopping
 
 __all__ = [
+    "AddedValues",
     "AshaStopping",
     "MedianStopping",
     "RunningJobs",

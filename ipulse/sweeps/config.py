@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, model_validator
 
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
+from ipulse.spec import ExperimentSpec
 from ipulse.spec.experiment import has_validation
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 from .objective import SweepLimits, SweepObjective
-from .parameters import SweepParameter, TogetherAxis, repeated
+from .parameters import AddedValues, SweepParameter, TogetherAxis, repeated
 from .space import SearchSpace
 from .stopping import SweepStopping
 
@@ -45,6 +46,7 @@ EXAMPLE: dict[str, Any] = {
     "objective": {"metric": "test_accuracy", "goal": "maximize", "at": "last"},
     "stopping": {"kind": "asha", "min_epochs": 1, "factor": 3},
     "limits": {"run_seconds": None, "device_hours": None, "target": None},
+    "added": [],
     "priority": 0,
 }
 
@@ -105,6 +107,10 @@ class SweepConfig(StrictModel):
     limits: SweepLimits = Field(
         default=SweepLimits(), description="When the sweep begins no more trials."
     )
+    added: Annotated[ListOf[AddedValues], Field(max_length=1000)] = Field(
+        default=(),
+        description="Written by the service when a grid gets more values: their trials come last.",
+    )
     priority: Annotated[Integer, Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY)] = Field(
         default=0, description="Priority of its jobs in the queue."
     )
@@ -135,6 +141,13 @@ class SweepConfig(StrictModel):
         if not pointers:
             yield Problem("/parameters", "missing", "name at least one setting that varies")
         yield from repeated(self.seeds, "/seeds")
+        for index, each in enumerate(self.added):
+            parameter = self.parameters.get(each.parameter)
+            total = sum(one.count for one in self.added if one.parameter == each.parameter)
+            if self.method != "grid" or parameter is None or total >= len(parameter.values or ()):
+                detail = f"{each.parameter} has no so many values of a grid"
+                yield Problem(f"/added/{index}", "inconsistent", detail)
+                return
         if self.method == "grid":
             for name, parameter in self.parameters.items():
                 if parameter.values is None:
@@ -156,7 +169,12 @@ class SweepConfig(StrictModel):
     @property
     def space(self) -> SearchSpace:
         """The space that is searched."""
-        return SearchSpace.of(self.parameters, self.together)
+        return SearchSpace.of(self.parameters, self.together, self.added)
+
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """The seeds of the jobs of a trial: the replicas', or else that of the spec."""
+        return self.seeds or (self.spec.get("seed", ExperimentSpec.model_fields["seed"].default),)
 
     @property
     def trial_count(self) -> int:

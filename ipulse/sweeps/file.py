@@ -49,7 +49,7 @@ def read_sweep(
     document.setdefault("sweep", spec.get("name") or path.stem)
     parameters = dict(document.get("parameters") or {})
     for text in vary:
-        name, parameter = _varied(spec, text)
+        name, parameter = varied(spec, text)
         parameters[name] = parameter
     document["parameters"] = parameters
     if seeds is not None:
@@ -71,7 +71,7 @@ def _merged(former: Any, value: Any) -> Any:
     return {**former, **value} if isinstance(former, dict) and isinstance(value, dict) else value
 
 
-def _varied(spec: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
+def varied(spec: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
     """Return the pointer and the parameter of `PATH=V1,V2` or `PATH=log_uniform:LOW,HIGH`."""
     place = f"--vary {text[:80]}"
     path, equals, values = text.partition("=")

@@ -93,6 +93,13 @@ class TogetherAxis(StrictModel):
         yield from repeated(self.values, "/values")
 
 
+class AddedValues(StrictModel):
+    """Values that a grid got after its start: the last ones of a parameter at that time."""
+
+    parameter: str = Field(description="JSON pointer of the setting.")
+    count: Annotated[Integer, Field(ge=1, le=MAX_VALUES)] = Field(description="How many.")
+
+
 def repeated(values: tuple[Any, ...], pointer: str) -> Iterator[Problem]:
     """Yields a problem for each value that occurred before; 1 and 1.0 are the same number."""
     first: dict[str, int] = {}

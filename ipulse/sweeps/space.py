@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from ipulse.spec.paths import with_value
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
 
-from .parameters import SweepParameter, TogetherAxis
+from .parameters import AddedValues, SweepParameter, TogetherAxis
 
 Point = dict[str, Any]  # values by the pointers of their settings
 
@@ -50,10 +50,14 @@ class SearchSpace:
     """The axes of a sweep in the order of its definition."""
 
     axes: tuple[SweepAxis, ...]
+    added: tuple[AddedValues, ...] = ()  # their points come after all others, in this order
 
     @classmethod
     def of(
-        cls, parameters: Mapping[str, SweepParameter], together: Sequence[TogetherAxis]
+        cls,
+        parameters: Mapping[str, SweepParameter],
+        together: Sequence[TogetherAxis],
+        added: Sequence[AddedValues] = (),
     ) -> SearchSpace:
         """Return the space of a sweep's parameters."""
         single = (
@@ -61,7 +65,7 @@ class SearchSpace:
             for name, given in parameters.items()
         )
         joint = (SweepAxis(axis.parameters, axis.values, None) for axis in together)
-        return cls((*single, *joint))
+        return cls((*single, *joint), tuple(added))
 
     @property
     def pointers(self) -> list[str]:
@@ -75,19 +79,47 @@ class SearchSpace:
 
     def grid_order(self, seed: int) -> tuple[int, ...]:
         """Return the indices of all points of the grid in an order that a seed determines."""
-        return _shuffled(self.grid_size, seed)
+        order: list[int] = []
+        for part in self._parts():
+            first = len(order)
+            order += [first + index for index in _shuffled(math.prod(map(len, part)), seed)]
+        return tuple(order)
 
     def grid_point(self, index: int) -> Point:
         """Return a point of the grid; the values of the last axis change first."""
+        for part in self._parts():
+            size = math.prod(map(len, part))
+            if index < size:
+                break
+            index -= size
         chosen: list[tuple[SweepAxis, int]] = []
-        for axis in reversed(self.axes):
-            index, at = divmod(index, len(axis.values))
-            chosen.append((axis, at))
+        for axis, choices in zip(reversed(self.axes), reversed(part), strict=True):
+            index, at = divmod(index, len(choices))
+            chosen.append((axis, choices[at]))
         return {
             pointer: value
             for axis, at in reversed(chosen)
             for pointer, value in zip(axis.pointers, axis.values[at], strict=True)
         }
+
+    def _parts(self) -> Iterator[list[range]]:
+        """Yield the indices of the values on each axis: of the first grid, then of each addition.
+
+        An addition has the new values of one axis, with all values that the others had then.
+        """
+        sizes = [len(axis.values) for axis in self.axes]
+        places = [
+            next(at for at, axis in enumerate(self.axes) if axis.pointers == (each.parameter,))
+            for each in self.added
+        ]
+        for at, each in zip(places, self.added, strict=True):
+            sizes[at] -= each.count
+        yield [range(size) for size in sizes]
+        for at, each in zip(places, self.added, strict=True):
+            part = [range(size) for size in sizes]
+            part[at] = range(sizes[at], sizes[at] + each.count)
+            sizes[at] += each.count
+            yield part
 
     def random_point(self, seed: int, number: int) -> Point:
         """Return the random point of trial `number`; it depends on seed and number only."""

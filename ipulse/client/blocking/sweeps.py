@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ipulse.client.client_base import ClientBase
@@ -55,10 +55,27 @@ class BlockingSweeps:
         return finished(self._calls.stop_sweep(sweep_id, running))
 
     def change_sweep(
-        self, sweep_id: str, trials: int | None = None, parallel: int | None = None
+        self,
+        sweep_id: str,
+        trials: int | None = None,
+        parallel: int | None = None,
+        *,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        seeds: Sequence[int] = (),
     ) -> SweepStatus:
-        """Change the number of trials, in all or at the same time. Raises InvalidInput, NotFound.
+        """Extend a sweep; one that has ended goes on. Raises InvalidInput, Conflict, NotFound.
 
-        A sweep that has ended goes on if more trials are asked for.
+        trials: number of trials in all.
+        parallel: trials at the same time.
+        values: more values of settings that a grid varies, by JSON pointer.
+        seeds: more seeds of each trial; those that failed or were stopped early get none.
         """
-        return finished(self._calls.change_sweep(sweep_id, trials, parallel))
+        changed = self._calls.change_sweep(sweep_id, trials, parallel, values=values, seeds=seeds)
+        return finished(changed)
+
+    def delete_sweep(self, sweep_id: str) -> None:
+        """Delete a sweep that has ended, with its trials; its jobs stay. Raises Conflict, NotFound.
+
+        The jobs are found by the group that is the id of the sweep.
+        """
+        finished(self._calls.delete_sweep(sweep_id))

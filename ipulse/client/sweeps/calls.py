@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -65,10 +65,22 @@ def change_state(sweep_id: str, verb: str, running: str | None = None) -> APICal
     return APICall("POST", f"{_path(sweep_id)}/{verb}", _sweep, params=params)
 
 
-def change_sweep(sweep_id: str, trials: int | None, parallel: int | None) -> APICall[SweepStatus]:
+def change_sweep(
+    sweep_id: str,
+    trials: int | None,
+    parallel: int | None,
+    values: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int],
+) -> APICall[SweepStatus]:
     """Return the call that extends a sweep."""
-    content = strict_json.dumps({"trials": trials, "parallel": parallel}).encode()
+    more = {"values": {name: [*added] for name, added in values.items()}, "seeds": [*seeds]}
+    content = strict_json.dumps({"trials": trials, "parallel": parallel, **more}).encode()
     return APICall("PATCH", _path(sweep_id), _sweep, headers=JSON_CONTENT, content=content)
+
+
+def delete_sweep(sweep_id: str) -> APICall[None]:
+    """Return the call that deletes a sweep."""
+    return APICall("DELETE", _path(sweep_id), lambda response: None)
 
 
 def _path(sweep_id: str) -> str:

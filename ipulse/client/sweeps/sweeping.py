@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ipulse.client.transport.call_sender import CallSender
@@ -67,10 +67,18 @@ class Sweeping(CallSender):
         return await self._send(calls.change_state(sweep_id, "stop", running))
 
     async def change_sweep(
-        self, sweep_id: str, trials: int | None = None, parallel: int | None = None
+        self,
+        sweep_id: str,
+        trials: int | None = None,
+        parallel: int | None = None,
+        *,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        seeds: Sequence[int] = (),
     ) -> SweepStatus:
-        """Change the number of trials, in all or at the same time. Raises InvalidInput, NotFound.
+        """Extend a sweep; see Client.change_sweep."""
+        call = calls.change_sweep(sweep_id, trials, parallel, values or {}, seeds)
+        return await self._send(call)
 
-        A sweep that has ended goes on if more trials are asked for.
-        """
-        return await self._send(calls.change_sweep(sweep_id, trials, parallel))
+    async def delete_sweep(self, sweep_id: str) -> None:
+        """Delete a sweep that has ended; its jobs stay. Raises Conflict, NotFound."""
+        await self._send(calls.delete_sweep(sweep_id))

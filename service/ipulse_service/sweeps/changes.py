@@ -74,12 +74,7 @@ def extend(
         raise Conflict("the sweep stops: extend it when it has ended")
     columns: dict[str, object] = {"trials": total, "parallel": at_once}
     if sweep.state is SweepState.ENDED and total > begun and trials is not None:
-        columns |= {
-            "state": SweepState.RUNNING.value,
-            "reason": None,
-            "message": "",
-            "finished_at": None,
-        }
+        columns |= store.GOES_ON
     return store.change(transaction, sweep, **columns)
 
 

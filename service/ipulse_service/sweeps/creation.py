@@ -32,9 +32,11 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
     Raises InvalidSweep with the place of every problem, KeyReused, and what `admission.check`
     raises.
     """
-    # Not sorted: the order of the parameters is that of the axes.
-    text = json.dumps(config.model_dump(mode="json"), allow_nan=False)
+    text = config_text(config)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    if config.added:
+        detail = "write all values into `parameters`; the service keeps here what came later"
+        raise InvalidSweep([Problem("/added", "unsupported", detail)])
     specs = _checked(config)  # outside of the transaction: it takes a while for a large grid
     with database.write() as transaction:
         if key is not None:
@@ -45,7 +47,7 @@ def create(database: Database, config: SweepConfig, caller: str, key: str | None
                     detail = "use a new key for another sweep"
                     raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
                 return CreatedSweep(former, replayed=True)
-        _check_admission(transaction, specs)
+        check_admission(transaction, specs)
         sweep = store.add(
             transaction,
             text,
@@ -79,7 +81,13 @@ def _checked(config: SweepConfig) -> list[ResolvedSpec]:
         raise InvalidSweep(placed) from error
 
 
-def _check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
+def config_text(config: SweepConfig) -> str:
+    """Returns a definition as it is stored."""
+    # Not sorted: the order of the parameters is that of the axes.
+    return json.dumps(config.model_dump(mode="json"), allow_nan=False)
+
+
+def check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
     """Raises the error of the first trial that no known agent can run."""
     # Few of many trials differ in what they need.
     different = {

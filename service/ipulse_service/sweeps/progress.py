@@ -12,28 +12,29 @@ from typing import Any
 
 from ipulse.sweeps import SweepConfig
 from ipulse_core.errors import InvalidInput
-from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import store as job_store
 from ipulse_service.jobs import submission
-from ipulse_service.jobs.job import ENDED
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.jobs.submission import ResolvedSpec
-from ipulse_service.sweeps import executables, proposals, results, store, trial_store
+from ipulse_service.sweeps import (
+    executables,
+    proposals,
+    seeds,
+    store,
+    trial_end,
+    trial_store,
+)
 from ipulse_service.sweeps.proposals import Proposal
 from ipulse_service.sweeps.rows import (
     SweepReason,
     SweepRow,
     SweepState,
-    TrialJob,
     TrialRow,
     TrialState,
 )
 
 JOBS_AT_ONCE = 25  # that one transaction adds, so that other writers need not wait for long
-PRUNED = "stopped early by the sweep"  # the message of such a job
 MAX_FAILED = 10  # trials in a row, after which a sweep stops
 
 
@@ -46,7 +47,7 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
     if sweep is None or sweep.state is SweepState.ENDED:
         return False
     config = sweep.definition
-    sweep, running = _store_results(transaction, sweep, config)
+    sweep, left, running = _store_results(transaction, sweep, config)
     sweep = _apply_limits(transaction, sweep, config)
     added = 0
     while sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
@@ -59,11 +60,12 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
         sweep = store.change(transaction, sweep, next_trial=sweep.next_trial + 1)
         added += max(1, jobs)
         running += 1 if jobs else 0
+        left += 1 if jobs else 0
         if not jobs:
             sweep = _apply_limits(transaction, sweep, config)
     may_begin = sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials
     is_over = sweep.state is SweepState.STOPPING or sweep.next_trial > sweep.trials
-    if not running and is_over:
+    if not left and is_over:
         _end(transaction, sweep)
     return may_begin and running < sweep.parallel
 
@@ -74,8 +76,10 @@ def is_due(transaction: Transaction, pk: int) -> bool:
     if sweep is None or sweep.state is SweepState.ENDED:
         return False
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
-    jobs = trial_store.jobs_of(transaction, running)
-    if any(_has_ended(job) for group in jobs.values() for job in group):
+    groups = trial_store.jobs_of(transaction, running).values()
+    if any(trial_end.has_ended(job) for group in groups for job in group):
+        return True
+    if seeds.is_due(sweep, sweep.definition, groups):
         return True
     if sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
         limit = sweep.definition.limits.run_seconds
@@ -91,82 +95,40 @@ def may_begin(transaction: Transaction, sweep: SweepRow) -> bool:
     return len(trial_store.trials(transaction, sweep, [TrialState.RUNNING])) <= sweep.parallel
 
 
-def _has_ended(job: TrialJob) -> bool:
-    """Returns whether the end of a job is not stored yet."""
-    return job.state is None and (job.now is None or job.now in ENDED)
-
-
 def _store_results(
     transaction: Transaction, sweep: SweepRow, config: SweepConfig
-) -> tuple[SweepRow, int]:
-    """Stores the results of ended jobs and trials.
+) -> tuple[SweepRow, int, int]:
+    """Stores the results of ended jobs and trials, and adds jobs of further seeds.
 
-    Returns the sweep, and how many of its trials are running still.
+    Returns the sweep, how many of its trials have not ended, and how many of these have jobs.
     """
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
     jobs = trial_store.jobs_of(transaction, running)
-    left = len(running)
+    waiting: list[tuple[TrialRow, bool, list[int]]] = []
+    left, busy = len(running), 0
     for trial in running:
-        group = [_store_job(transaction, job, config) for job in jobs[trial.pk]]
-        if _needs_more_seeds(config, group):
-            specs = proposals.specs_of(config, json.loads(trial.parameters))
-            rest = dict(list(specs.items())[1:])
-            _add_jobs(transaction, sweep, config, trial, rest)
-        elif all(job.state is not None for job in group):
-            trial_store.change_trial(
-                transaction, trial, **_ended(group), finished_at=transaction.now
-            )
+        group = [trial_end.store_job(transaction, job, config) for job in jobs[trial.pk]]
+        is_open = seeds.is_open(group)
+        missing = seeds.missing(sweep, config, group)
+        busy += is_open
+        if missing:
+            if seeds.may_add(sweep, config, group):
+                waiting.append((trial, is_open, missing))
+        elif not is_open:
+            columns = trial_end.columns(group)
+            trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
             left -= 1
-    if left != len(running):
+    added = 0
+    for trial, is_open, missing in waiting:
+        if added >= JOBS_AT_ONCE or (not is_open and busy >= sweep.parallel):
+            continue
+        specs = proposals.specs_of(config, json.loads(trial.parameters))
+        _add_jobs(transaction, sweep, config, trial, {seed: specs[seed] for seed in missing})
+        added += len(missing)
+        busy += not is_open
+    if added or left != len(running):
         sweep = store.change(transaction, sweep)
-    return sweep, left
-
-
-def _needs_more_seeds(config: SweepConfig, group: list[TrialJob]) -> bool:
-    """Returns whether the first seed has ended, was not stopped early, and runs alone so far."""
-    if len(group) != 1 or len(config.seeds) < 2:
-        return False
-    return group[0].value is not None and group[0].message != PRUNED
-
-
-def _store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> TrialJob:
-    if not _has_ended(job):
-        return job
-    row = None if job.job_pk is None else job_store.find_by_pk(transaction, job.job_pk)
-    if row is None:
-        columns: dict[str, Any] = {"state": "deleted", "message": "the job was deleted"}
-    else:
-        value, message = results.value_of(transaction, row, config.objective)
-        if row.reason is Reason.PRUNED:
-            message = PRUNED
-        columns = {
-            "state": row.state.value,
-            "message": message,
-            "value": value,
-            "run_ms": results.run_ms(row),
-        }
-    trial_store.change_job(transaction, job, **columns)
-    return job._replace(**columns)
-
-
-def _ended(jobs: list[TrialJob]) -> dict[str, Any]:
-    """Returns the columns of a trial whose jobs have all ended; failed replicas are named."""
-    spread = Spread.of([job.value for job in jobs if job.value is not None])
-    failed = [
-        f"seed {job.seed} ({job.job_id}): {job.message or job.state}"
-        for job in jobs
-        if job.value is None
-    ]
-    if any(job.message == PRUNED for job in jobs):
-        state = TrialState.PRUNED
-    elif spread:
-        state = TrialState.SUCCEEDED
-    elif all(job.state == JobState.CANCELLED.value for job in jobs):
-        state = TrialState.CANCELLED
-    else:
-        state = TrialState.FAILED
-    value = spread.mean if spread else None
-    return {"state": state.value, "value": value, "message": "; ".join(failed)[:4000]}
+    return sweep, left, busy
 
 
 def _apply_limits(transaction: Transaction, sweep: SweepRow, config: SweepConfig) -> SweepRow:

@@ -66,14 +66,16 @@ def specs_of(config: SweepConfig, parameters: dict[str, Any]) -> dict[int, Resol
     return {seed: submission.resolve(parse_spec({**spec, "seed": seed})) for seed in config.seeds}
 
 
-def problems_of_grid(config: SweepConfig) -> tuple[list[Problem], list[ResolvedSpec]]:
-    """Checks every trial of a grid.
+def problems_of_grid(
+    config: SweepConfig, first: int = 1
+) -> tuple[list[Problem], list[ResolvedSpec]]:
+    """Checks every trial of a grid from a number on.
 
     Returns the problems, at most MAX_PROBLEMS different ones, and one spec of each trial.
     """
     found: dict[tuple[str, str], Problem] = {}
     resolved: list[ResolvedSpec] = []
-    for number in range(1, config.trial_count + 1):
+    for number in range(first, config.trial_count + 1):
         parameters = parameters_of(config, number)
         try:
             resolved.append(next(iter(specs_of(config, parameters).values())))

@@ -6,11 +6,11 @@ import re
 import secrets
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import sweeps
+from ipulse_service.db.tables import sweep_jobs, sweep_rungs, sweep_trials, sweeps
 from ipulse_service.sweeps.rows import (
     SWEEP_COLUMNS,
     SweepRow,
@@ -19,11 +19,25 @@ from ipulse_service.sweeps.rows import (
 
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
 
+# Columns of a sweep that has ended and goes on.
+GOES_ON: dict[str, object] = {
+    "state": SweepState.RUNNING.value,
+    "reason": None,
+    "message": "",
+    "finished_at": None,
+}
+
 _ID = re.compile(r"swp_[0-9a-f]{24}")
 
 
 class NoSuchSweep(NotFound):
     """There is no such sweep; `ipulse sweep list` shows all."""
+
+
+class SweepNotOver(Conflict):
+    """The sweep has not ended; stop it before you delete it."""
+
+    code = "not_over"
 
 
 def topic(sweep_id: str) -> str:
@@ -99,6 +113,18 @@ def open_pks(transaction: Transaction) -> list[int]:
     """Returns the keys of all sweeps that have not ended."""
     query = select(sweeps.c.pk).where(sweeps.c.state != SweepState.ENDED.value)
     return list(transaction.connection.execute(query.order_by(sweeps.c.pk)).scalars())
+
+
+def remove(transaction: Transaction, sweep: SweepRow) -> None:
+    """Deletes a locked sweep with its trials; their jobs stay. Raises SweepNotOver."""
+    if sweep.state is not SweepState.ENDED:
+        raise SweepNotOver()
+    of_sweep = select(sweep_trials.c.pk).where(sweep_trials.c.sweep_pk == sweep.pk)
+    for table in (sweep_jobs, sweep_rungs):
+        transaction.connection.execute(delete(table).where(table.c.trial_pk.in_(of_sweep)))
+    for this in (sweep_trials.c.sweep_pk, sweeps.c.pk):
+        transaction.connection.execute(delete(this.table).where(this == sweep.pk))
+    transaction.topics.update((TOPIC, topic(sweep.id)))
 
 
 def page(transaction: Transaction, before: int | None, limit: int) -> list[SweepRow]:

@@ -69,6 +69,16 @@ def add_job(
     transaction.connection.execute(insert(sweep_jobs).values(values))
 
 
+def reopen(transaction: Transaction, sweep: SweepRow) -> None:
+    """Makes the succeeded trials of a locked sweep run again, for jobs with other seeds."""
+    this = (
+        sweep_trials.c.sweep_pk == sweep.pk,
+        sweep_trials.c.state == TrialState.SUCCEEDED.value,
+    )
+    values = {"state": TrialState.RUNNING.value, "finished_at": None}
+    transaction.connection.execute(update(sweep_trials).where(*this).values(values))
+
+
 def change_trial(transaction: Transaction, trial: TrialRow, **columns: Any) -> None:
     """Updates columns of a trial of a locked sweep."""
     statement = update(sweep_trials).where(sweep_trials.c.pk == trial.pk).values(columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import (
+    confirm,
     emit,
     minute_text,
     say,
@@ -119,20 +119,11 @@ def delete_dataset(
 
     A version that a job needs which has not ended is kept, and the job is named.
     """
-    _confirm(reference, yes)
+    confirm(reference, yes)
     with at.connect() as client:
         client.delete_dataset(reference)
     show_done("deleted", reference, as_json)
     return Exit.OK
-
-
-def _confirm(reference: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        detail = f"deleting {reference} needs --yes where nobody can be asked"
-        raise InvalidInput([Problem("/yes", "missing", detail)], detail)
-    typer.confirm(f"Delete {reference}?", abort=True, err=True)
 
 
 def _sample(client: Client, version: DatasetVersion, sample: int | None) -> dict[str, Any] | None:

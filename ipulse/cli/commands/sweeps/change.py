@@ -1,15 +1,18 @@
-"""sweep pause, resume, stop and extend."""
+"""sweep pause, resume, stop, extend and delete."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
-from ipulse.sweeps import RunningJobs
+from ipulse.cli.terminal import confirm, show_done
+from ipulse.client import JobSelection
+from ipulse.sweeps import RunningJobs, parse_sweep
+from ipulse.sweeps.file import varied
 
 from .show import print_sweep
 
@@ -52,9 +55,47 @@ def extend_sweep(
     sweep: SweepId,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials in all.")] = None,
     parallel: Annotated[int | None, typer.Option(min=1, help="Trials at the same time.")] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=V1,V2", help="More values of a setting of a grid."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Jobs of each trial in all.")
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Change the number of trials; a sweep that has ended goes on."""
+    """Add trials, values of a grid or seeds; a sweep that has ended goes on.
+
+    Further seeds are added to the trials that have succeeded, or run, or begin later.
+    """
     with at.connect() as client:
-        changed = client.change_sweep(find_sweep(client, sweep), trials, parallel)
+        found = client.sweep(find_sweep(client, sweep))
+        config = parse_sweep(found.json["config"])
+        values: dict[str, list[Any]] = {}
+        for text in vary or ():
+            name, parameter = varied(config.spec, text)
+            values.setdefault(name, []).extend(parameter.get("values", ()))
+        has = config.all_seeds
+        more = [max(has) + number for number in range(1, (seeds or 0) - len(has) + 1)]
+        changed = client.change_sweep(found.id, trials, parallel, values=values, seeds=more)
     return print_sweep(changed, as_json)
+
+
+@addressed
+def delete_sweep(
+    at: Address,
+    sweep: SweepId,
+    jobs: Annotated[bool, typer.Option("--jobs", help="Delete its jobs, too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJSON = False,
+) -> Exit:
+    """Delete a sweep that has ended. Its jobs stay, unless --jobs is given."""
+    with at.connect() as client:
+        found = client.sweep(find_sweep(client, sweep))
+        what = f"{found.id} ({found.name})" + (" and its jobs" if jobs else "")
+        confirm(what, yes)
+        if jobs and found.has_ended:
+            client.delete_all(JobSelection(query=f"group:{found.id}"))
+        client.delete_sweep(found.id)
+    show_done("deleted", found.id, as_json)
+    return Exit.OK

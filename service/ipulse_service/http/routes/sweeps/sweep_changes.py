@@ -16,6 +16,7 @@ from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
 from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
 from ipulse_service.http.state import AppState
 from ipulse_service.sweeps import changes, store
+from ipulse_service.sweeps.growth import SweepGrowth
 from ipulse_service.sweeps.rows import SweepRow
 
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
@@ -96,15 +97,38 @@ def change_sweep(
     response: Response,
     if_match: IfMatch = None,
 ) -> SweepDetail:
-    """Changes the number of trials, or of those at the same time.
+    """Changes the number of trials, or of those at the same time, or adds values and seeds.
 
-    A sweep that has ended goes on if more trials are asked for.
+    A sweep that has ended goes on if more trials, values or seeds are asked for. Values and seeds
+    are checked as at the creation.
     """
+    growth = None
+    if request.values or request.seeds:
+        growth = SweepGrowth.of(state.database, sweep_id, request.values, request.seeds)
 
     def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+        if growth is not None:
+            sweep = growth.apply(transaction, sweep)
+            if request.parallel is None:
+                return sweep
         return changes.extend(transaction, sweep, request.trials, request.parallel)
 
     return _change(state, sweep_id, if_match, change, response)
+
+
+@router.delete(
+    "/{sweep_id}",
+    status_code=204,
+    summary="Delete a sweep",
+    response_description="The sweep is deleted.",
+    responses=_CHANGE_ERRORS,
+)
+def delete_sweep(sweep_id: SweepId, state: State, if_match: IfMatch = None) -> None:
+    """Deletes a sweep that has ended, with its trials. Its jobs stay, in the group of its id."""
+    with state.database.write() as transaction:
+        sweep = store.get(transaction, sweep_id)
+        etags.require(if_match, sweep.tag)
+        store.remove(transaction, sweep)
 
 
 def _change(

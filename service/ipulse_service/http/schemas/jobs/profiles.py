@@ -79,6 +79,14 @@ class TileDiff(BaseModel):
 class ProfileDiff(BaseModel):
     """The difference of two profiles."""
 
+    model_config = example(
+        a=_JOB,
+        b=_JOB,
+        unlike=[],
+        **dict.fromkeys(("speed", "phases", "step", "layers", "memory"), _LIST),
+        tiles=None,
+    )
+
     a: ProfiledJob
     b: ProfiledJob
     unlike: list[str] = Field(description="How the targets of the two programs differ, in words.")

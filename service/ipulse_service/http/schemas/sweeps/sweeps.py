@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ipulse.models import Integer, StrictModel
-from ipulse.sweeps.config import EXAMPLE, MAX_TRIALS
+from ipulse.models import Integer, ListOf, StrictModel
+from ipulse.sweeps.config import EXAMPLE, MAX_PARAMETERS, MAX_TRIALS
+from ipulse.sweeps.parameters import MAX_VALUES
+from ipulse_core.errors import Problem
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import Timestamp, example
 from ipulse_service.http.schemas.sweeps.trials import PARAMETERS, BestTrial
@@ -46,9 +48,14 @@ _SWEEP: dict[str, Any] = {
 
 
 class SweepChange(StrictModel):
-    """A change of a sweep."""
+    """A change of a sweep; of trials, and of values and seeds, one at a time."""
 
-    model_config = example(trials=60, parallel=8)
+    model_config = example(
+        trials=None,
+        parallel=8,
+        values={"/training/optimizer/learning_rate": [0.03]},
+        seeds=[4, 5],
+    )
 
     trials: Annotated[Integer, Field(ge=1, le=MAX_TRIALS)] | None = Field(
         default=None, description="Number of trials in all; a sweep that has ended goes on."
@@ -56,6 +63,23 @@ class SweepChange(StrictModel):
     parallel: Annotated[Integer, Field(ge=1, le=1000)] | None = Field(
         default=None, description="Trials at the same time."
     )
+    values: dict[str, Annotated[ListOf[Any], Field(min_length=1, max_length=MAX_VALUES)]] = Field(
+        default={},
+        max_length=MAX_PARAMETERS,
+        description="More values of settings that the sweep varies, by JSON pointer. Their points "
+        "of the grid are new trials, after all others.",
+    )
+    seeds: Annotated[ListOf[Annotated[Integer, Field(ge=0)]], Field(max_length=100)] = Field(
+        default=(),
+        description="More seeds. Trials that have succeeded get a job of each; so do those that "
+        "run or begin later.",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if the number of trials would be given twice."""
+        if self.trials is not None and (self.values or self.seeds):
+            detail = "follows from the values; give it without values and seeds"
+            yield Problem("/trials", "inconsistent", detail)
 
 
 class SweepInfo(BaseModel):
