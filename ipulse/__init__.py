@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import SGD as SGD
     from ipulse.experiment.parts import Adam as Adam
     from ipulse.experiment.parts import AdamW as AdamW
+    from ipulse.experiment.parts import Adaptation as Adaptation
     from ipulse.experiment.parts import ArcTan as ArcTan
     from ipulse.experiment.parts import AtLeast as AtLeast
     from ipulse.experiment.parts import AtMost as AtMost
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
     *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
+    "Adaptation",
     *("Schedule", "Spiking", "SuperSpike", "Table"),
 )
 # Modules by the names that they define.

@@ -28,6 +28,7 @@ _RESETS = {
 EULER_DECAY = "decay = 1 - dt / tau"
 UNSCALED_INPUT = "v = decay * v + I"
 SUBTRACTED = "v_threshold is subtracted from v"
+NO_ADAPTATION = "NIR has no neurons whose thresholds rise with their spikes"
 # Targets with one threshold for a layer, and those with one decay as well.
 ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
 ONE_DECAY = ("spikingjelly", "sinabs")
@@ -88,6 +89,8 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                     f"{pointer}/{field}",
                     f"that neurons of {place} differ in {field}: {name} has one for a layer",
                 )
+        if getattr(layer, "adaptation", None) is not None:
+            yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
         if getattr(layer, "recurrent", False) and target not in _RECURRENT:
             runs = (
                 "runs recurrent layers of NIR differently"

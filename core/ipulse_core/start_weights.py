@@ -12,7 +12,20 @@ from typing import Any, Dict, List, Mapping, Tuple
 from ipulse_core.derived_values import class_count, input_channels
 
 Shape = Tuple[int, ...]
-CONSTANTS = ("decay", "threshold", "synapse_decay")  # of neurons, which can be trained
+# Constants of neurons, which can be trained.
+CONSTANTS = (
+    *("decay", "threshold", "synapse_decay"),
+    *("adaptation_decay", "adaptation_strength"),
+)
+_ADAPTATION = "adaptation_"
+
+
+def constant_of(layer: Any, name: str) -> Any:
+    """Returns a constant of a layer of a spec by its name in CONSTANTS; None if it has none."""
+    if name.startswith(_ADAPTATION):
+        adaptation = getattr(layer, "adaptation", None)
+        return getattr(adaptation, name[len(_ADAPTATION) :], None)
+    return getattr(layer, name, None)
 
 
 def layer_names(network: Any) -> List[str]:
@@ -33,7 +46,7 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
         if layer.bias:
             shapes[f"{name}_bias"] = (neurons,)
         for constant in CONSTANTS:
-            if constant in network.trainable and getattr(layer, constant, None) is not None:
+            if constant in network.trainable and constant_of(layer, constant) is not None:
                 shapes[f"{name}_{constant}"] = (neurons,)
         senders = neurons
     return shapes

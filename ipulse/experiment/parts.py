@@ -8,6 +8,7 @@ LIF = part("LIF", spec.LayerSpec, "neurons")
 Leaky = part("Leaky", spec.LeakyReadoutSpec, "decay")
 Spiking = part("Spiking", spec.SpikingReadoutSpec, "decay")
 GrowingSlots = part("GrowingSlots", spec.GrowingCapacity, "grow", "most")
+Adaptation = part("Adaptation", spec.AdaptationSpec, "strength", "decay")
 
 Adam = part("Adam", spec.AdamSpec, "learning_rate")
 AdamW = part("AdamW", spec.AdamWSpec, "learning_rate")

@@ -22,7 +22,13 @@ from .data.shifts import Shifts
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .export import ExportSpec, NirExportSpec
-from .network.layers import GrowingCapacity, LayerSpec, LeakyReadoutSpec, SpikingReadoutSpec
+from .network.layers import (
+    AdaptationSpec,
+    GrowingCapacity,
+    LayerSpec,
+    LeakyReadoutSpec,
+    SpikingReadoutSpec,
+)
 from .network.network import NetworkSpec
 from .network.surrogate import (
     ArcTanSpec,
@@ -43,6 +49,7 @@ __all__ = [
     "MAX_SYNAPSES",
     "AdamSpec",
     "AdamWSpec",
+    "AdaptationSpec",
     "ArcTanSpec",
     "BoxcarSpec",
     "CPUDevice",

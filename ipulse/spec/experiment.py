@@ -188,6 +188,7 @@ class ExperimentSpec(StrictModel):
         if device.kind == "ipu" and "decay" in network.trainable:
             detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
             yield Problem("/network/trainable", "unsupported", detail)
+        yield from self._problems_of_adaptation(on)
         channels = input_channels(self.data)
         if channels > MOST_SENDERS:
             detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels; got {channels:,}"
@@ -210,6 +211,14 @@ class ExperimentSpec(StrictModel):
                     f"whole, on at most {places} IPUs"
                 )
                 yield Problem(f"{pointer}/policy", "unsupported", detail)
+
+    def _problems_of_adaptation(self, on: str) -> Iterator[Problem]:
+        hidden = len(self.network.layers)
+        for index, layer in enumerate(spiking_layers(self.network)):
+            if layer.adaptation is not None:
+                place = f"layers/{index}" if index < hidden else "readout"
+                detail = f"thresholds cannot adapt {on}: remove it, or use device kind cpu"
+                yield Problem(f"/network/{place}/adaptation", "unsupported", detail)
 
 
 def has_validation(value: Any) -> bool:

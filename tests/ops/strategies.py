@@ -48,7 +48,7 @@ class Problem:
             f"({layer.neurons}, capacity={layer.capacity}, "
             f"gate={layer.second_threshold is not None}, recurrent={layer.recurrent}, "
             f"bias={layer.bias}, synapse={layer.synapse_decay is not None}, "
-            f"policy={layer.policy!r})"
+            f"policy={layer.policy!r}, adapts={layer.adapts})"
             for layer in network.spiking
         ]
         return (
@@ -215,7 +215,22 @@ def _spiking_fields(
     if variants:
         fields["recurrent"] = draw(st.booleans())
         fields["policy"] = draw(st.sampled_from(POLICIES))
+        if draw(st.booleans()):
+            fields.update(_adaptation(rng, neurons, dyadic))
+            fields["detach_adaptation"] = draw(st.booleans())
     return fields
+
+
+def _adaptation(rng: np.random.Generator, neurons: int, dyadic: bool) -> Dict[str, Any]:
+    if dyadic:
+        return {
+            "adaptation_strength": rng.choice([0.25, 0.5], size=neurons),
+            "adaptation_decay": rng.choice([0.0, 0.5], size=neurons),
+        }
+    return {
+        "adaptation_strength": _float32_values(rng.uniform(0.05, 0.6, size=neurons)),
+        "adaptation_decay": _float32_values(rng.uniform(0, 0.97, size=neurons)),
+    }
 
 
 @st.composite

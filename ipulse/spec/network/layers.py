@@ -4,6 +4,7 @@ A constant of a layer is one number for all neurons or a list with one number pe
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from ipulse.models import ByShape, Field, ListOf, StrictModel, few
@@ -17,6 +18,7 @@ Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
+Strength = Annotated[float, Field(ge=0.0, le=1e6)]
 SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
 PerNeuron = Annotated[
     T | Annotated[ListOf[T], Field(max_length=MAX_NEURONS), few(MAX_NEURONS)], ByShape()
@@ -35,6 +37,22 @@ class GrowingCapacity(StrictModel):
         """Yields a problem if the largest capacity is below the initial one."""
         if self.most is not None and self.most < self.grow:
             yield Problem("/most", "inconsistent", f"must not be below grow ({self.grow})")
+
+
+class AdaptationSpec(StrictModel):
+    """Thresholds that rise with each spike of the neuron itself, and fall back between spikes."""
+
+    strength: PerNeuron[Strength] = Field(
+        default=0.2, description="Rise of the neuron's thresholds with each of its spikes."
+    )
+    decay: PerNeuron[Decay] = Field(
+        default=0.98,
+        description="Fraction of the rise kept from step to step, exp(-step / tau_adaptation).",
+    )
+    detach: bool = Field(
+        default=False,
+        description="Whether spikes are constants of the gradient where they raise thresholds.",
+    )
 
 
 class _Sized(StrictModel):
@@ -95,12 +113,20 @@ class _Spiking(_Integrator):
         description="Whether the layer also receives its own spikes of the previous step, through "
         "trained weights.",
     )
+    adaptation: AdaptationSpec | None = Field(
+        default=None,
+        description="Adaptive thresholds (ALIF neurons): threshold and second_threshold rise with "
+        "each spike of the neuron; null: they are constant.",
+    )
 
     def problems_of_size(self, neurons: int) -> Iterator[Problem]:
         """Yields what does not fit a layer with this many neurons."""
         yield from _wrong_lengths(
             self, ("decay", "synapse_decay", "threshold", "second_threshold"), neurons
         )
+        if self.adaptation is not None:
+            for problem in _wrong_lengths(self.adaptation, ("strength", "decay"), neurons):
+                yield replace(problem, pointer=f"/adaptation{problem.pointer}")
         if _exceeds(self.second_threshold, self.threshold):
             detail = "must not be above the layer's threshold"
             yield Problem("/second_threshold", "inconsistent", detail)

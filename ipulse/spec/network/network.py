@@ -6,12 +6,20 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Problem
+from ipulse_core.start_weights import constant_of
 
 from .initial import InitialSpec
 from .layers import LayerSpec, LeakyReadoutSpec, Readout
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
+
+# Constants that layers may lack, and the field that gives them.
+_OPTIONAL = {
+    "synapse_decay": "a synapse_decay",
+    "adaptation_decay": "an adaptation",
+    "adaptation_strength": "an adaptation",
+}
 
 
 class NetworkSpec(StrictModel):
@@ -45,9 +53,11 @@ class NetworkSpec(StrictModel):
     delay: Annotated[Literal[0, 1], ExactInteger] = Field(
         default=0, description="Steps that a spike takes from layer to layer."
     )
-    trainable: ListOf[Literal["decay", "threshold", "synapse_decay"]] = Field(
+    trainable: ListOf[
+        Literal["decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength"]
+    ] = Field(
         default=(),
-        max_length=3,
+        max_length=5,
         description="Constants that are trained with the weights, one number per neuron.",
     )
     initial: InitialSpec | None = Field(
@@ -76,13 +86,16 @@ class NetworkSpec(StrictModel):
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
                 detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
-        with_synapse = [layer.synapse_decay is not None for layer in (*self.layers, self.readout)]
-        if "synapse_decay" in self.trainable and not any(with_synapse):
-            yield Problem(
-                f"/trainable/{self.trainable.index('synapse_decay')}",
-                "inconsistent",
-                "no layer has a synapse_decay to train: set one",
-            )
+        for constant, field in _OPTIONAL.items():
+            layers = (*self.layers, self.readout)
+            if constant in self.trainable and all(
+                constant_of(layer, constant) is None for layer in layers
+            ):
+                yield Problem(
+                    f"/trainable/{self.trainable.index(constant)}",
+                    "inconsistent",
+                    f"no layer has {field} to train: set one",
+                )
         unbounded = all(layer.capacity is None for layer in spiking_layers(self))
         if self.reset_on == "emission" and unbounded:
             detail = "has no effect where no layer has a capacity: set a capacity or remove it"

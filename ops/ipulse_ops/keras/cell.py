@@ -9,6 +9,7 @@ import tensorflow as tf
 from ipulse_ops.keras.network_layer import NetworkLayer
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import LIF, Layer
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.weights import weight_shapes
 
 
@@ -26,7 +27,18 @@ class NetworkCell(NetworkLayer):
     It has the arguments of NetworkLayer. The states of each layer are its membrane after the
     reset; its synaptic current if it has a synapse; and its spikes if the layer is recurrent or
     they arrive one step later.
+
+    Raises UnsupportedNetwork if a layer has adaptive thresholds, which MultiLIF and LIFLayer run.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for number, layer in enumerate(self.network.spiking):
+            if layer.adapts:
+                raise UnsupportedNetwork(
+                    f"layers[{number}] has adaptive thresholds; cells have none, MultiLIF and "
+                    "LIFLayer do"
+                )
 
     @property
     def state_size(self) -> List[int]:

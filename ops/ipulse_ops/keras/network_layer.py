@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -10,8 +11,7 @@ import tensorflow as tf
 from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
 from ipulse_ops.keras.constraints import above, clipped
-from ipulse_ops.keras.trained_constants import Trainable, trained_of
-from ipulse_ops.lif.cpu.constants import MAX_DECAY
+from ipulse_ops.keras.trained_constants import BOUNDS, Trainable, trained_of
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.weights import check_shapes, weight_shapes
 from ipulse_ops.philox import key_of
@@ -25,14 +25,16 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     layers, readout, reset, reset_gradient, reset_on, delay, surrogate: as in
         ipulse_ops.lif.network.Network. A surrogate may be its name in
         ipulse_ops.surrogate.SURROGATES.
-    trainable: constants that are trained with the weights: names among "decay", "threshold" and
-        "synapse_decay" for all layers that have them, or one list of names per layer and the
-        readout. False freezes the weights, too, as in Keras.
+    trainable: constants that are trained with the weights: names among "decay", "threshold",
+        "synapse_decay", "adaptation_decay" and "adaptation_strength" for all layers that have
+        them, or one list of names per layer and the readout. False freezes the weights, too, as
+        in Keras.
     seed: seed of the policy "cyclic".
 
     Weights are initialised as Glorot uniform, biases as 0. A trained constant is one variable
     `[neurons]`. It is used within its bounds: 0 to just below 1 for a decay, at least
-    second_threshold for a threshold; a Keras optimizer keeps it there. The gradient is taken at
+    second_threshold for a threshold, at least 0 for an adaptation strength; a Keras optimizer
+    keeps it there. The gradient is taken at
     the bounded value, so that a constant can leave its bound.
 
     Raises ValueError if an argument is out of range.
@@ -117,9 +119,9 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         found: List[Dict[str, Any]] = []
         for layer, variables, variable in zip(self._all, self._constants, self._second_thresholds):
             tensors = {name: tf.convert_to_tensor(var) for name, var in variables.items()}
-            for name in ("decay", "synapse_decay"):
+            for name, (low, high) in BOUNDS.items():
                 if name in tensors:
-                    tensors[name] = clipped(tensors[name], 0.0, MAX_DECAY)
+                    tensors[name] = clipped(tensors[name], low, high)
             if variable is not None and isinstance(layer, LIF):
                 second = tf.convert_to_tensor(variable)
                 if "threshold" in tensors:
@@ -187,8 +189,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     def _constant(self, number: int, name: str) -> Any:
         layer = self._all[number]
         constraint: Optional[Callable[[Any], Any]] = None
-        if name in ("decay", "synapse_decay"):
-            constraint = _clip_decay
+        if name in BOUNDS:
+            constraint = partial(_clip, BOUNDS[name])
         elif name == "threshold" and self._second_thresholds[number] is not None:
             constraint = self._above_second_threshold(number)
         value = np.broadcast_to(np.asarray(getattr(layer, name), np.float32), (layer.neurons,))
@@ -212,5 +214,5 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         return variable
 
 
-def _clip_decay(value: Any) -> Any:
-    return tf.clip_by_value(value, 0.0, MAX_DECAY)
+def _clip(bounds: Tuple[float, float], value: Any) -> Any:
+    return tf.clip_by_value(value, *bounds)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Sequence, Tuple, Union
+from typing import Dict, Sequence, Tuple, Union
 
 import numpy as np
 
 from ipulse_core.start_weights import CONSTANTS
+from ipulse_ops.lif.cpu.constants import MAX_DECAY
 from ipulse_ops.lif.network import Layer
 from ipulse_ops.validation import choice
+
+# Lowest and highest values of trained constants.
+BOUNDS: Dict[str, Tuple[float, float]] = {
+    **dict.fromkeys(("decay", "synapse_decay", "adaptation_decay"), (0.0, MAX_DECAY)),
+    "adaptation_strength": (0.0, float(np.finfo(np.float32).max)),
+}
 
 Trainable = Union[bool, str, Sequence[Union[str, Sequence[str]]]]
 

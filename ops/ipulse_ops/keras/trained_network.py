@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional, Sequence
 import numpy as np
 
 from ipulse_ops.keras.multi_lif import MultiLIF
-from ipulse_ops.lif.cpu.constants import MAX_DECAY
+from ipulse_ops.keras.trained_constants import BOUNDS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
@@ -77,10 +77,15 @@ def _layer(
     known = {field.name for field in fields(LIF if spiking else LeakyReadout)}
     values = {key: _number(value) for key, value in described.items() if key in known}
     values["neurons"] = int(weights[name].shape[1])
-    for constant in ("decay", "synapse_decay"):
+    adaptation = described.get("adaptation")
+    if adaptation is not None:
+        values["adaptation_strength"] = _number(adaptation["strength"])
+        values["adaptation_decay"] = _number(adaptation["decay"])
+        values["detach_adaptation"] = adaptation["detach"]
+    for constant, bounds in BOUNDS.items():
         if f"{name}_{constant}" in weights:
             trained = np.asarray(weights[f"{name}_{constant}"], np.float64)
-            values[constant] = np.clip(trained, 0.0, MAX_DECAY)
+            values[constant] = np.clip(trained, *bounds)
     if not spiking:
         return LeakyReadout(**values)
     if f"{name}_threshold" in weights:

@@ -7,10 +7,11 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu.constants import constants as fixed_constants
 from ipulse_ops.lif.network import LIF, Network, per_neuron
 
-GIVEN = ("decay", "threshold", "synapse_decay", "second_threshold")
+GIVEN = (*CONSTANTS, "second_threshold")
 
 
 class LayerTensors(NamedTuple):
@@ -24,6 +25,8 @@ class LayerTensors(NamedTuple):
     synapse_decay: Any
     threshold: Optional[Any]
     second_threshold: Optional[Any]
+    adaptation_decay: Optional[Any]
+    adaptation_strength: Optional[Any]
 
 
 def constant_tensors(
@@ -81,6 +84,8 @@ def _of_layer(layer: Any, given: Mapping[str, Any]) -> LayerTensors:
     nothing = np.zeros(0, np.float32)
     if found["synapse_decay"] is None:
         found["synapse_decay"] = nothing
-    if isinstance(layer, LIF) and found["second_threshold"] is None:
-        found["second_threshold"] = nothing
+    if isinstance(layer, LIF):
+        for name in ("second_threshold", "adaptation_decay", "adaptation_strength"):
+            if found[name] is None:
+                found[name] = nothing
     return LayerTensors(**found)

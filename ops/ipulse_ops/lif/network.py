@@ -40,6 +40,10 @@ class LIF:
         (where `w_in` is a part of `gain` here); None for no such state.
     policy: choice of the neurons that fill the slots if there are too few, see
         ipulse_ops.reference.select_spikes.
+    adaptation_strength: rise of both thresholds with each spike of the neuron itself, at least 0;
+        None for thresholds that do not adapt. Set together with `adaptation_decay`.
+    adaptation_decay: factor of that rise from one step to the next, at least 0 and less than 1.
+    detach_adaptation: True takes the spikes that raise the thresholds for constant in the gradient.
 
     Raises ValueError if a field is out of range.
     """
@@ -54,6 +58,9 @@ class LIF:
     bias: bool = False
     synapse_decay: Optional[PerNeuron] = None
     policy: str = "index"
+    adaptation_strength: Optional[PerNeuron] = None
+    adaptation_decay: Optional[PerNeuron] = None
+    detach_adaptation: bool = False
 
     def __post_init__(self) -> None:
         _check_integrator(self)
@@ -66,6 +73,12 @@ class LIF:
                 raise ValueError("second_threshold must not be above threshold")
         choice("policy", self.policy, POLICIES)
         flag("recurrent", self.recurrent)
+        _check_adaptation(self)
+
+    @property
+    def adapts(self) -> bool:
+        """True if the thresholds rise with the neurons' own spikes."""
+        return self.adaptation_strength is not None
 
     @property
     def slots(self) -> int:
@@ -184,3 +197,18 @@ def _check_integrator(layer: Layer) -> None:
             raise ValueError("synapse_decay must be at least 0 and less than 1")
     per_neuron(layer.gain, layer.neurons, "gain")
     flag("bias", layer.bias)
+
+
+def _check_adaptation(layer: LIF) -> None:
+    flag("detach_adaptation", layer.detach_adaptation)
+    if layer.adaptation_strength is None and layer.adaptation_decay is None:
+        if layer.detach_adaptation:
+            raise ValueError("detach_adaptation needs an adaptation_strength")
+        return
+    if layer.adaptation_strength is None or layer.adaptation_decay is None:
+        raise ValueError("adaptation_strength and adaptation_decay must be set together")
+    if not np.all(per_neuron(layer.adaptation_strength, layer.neurons, "adaptation_strength") >= 0):
+        raise ValueError("adaptation_strength must be at least 0")
+    decay = per_neuron(layer.adaptation_decay, layer.neurons, "adaptation_decay")
+    if not np.all((decay >= 0) & (decay < 1)):
+        raise ValueError("adaptation_decay must be at least 0 and less than 1")

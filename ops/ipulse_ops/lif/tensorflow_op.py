@@ -64,8 +64,8 @@ def run_network(
     arch: mask of CPU features to use, None for all of this machine's.
     keep: False saves the backward pass's memory; computing a gradient is then an error.
     constants: one mapping per layer and the readout: float32 tensors `[neurons]` that replace its
-        "decay", "threshold", "synapse_decay" or "second_threshold". All but the last receive a
-        gradient.
+        "decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength" or
+        "second_threshold". All but the last receive a gradient.
     seed: seed of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
     memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.

@@ -88,6 +88,33 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/trainable/0",
         "set one",
     ),
+    "an adaptation trained that is not there": (
+        {"/network/trainable": ["threshold", "adaptation_decay"]},
+        "/network/trainable/1",
+        "set one",
+    ),
+    "adaptive thresholds on an emulated IPU": (
+        {"/network/layers/0/adaptation": {"strength": 0.1}, "/device": {"kind": "emulator"}},
+        "/network/layers/0/adaptation",
+        "cpu",
+    ),
+    "adaptive thresholds of a readout on IPUs": (
+        {
+            "/network/readout": {"kind": "spiking", "adaptation": {}},
+            "/training/loss": "spike_count_mse",
+            "/device": {"kind": "ipu"},
+        },
+        "/network/readout/adaptation",
+        "cpu",
+    ),
+    "adaptive thresholds for a simulator": (
+        {
+            "/network/layers/0/adaptation": {},
+            "/export": {"nir": [{"target": "norse"}]},
+        },
+        "/export/nir/0/target",
+        "NIR has no neurons",
+    ),
     "a ramp to no second threshold": (
         {"/training/second_threshold_ramp": {"epochs": 3}},
         "/training/second_threshold_ramp",
@@ -172,5 +199,8 @@ class TestBetweenFields:
             assert problems_of(changed(place, [0.5] * 7)) == [(place, "wrong_length")]
             parsed = parse_spec(changed(place, [0.5] * 8)).network.layers[0]
             assert getattr(parsed, name) == (0.5,) * 8
+        for name in ("strength", "decay"):
+            given = changed("/network/layers/0/adaptation", {name: [0.5] * 7})
+            assert problems_of(given) == [(f"/network/layers/0/adaptation/{name}", "wrong_length")]
         place = "/network/readout/decay"
         assert problems_of(changed(place, [0.5] * 8)) == [(place, "wrong_length")]

@@ -30,6 +30,7 @@ from ipulse.spec import (
 from ipulse.spec.experiment import MOST_SENDERS
 from ipulse_core.derived_values import class_count, image_of, input_channels, spiking_layers
 from ipulse_core.nir_targets import losses
+from ipulse_core.start_weights import constant_of
 
 from .values import fitted, is_model, layers, replace, values
 
@@ -76,9 +77,12 @@ def _fit_readout(spec: ExperimentSpec) -> NetworkSpec:
 
 
 def _fit_network(network: NetworkSpec) -> NetworkSpec:
-    trainable = tuple(dict.fromkeys(network.trainable))
-    if all(layer.synapse_decay is None for layer in (*network.layers, network.readout)):
-        trainable = tuple(name for name in trainable if name != "synapse_decay")
+    layers = (*network.layers, network.readout)
+    trainable = tuple(
+        name
+        for name in dict.fromkeys(network.trainable)
+        if any(constant_of(layer, name) is not None for layer in layers)
+    )
     capacity = any(layer.capacity is not None for layer in spiking_layers(network))
     return replace(
         network,
@@ -93,6 +97,8 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     if isinstance(device, CPUDevice):
         return spec
     if input_channels(spec.data) > MOST_SENDERS:
+        return replace(spec, device=CPUDevice())
+    if any(layer.adaptation is not None for layer in spiking_layers(network)):
         return replace(spec, device=CPUDevice())
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")

@@ -207,17 +207,26 @@ def layers(most_neurons: int = 65_535) -> st.SearchStrategy[LayerSpec]:
     return sized.map(lambda layer: fitted(layer, layer.neurons))
 
 
-def fitted(layer: Any, neurons: int) -> Any:
-    """Returns a copy whose fields are consistent for this number of neurons."""
+def _repeated(model: Any, names: tuple[str, ...], neurons: int) -> Any:
+    """Returns a copy with one number per neuron in each list."""
     changes: dict[str, Any] = {}
-    for name in ("decay", "synapse_decay", "threshold", "second_threshold"):
-        value = getattr(layer, name, None)
+    for name in names:
+        value = getattr(model, name, None)
         if isinstance(value, tuple):
             few = neurons <= MOST_LISTED and value
             changes[name] = (value * neurons)[:neurons] if few else max(value, default=0.5)
-    layer = replace(layer, **changes)
+    return replace(model, **changes)
+
+
+def fitted(layer: Any, neurons: int) -> Any:
+    """Returns a copy whose fields are consistent for this number of neurons."""
+    names = ("decay", "synapse_decay", "threshold", "second_threshold")
+    layer = _repeated(layer, names, neurons)
     if isinstance(layer, LeakyReadoutSpec):
         return layer
+    if layer.adaptation is not None:
+        adaptation = _repeated(layer.adaptation, ("strength", "decay"), neurons)
+        layer = replace(layer, adaptation=adaptation)
     changes = {}
     if layer.second_threshold is not None:
         least, seconds = _least(layer.threshold), layer.second_threshold

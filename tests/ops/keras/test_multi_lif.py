@@ -95,7 +95,7 @@ class TestLayer:
     def test_unknown_names_are_refused_with_the_known_ones(self) -> None:
         with pytest.raises(ValueError, match="memory must be slots or recompute; got all"):
             layer(memory="all")
-        with pytest.raises(ValueError, match="trainable must be decay, threshold or synapse_decay"):
+        with pytest.raises(ValueError, match="trainable must be decay, threshold, synapse_decay, "):
             layer(trainable=["gain"])
         with pytest.raises(ValueError, match=r"superspike, arctan, .*; got cosine"):
             layer(surrogate="cosine")

@@ -82,6 +82,22 @@ def test_trained_constants_are_those_that_were_trained() -> None:
     np.testing.assert_allclose(layer.threshold, np.maximum(thresholds, 0.5))
 
 
+def test_adaptive_thresholds_are_those_of_the_spec_and_the_training() -> None:
+    layer = {
+        **SPEC["network"]["layers"][0],
+        "adaptation": {"strength": [0.1] * 12, "decay": 0.9, "detach": True},
+    }
+    spec = {"network": {**SPEC["network"], "layers": [layer]}}
+    strength = np.linspace(-0.1, 0.5, 12, dtype=np.float32)
+    arrays = {**weights(), "layer_1_adaptation_strength": strength}
+    lif = trained_network(spec, arrays).network.layers[0]
+    np.testing.assert_allclose(lif.adaptation_strength, np.maximum(strength, 0))
+    assert (lif.adaptation_decay, lif.detach_adaptation) == (0.9, True)
+    del arrays["layer_1_adaptation_strength"]
+    lif = trained_network(spec, arrays).network.layers[0]
+    np.testing.assert_allclose(lif.adaptation_strength, 0.1)
+
+
 @pytest.mark.parametrize("name", sorted(weights()))
 def test_a_missing_array_is_named(name: str) -> None:
     arrays = weights()

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
 from ipulse_ops.reference.spikes import dense_to_sparse
 
 LAYERS = (
     LIF(neurons=12, decay=0.75, second_threshold=0.5, synapse_decay=0.5, recurrent=True),
-    LIF(neurons=8, decay=0.75, bias=True),
+    LIF(neurons=8, decay=0.75, bias=True, adaptation_strength=0.25, adaptation_decay=0.75),
 )
 
 
@@ -173,7 +174,7 @@ def test_kernels_and_reference_agree_on_every_gradient() -> None:
     ids, counts = spikes()
     results = []
     for backend in ("cpu", "numpy"):
-        made = net(backend=backend, trainable=["decay", "threshold", "synapse_decay"])
+        made = net(backend=backend, trainable=CONSTANTS)
         places = tf.constant(ids, tf.float32)
         with tf.GradientTape() as tape:
             tape.watch(places)

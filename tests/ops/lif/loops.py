@@ -45,6 +45,11 @@ class _Layer:
             self.threshold = [number(x) for x in layer.threshold * ones]
             second = layer.second_threshold
             self.second = None if second is None else [number(x) for x in second * ones]
+            self.strength, self.rate = (
+                [number(x) for x in (0.0 if value is None else value) * ones]
+                for value in (layer.adaptation_strength, layer.adaptation_decay)
+            )
+        self.b = [number(0)] * layer.neurons
         self.v = [number(0)] * layer.neurons
         self.i = [number(0)] * layer.neurons
         self.spikes: List[int] = []
@@ -79,8 +84,13 @@ class _Layer:
             if network.reset == "zero":
                 self.v[n] = self.number(0)
             elif network.reset == "subtract":
-                self.v[n] = u[n] - self.threshold[n]
+                self.v[n] = u[n] - self._raised(self.threshold, n)
+        for n in range(self.layer.neurons):
+            self.b[n] = self.rate[n] * self.b[n] + self.number(n in fallen)
         return slots
+
+    def _raised(self, thresholds: List[Any], n: int) -> Any:
+        return thresholds[n] + self.strength[n] * self.b[n]
 
     def _slots(self, u: List[Any], offset: int) -> Slots:
         layer = self.layer
@@ -90,9 +100,11 @@ class _Layer:
             ids = ids[offset:] + ids[:offset]
         elif layer.policy == "top":
             ids.sort(key=lambda n: (-u[n], n))
-        spiking = [n for n in ids if u[n] > self.threshold[n]]
+        spiking = [n for n in ids if u[n] > self._raised(self.threshold, n)]
         others = [
-            n for n in ids if n not in spiking and (self.second is None or u[n] > self.second[n])
+            n
+            for n in ids
+            if n not in spiking and (self.second is None or u[n] > self._raised(self.second, n))
         ]
         room = layer.neurons if layer.capacity is None else layer.capacity
         kept = spiking[:room]

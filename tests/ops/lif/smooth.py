@@ -23,10 +23,12 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.reference.spike_matmul import both_counts
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
+from tests.ops.lif.variants import rises
 from tests.ops.strategies import Problem
 
 STEP = 1e-30  # its square is 0 relative to 1: the derivative is exact to rounding
@@ -38,7 +40,7 @@ class Direction:
 
     weights: Tuple[np.ndarray, ...]
     inputs: np.ndarray  # [time, batch, slots]
-    constants: Tuple[Tuple[np.ndarray, np.ndarray, np.ndarray], ...]  # as `constants_of`
+    constants: Tuple[Tuple[np.ndarray, ...], ...]  # as `constants_of`
 
 
 def random_direction(problem: Problem, rng: np.random.Generator) -> Direction:
@@ -46,7 +48,9 @@ def random_direction(problem: Problem, rng: np.random.Generator) -> Direction:
     return Direction(
         weights=tuple(rng.normal(size=array.shape) for array in problem.weights),
         inputs=rng.normal(size=problem.ids.shape),
-        constants=tuple(tuple(rng.normal(size=(3, layer.neurons))) for layer in layers),
+        constants=tuple(
+            tuple(rng.normal(size=(len(CONSTANTS), layer.neurons))) for layer in layers
+        ),
     )
 
 
@@ -62,7 +66,7 @@ def error_and_size_in_a_direction(
     parts = [float(np.sum(g * d)) for g, d in zip(actual.weights, direction.weights)]
     parts.append(float(np.sum(actual.inputs * direction.inputs)))
     for grads, steps in zip(actual.constants, direction.constants):
-        for grad, step in zip((grads.decay, grads.threshold, grads.synapse_decay), steps):
+        for grad, step in zip((getattr(grads, name) for name in CONSTANTS), steps):
             if grad is None:
                 step[:] = 0  # the layer has no such constant, which the twin takes for 0
             else:
@@ -71,12 +75,10 @@ def error_and_size_in_a_direction(
     return error, max(map(abs, parts))
 
 
-def constants_of(layer: Layer) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """decay, threshold and synapse decay `[neurons]`; 0 where the layer has none."""
-    threshold = layer.threshold if isinstance(layer, LIF) else 0.0
-    synapse_decay = 0.0 if layer.synapse_decay is None else layer.synapse_decay
-    ones = np.ones(layer.neurons)
-    return layer.decay * ones, threshold * ones, synapse_decay * ones
+def constants_of(layer: Layer) -> Tuple[np.ndarray, ...]:
+    """Those of CONSTANTS, `[neurons]` each; 0 where the layer has none."""
+    values = (getattr(layer, name, None) for name in CONSTANTS)
+    return tuple(np.ones(layer.neurons) * (0.0 if x is None else x) for x in values)
 
 
 def twin_derivative(problem: Problem, trace: Trace, direction: Direction) -> float:
@@ -119,12 +121,12 @@ def twin_loss(
         matrix = arrays.pop(0)
         recurrent = arrays.pop(0) if isinstance(layer, LIF) and layer.recurrent else None
         bias = arrays.pop(0) if layer.bias else 0.0
-        decay, threshold, synapse_decay = constants[number]
+        decay, threshold, synapse_decay, adaptation_decay, strength = constants[number]
         run = None
         if number < len(trace.layers):
             grad_spikes = problem.grad_spikes[number]
             run = _Run(network.surrogate, trace.layers[number], layer, grad_spikes)
-        v = i = np.zeros((problem.counts.shape[1], layer.neurons), dtype=complex)
+        v = i = b = np.zeros((problem.counts.shape[1], layer.neurons), dtype=complex)
         emitted: List[np.ndarray] = []
         for t in range(steps):
             current = arriving[t] @ matrix + bias
@@ -141,12 +143,15 @@ def twin_loss(
             if run is None:
                 v = u
                 continue
+            theta = threshold + strength * b
             moved = run.slots[t] * (
-                _integral(network.surrogate, u - threshold, run.x[t]) - run.integral[t]
+                _integral(network.surrogate, u - theta, run.x[t]) - run.integral[t]
             )
             emitted.append(run.spikes[t] + moved)
             loss += np.sum(run.grad_spikes[t] * emitted[t])
-            v = _reset(network, u, threshold, run, t, moved)
+            v = _reset(network, u, theta, run, t, moved)
+            raises = isinstance(layer, LIF) and layer.adapts and not layer.detach_adaptation
+            b = adaptation_decay * b + run.reset[t] + (moved if raises else 0)
         if run is not None:
             blank = [np.zeros_like(emitted[0])] * network.delay
             arriving = (blank + emitted)[:steps]
@@ -159,10 +164,10 @@ class _Run:
     def __init__(
         self, surrogate: Surrogate, trace: LayerTrace, layer: LIF, grad_slots: np.ndarray
     ) -> None:
-        self.threshold = layer.threshold
-        self.u, self.x = trace.u, trace.u - layer.threshold
-        self.integral = _integral(surrogate, self.x, self.x)
         self.reset = trace.reset.astype(float)
+        self.theta = layer.threshold + rises(layer, trace)
+        self.u, self.x = trace.u, trace.u - self.theta
+        self.integral = _integral(surrogate, self.x, self.x)
         self.spikes, self.slots, self.grad_spikes = np.zeros((3, *trace.u.shape))
         for t, b in np.ndindex(*trace.dropped.shape):
             spikes, filled = trace.spike_counts[t, b]
@@ -175,16 +180,16 @@ class _Run:
 def _reset(
     network: Network,
     u: np.ndarray,
-    threshold: np.ndarray,
+    theta: np.ndarray,
     run: _Run,
     t: int,
     moved: np.ndarray,
 ) -> np.ndarray:
     if network.reset == "none":
         return u
-    flag, term = run.reset[t], u if network.reset == "zero" else threshold
+    flag, term = run.reset[t], u if network.reset == "zero" else theta
     if network.reset_gradient == "term":
-        flag, term = run.reset[t], run.u[t] if network.reset == "zero" else run.threshold
+        flag, term = run.reset[t], run.u[t] if network.reset == "zero" else run.theta[t]
     elif network.reset_gradient == "none":
         flag = flag + moved
     result: np.ndarray = u - term * flag

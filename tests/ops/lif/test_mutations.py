@@ -57,6 +57,36 @@ MUTATIONS = (
     ("ipulse_ops.lif.reference.dynamics", "phi(u - threshold)", "phi(u)"),
     ("ipulse_ops.lif.reference.dynamics", "current[t] += weights.bias", "pass"),
     ("ipulse_ops.lif.reference.dynamics", "current += weights.bias", "pass"),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "constants.threshold + constants.adaptation_strength * b",
+        "constants.threshold + b",
+    ),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "second + constants.adaptation_strength * b",
+        "second",
+    ),
+    (
+        "ipulse_ops.lif.reference.dynamics",
+        "constants.adaptation_decay * b + flag",
+        "constants.adaptation_decay * (b + flag)",
+    ),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "constants.threshold + constants.adaptation_strength * b[:-1]",
+        "constants.threshold + constants.adaptation_strength * b[1:]",
+    ),
+    ("ipulse_ops.lif.reference.adjoint", "e = e + grad_b", "e = e + 0 * grad_b"),
+    ("ipulse_ops.lif.reference.adjoint", " and not layer.detach_adaptation", ""),
+    ("ipulse_ops.lif.reference.adjoint", "constants.adaptation_decay * grad_b", "grad_b"),
+    ("ipulse_ops.lif.reference.adjoint", "constants.adaptation_strength * tau", "tau"),
+    (
+        "ipulse_ops.lif.reference.adjoint",
+        "+= tau * b[t]",
+        "+= tau * b[t + 1]",
+    ),
+    ("ipulse_ops.lif.reference.adjoint", "+= grad_b * b[t]", "+= grad_b * b[t + 1]"),
     ("ipulse_ops.lif.reference.adjoint", "v_by_r[t] * grad_v", "0 * grad_v"),
     ("ipulse_ops.lif.reference.adjoint", "v_by_u[t] * grad_v", "grad_v"),
     ("ipulse_ops.lif.reference.adjoint", " + grad_u[t]", ""),
@@ -134,7 +164,7 @@ def proving() -> Tuple[Tuple[Problem, Any], ...]:
                 2,
                 number % 2 == 0,
                 number % 3 == 0,
-                {**fields, "synapse": True},
+                {**fields, "synapse": True, "adapts": True, "detaches": number % 4 == 3},
                 reset=reset,
                 reset_gradient=reset_gradient,
                 reset_on="emission" if policy == "top" else "state",
@@ -158,8 +188,10 @@ def _holds(module: Any, problem: Problem, membrane: np.ndarray, u: Any, slots: A
     for number, layer in enumerate(trace.layers):
         same = same and np.array_equal(layer.u, u[number])
         for t, b in np.ndindex(*p.counts.shape):
-            spiking = layer.spike_ids[t, b, : layer.spike_counts[t, b, 0]].tolist()
-            same = same and spiking == slots[number, t, b].spiking
+            spikes, filled = layer.spike_counts[t, b]
+            ids, expected = layer.spike_ids[t, b].tolist(), slots[number, t, b]
+            same = same and ids[:spikes] == expected.spiking
+            same = same and ids[spikes:filled] == expected.gradient_only
     replay = [(layer.spike_ids, layer.spike_counts) for layer in trace.layers]
     again = module.forward(*arguments, replay, p.seed)
     same = same and all(
@@ -204,6 +236,9 @@ class TestMutations:
             monkeypatch.setattr(reference, function, getattr(module, function))
         if name == "ipulse_ops.lif.reference.dynamics":
             adjoint = importlib.import_module("ipulse_ops.lif.reference.adjoint")
-            for function in ("after_reset", "constants_of", "synaptic_current"):
+            for function in (
+                *("adaptation_after", "after_reset"),
+                *("constants_of", "synaptic_current"),
+            ):
                 monkeypatch.setattr(adjoint, function, getattr(module, function))
         assert not proofs_hold(reference)

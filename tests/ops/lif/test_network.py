@@ -68,6 +68,17 @@ class TestLIF:
             ({"second_threshold": -np.inf}, "second_threshold must be finite"),
             ({"synapse_decay": 1.0}, "synapse_decay must be at least 0 and less than 1"),
             ({"synapse_decay": [0.5]}, r"synapse_decay must be one number or shape \(3,\)"),
+            ({"adaptation_strength": 0.5}, "must be set together"),
+            ({"adaptation_decay": 0.5}, "must be set together"),
+            ({"detach_adaptation": True}, "needs an adaptation_strength"),
+            (
+                {"adaptation_strength": -0.5, "adaptation_decay": 0.5},
+                "adaptation_strength must be at least 0",
+            ),
+            (
+                {"adaptation_strength": 0.5, "adaptation_decay": 1.0},
+                "adaptation_decay must be at least 0 and less than 1",
+            ),
             ({"policy": "random"}, "policy must be index, cyclic or top; got random"),
         ],
     )

@@ -270,13 +270,22 @@ class TestBadInput:
             ("threshold", 0.25, "second_threshold.* must not be above (the )?threshold"),
             ("threshold", np.nan, "threshold.* (must be finite|is no number)"),
             ("second_threshold", 1.5, "second_threshold.* must not be above (the )?threshold"),
+            ("adaptation_decay", 1.0, "adaptation_decay.* must be at least 0 and less than 1"),
+            ("adaptation_strength", -0.5, "adaptation_strength.* must be at least 0"),
+            ("adaptation_strength", np.nan, "adaptation_strength.* must be"),
             ("gain", 1.0, "layer 1 has no gain to give"),
         ],
     )
     def test_constants_out_of_range(
         self, backend: str, name: str, value: float, message: str
     ) -> None:
-        layer = LIF(3, second_threshold=0.5, synapse_decay=0.5)
+        layer = LIF(
+            3,
+            second_threshold=0.5,
+            synapse_decay=0.5,
+            adaptation_strength=0.5,
+            adaptation_decay=0.5,
+        )
         network = Network(inputs=2, layers=(layer,), readout=LeakyReadout(2))
         weights = [np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)]
         spikes = np.zeros((1, 1, 1), np.int32), np.ones((1, 1), np.int32)

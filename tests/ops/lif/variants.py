@@ -48,7 +48,8 @@ def varied(
     """Every neuron with its own constants. fields: of every layer, as far as it has them."""
     rng = np.random.Generator(np.random.PCG64(layers))
     fields = dict(fields or {})
-    synapse = fields.pop("synapse", False)
+    synapse, adapts = fields.pop("synapse", False), fields.pop("adapts", False)
+    detaches = fields.pop("detaches", False)
 
     def integrator(neurons: int) -> Dict[str, Any]:
         decay, gain = rng.uniform(0, 0.97, neurons), rng.uniform(1, 10, neurons)
@@ -62,9 +63,16 @@ def varied(
         }
 
     def spiking(neurons: int) -> LIF:
+        adaptation = {}
+        if adapts:
+            adaptation = {
+                "adaptation_strength": rng.uniform(0.05, 0.6, neurons),
+                "adaptation_decay": rng.uniform(0, 0.97, neurons),
+                "detach_adaptation": detaches,
+            }
         threshold = rng.uniform(0.5, 1.5, neurons)
         second = 0.6 * threshold if gate else None
-        more = {**integrator(neurons), **fields}
+        more = {**integrator(neurons), **adaptation, **fields}
         return LIF(threshold=threshold, second_threshold=second, **more)
 
     return Network(
@@ -73,6 +81,17 @@ def varied(
         readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
         **{"surrogate": SuperSpike(slope=4.0), **network},
     )
+
+
+def rises(layer: LIF, trace: LayerTrace) -> np.ndarray:
+    """Return the rise of the thresholds, `[time, batch, neurons]`."""
+    found = np.zeros(trace.u.shape)
+    if layer.adaptation_strength is not None and layer.adaptation_decay is not None:
+        b = np.zeros(trace.u.shape[1:])
+        for t, reset in enumerate(trace.reset):
+            found[t] = layer.adaptation_strength * b
+            b = layer.adaptation_decay * b + reset
+    return found
 
 
 def with_gradient_only(problem: Problem) -> Problem:

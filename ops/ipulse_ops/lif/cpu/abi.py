@@ -10,7 +10,7 @@ import numpy as np
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
-VERSION = 4  # LIF_ABI_VERSION
+VERSION = 5  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -45,11 +45,14 @@ class LifLayer(ctypes.Structure):
         ("neurons", ctypes.c_int32),
         ("slots", ctypes.c_int32),
         ("policy", ctypes.c_int32),
+        ("detach_adaptation", ctypes.c_int32),
         ("decay", float_p),
         ("scale", float_p),
         ("synapse_decay", float_p),
         ("threshold", float_p),
         ("second_threshold", float_p),
+        ("adaptation_decay", float_p),
+        ("adaptation_strength", float_p),
         ("weights", float_p),
         ("recurrent", float_p),
         ("bias", float_p),
@@ -125,6 +128,8 @@ class LifGradient(ctypes.Structure):
         ("scale", float_p),
         ("synapse_decay", float_p),
         ("threshold", float_p),
+        ("adaptation_decay", float_p),
+        ("adaptation_strength", float_p),
     )
 
 

@@ -194,6 +194,8 @@ class _Outputs:
         layer, pointers = self._layers[number], self.pointers[number]
         found = {"decay": True, "scale": True, "synapse_decay": layer.synapse_decay is not None}
         found["threshold"] = isinstance(layer, LIF)
+        adapts = isinstance(layer, LIF) and layer.adapts
+        found["adaptation_decay"] = found["adaptation_strength"] = adapts
         arrays: Dict[str, Any] = {
             name: np.empty(layer.neurons, np.float32) if here else None
             for name, here in found.items()
@@ -216,6 +218,8 @@ class _Outputs:
                     * grad.scale.astype(float),
                     threshold=_float64(grad.threshold),
                     synapse_decay=_float64(grad.synapse_decay),
+                    adaptation_decay=_float64(grad.adaptation_decay),
+                    adaptation_strength=_float64(grad.adaptation_strength),
                 )
                 for layer, grad in zip(self._layers, self._constants)
             )

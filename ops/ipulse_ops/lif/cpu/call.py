@@ -83,6 +83,7 @@ class Call:
         if isinstance(layer, LIF):
             target.slots = layer.slots
             target.policy = abi.POLICY[layer.policy]
+            target.detach_adaptation = int(layer.detach_adaptation)
         for name, array in arrays._asdict().items():
             setattr(target, name, abi.floats(array))
 

@@ -23,13 +23,15 @@ class LayerConstants(NamedTuple):
     synapse_decay: Optional[np.ndarray]
     threshold: Optional[np.ndarray]
     second_threshold: Optional[np.ndarray]
+    adaptation_decay: Optional[np.ndarray]
+    adaptation_strength: Optional[np.ndarray]
 
 
 def constants(layer: Layer) -> LayerConstants:
     """Convert the constants of a layer or readout."""
     decay = per_neuron(layer.decay, layer.neurons, "decay")
     scale = current_scale(decay, per_neuron(layer.gain, layer.neurons, "gain"))
-    synapse_decay = threshold = second = None
+    synapse_decay = threshold = second = adaptation_decay = strength = None
     if layer.synapse_decay is not None:
         synapse = per_neuron(layer.synapse_decay, layer.neurons, "synapse_decay")
         synapse_decay = _rounded_decay(synapse)
@@ -37,8 +39,19 @@ def constants(layer: Layer) -> LayerConstants:
         threshold = _float32(layer.threshold, layer.neurons, "threshold")
         if layer.second_threshold is not None:
             second = _float32(layer.second_threshold, layer.neurons, "second_threshold")
-    scale = scale.astype(np.float32)
-    return LayerConstants(_rounded_decay(decay), scale, synapse_decay, threshold, second)
+        if layer.adaptation_strength is not None and layer.adaptation_decay is not None:
+            strength = _float32(layer.adaptation_strength, layer.neurons, "adaptation_strength")
+            rate = per_neuron(layer.adaptation_decay, layer.neurons, "adaptation_decay")
+            adaptation_decay = _rounded_decay(rate)
+    return LayerConstants(
+        decay=_rounded_decay(decay),
+        scale=scale.astype(np.float32),
+        synapse_decay=synapse_decay,
+        threshold=threshold,
+        second_threshold=second,
+        adaptation_decay=adaptation_decay,
+        adaptation_strength=strength,
+    )
 
 
 def _rounded_decay(decay: np.ndarray) -> np.ndarray:

@@ -39,6 +39,11 @@ def library() -> Any:
             for name in ("decay", "scale", "synapse_decay", "threshold")
             for grad in getattr(found, f"grad_{name}")
         ]
+        by_adaptation = [
+            grad if wanted.get(name) else None
+            for name in ("adaptation_decay", "adaptation_strength")
+            for grad in getattr(found, f"grad_{name}")
+        ]
         has_port = inputs["port"][0].shape.rank == 3
         by_port = found.grad_port if has_port else None
         return [
@@ -50,6 +55,7 @@ def library() -> Any:
             *found.grad_weights,
             *by_constant,
             *[None] * layers,
+            *by_adaptation,
         ]
 
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
@@ -68,6 +74,7 @@ INPUTS: Dict[str, Optional[str]] = {
     "weights": "matrices",
     **dict.fromkeys(("decay", "scale", "synapse_decay"), "all"),
     **dict.fromkeys(("threshold", "second_threshold"), "layers"),
+    **dict.fromkeys(("adaptation_decay", "adaptation_strength"), "layers"),
 }
 OUTPUTS: Dict[str, Optional[str]] = {
     "membrane": None,
@@ -75,7 +82,8 @@ OUTPUTS: Dict[str, Optional[str]] = {
     "u": "hidden",
 }
 ATTRIBUTES = (
-    *("recurrent", "bias", "slots", "policy", "delay", "reset", "reset_on", "reset_gradient"),
+    *("recurrent", "bias", "slots", "policy", "detach_adaptation"),
+    *("delay", "reset", "reset_on", "reset_gradient"),
     *("surrogate", "slope", "width", "values", "weight_type", "store", "threads", "arch"),
 )
 

@@ -44,11 +44,18 @@ def run_on_cpu(
         second_threshold=[
             layer.second_threshold for layer in tensors if layer.second_threshold is not None
         ],
+        adaptation_decay=[
+            layer.adaptation_decay for layer in tensors if layer.adaptation_decay is not None
+        ],
+        adaptation_strength=[
+            layer.adaptation_strength for layer in tensors if layer.adaptation_strength is not None
+        ],
         hidden=len(network.layers),
         recurrent=[isinstance(layer, LIF) and layer.recurrent for layer in layers],
         bias=[layer.bias for layer in layers],
         slots=[layer.slots for layer in network.spiking],
         policy=[abi.POLICY[layer.policy] for layer in network.spiking],
+        detach_adaptation=[layer.detach_adaptation for layer in network.spiking],
         delay=network.delay,
         reset=abi.RESET[network.reset],
         reset_on=abi.RESET_ON[network.reset_on],

@@ -136,6 +136,11 @@ def surrogate_word(surrogate: Surrogate) -> str:
 
 def _check_supported(network: Network, placement: Placement) -> None:
     for number, layer in enumerate(network.spiking, start=1):
+        if layer.adapts:
+            raise UnsupportedNetwork(
+                f"the Poplar op has no adaptive thresholds, which layer {number} has: use the "
+                "back end cpu"
+            )
         if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:
             raise UnsupportedNetwork(
                 f"policy top of the Poplar op supports at most {MOST_NEURONS_OF_TOP} neurons; "

@@ -6,16 +6,11 @@ from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_ops.lif.network import (
-    LIF,
-    Layer,
-    Network,
-    per_neuron,
-    scale_by_decay,
-)
+from ipulse_ops.lif.network import LIF, Layer, Network, scale_by_decay
 from ipulse_ops.lif.reference.delay import later
 from ipulse_ops.lif.reference.dynamics import (
     Slots,
+    adaptation_after,
     after_reset,
     checked_slots,
     constants_of,
@@ -126,41 +121,50 @@ def _backward_in_time(
     """Return dL/dI `[time, batch, neurons]` and the gradients of the constants."""
     constants = constants_of(layer)
     steps, shape = len(run.u), run.u.shape[1:]
-    threshold = np.zeros(layer.neurons)  # a leaky readout has no reset
-    if isinstance(layer, LIF):
-        threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     # i[t] is the current of step t - 1, and v[t] the membrane after the reset of step t - 1.
-    v, i = np.zeros((2, steps + 1, *shape))
-    v[1:] = after_reset(network.reset, run.u, run.reset > 0, threshold)
+    v, i, b = np.zeros((3, steps + 1, *shape))
     for t in range(steps):
         i[t + 1] = synaptic_current(constants, i[t], run.current[t])
+        b[t + 1] = adaptation_after(constants, b[t], run.reset[t])
+    threshold = constants.threshold + constants.adaptation_strength * b[:-1]  # theta
+    v[1:] = after_reset(network.reset, run.u, run.reset > 0, threshold)
+    raises = isinstance(layer, LIF) and layer.adapts and not layer.detach_adaptation
 
     grad_current = np.zeros((steps + 1, *shape))
-    grad_i, grad_v = np.zeros((2, *shape))  # of the step after; grad_v is kappa
-    by_decay, by_threshold, by_synapse_decay = np.zeros((3, *shape))
+    grad_i, grad_v, grad_b = np.zeros((3, *shape))  # of the step after: dL/di, kappa, mu
+    by_decay, by_threshold, by_synapse_decay, by_strength, by_rate = np.zeros((5, *shape))
     v_by_u, v_by_r, v_by_threshold = _reset_derivatives(network, run.u, run.reset, threshold)
     for t in reversed(range(steps)):
         e = grad_spikes[t] + v_by_r[t] * grad_v
         if recurrent is not None:
             e = e + grad_current[t + 1] @ recurrent.T
+        if raises:
+            e = e + grad_b
         total = run.phi[t] * e + v_by_u[t] * grad_v + grad_u[t]  # lambda
         grad_i = constants.scale * total + constants.synapse_decay * grad_i
         grad_current[t] = (1 - constants.synapse_decay) * grad_i
         by_decay += total * (v[t] + scale_by_decay(constants.decay, constants.gain) * i[t + 1])
-        by_threshold += v_by_threshold[t] * grad_v - run.phi[t] * e
+        tau = v_by_threshold[t] * grad_v - run.phi[t] * e
+        by_threshold += tau
+        by_strength += tau * b[t]
+        by_rate += grad_b * b[t]
+        grad_b = constants.adaptation_decay * grad_b + constants.adaptation_strength * tau
         by_synapse_decay += grad_i * (i[t] - run.current[t])
         grad_v = constants.decay * total
+    adapts = isinstance(layer, LIF) and layer.adapts
     return grad_current[:steps], ConstantGradients(
         decay=by_decay.sum(axis=0),
         threshold=by_threshold.sum(axis=0) if isinstance(layer, LIF) else None,
         synapse_decay=None if layer.synapse_decay is None else by_synapse_decay.sum(axis=0),
+        adaptation_decay=by_rate.sum(axis=0) if adapts else None,
+        adaptation_strength=by_strength.sum(axis=0) if adapts else None,
     )
 
 
 def _reset_derivatives(
     network: Network, u: np.ndarray, reset: np.ndarray, threshold: np.ndarray
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Du, Dr and Dthreshold of the table in network_pass.py, `[time, batch, neurons]`."""
+    """Return Du, Dr and Dtheta of the table in network_pass.py, `[time, batch, neurons]`."""
     zeros, ones = np.zeros(u.shape), np.ones(u.shape)
     by_u, by_r, by_threshold = {
         "zero": (1 - reset, -u, zeros),

@@ -32,11 +32,14 @@ Slots = Tuple[np.ndarray, np.ndarray]
 
 
 class Constants(NamedTuple):
-    """Constants of a layer, float64 `[neurons]`."""
+    """Constants of a layer, float64 `[neurons]`; 0 for those that it does not have."""
 
     decay: np.ndarray
     gain: np.ndarray
-    synapse_decay: np.ndarray  # 0 without a synapse
+    synapse_decay: np.ndarray
+    threshold: np.ndarray
+    adaptation_strength: np.ndarray
+    adaptation_decay: np.ndarray
 
     @property
     def scale(self) -> np.ndarray:
@@ -46,12 +49,12 @@ class Constants(NamedTuple):
 
 def constants_of(layer: Layer) -> Constants:
     """Return the constants of a layer or readout."""
-    synapse_decay = 0.0 if layer.synapse_decay is None else layer.synapse_decay
-    return Constants(
-        decay=per_neuron(layer.decay, layer.neurons, "decay"),
-        gain=per_neuron(layer.gain, layer.neurons, "gain"),
-        synapse_decay=per_neuron(synapse_decay, layer.neurons, "synapse_decay"),
-    )
+
+    def values(name: str) -> np.ndarray:
+        value = getattr(layer, name, None)
+        return per_neuron(0.0 if value is None else value, layer.neurons, name)
+
+    return Constants(*map(values, Constants._fields))
 
 
 def run_layer(
@@ -65,7 +68,6 @@ def run_layer(
 ) -> LayerTrace:
     """Run spiking layer `number` on its input spikes; `replay` and `seed` as for `forward`."""
     layer = network.spiking[number]
-    threshold = per_neuron(layer.threshold, layer.neurons, "threshold")
     shape = (*counts.shape, layer.neurons)
     steps, batch = counts.shape
     slots: Slots = (
@@ -83,7 +85,8 @@ def run_layer(
     u, reset = np.zeros(shape), np.zeros(shape, dtype=bool)
     dropped = np.zeros((steps, batch), np.int32)
     constants = constants_of(layer)
-    i = v = np.zeros(shape[1:])
+    threshold = np.zeros(shape)  # theta
+    i = v = b = np.zeros(shape[1:])
     for t in range(steps):
         if weights.recurrent is not None and t > 0:
             before = slice(t - 1, t)
@@ -94,10 +97,12 @@ def run_layer(
         i = synaptic_current(constants, i, current[t])
         u[t] = constants.decay * v + constants.scale * i
         here = None if offsets is None else offsets[t]
-        spiking = u[t] > threshold
+        threshold[t] = constants.threshold + constants.adaptation_strength * b
+        spiking = u[t] > threshold[t]
         if replay is None:
+            second = _second_threshold(layer, constants, b)
             selection = select_spikes(
-                u[t], threshold, layer.second_threshold, layer.capacity, layer.policy, here
+                u[t], threshold[t], second, layer.capacity, layer.policy, here
             )
             spike_ids[t], spike_counts[t], dropped[t] = selection
             seen = listed(spike_ids[t], spike_counts[t, :, 0], layer.neurons)
@@ -108,7 +113,8 @@ def run_layer(
             spiking = seen | (unseen & spiking)
             dropped[t] = spiking.sum(axis=1) - spike_counts[t, :, 0]
         reset[t] = spiking if network.reset_on == "state" else seen
-        v = after_reset(network.reset, u[t], reset[t], threshold)
+        v = after_reset(network.reset, u[t], reset[t], threshold[t])
+        b = adaptation_after(constants, b, reset[t])
     phi = network.surrogate.phi(u - threshold)
     phi = np.take_along_axis(phi, spike_ids.astype(np.int64), axis=2)
     return LayerTrace(
@@ -141,6 +147,19 @@ def synaptic_current(constants: Constants, i: np.ndarray, current: np.ndarray) -
     """Return i of this step from i of the step before."""
     decay = constants.synapse_decay
     return np.asarray(decay * i + (1 - decay) * current)
+
+
+def adaptation_after(constants: Constants, b: np.ndarray, flag: np.ndarray) -> np.ndarray:
+    """Return b of the next step from that of this step and the reset flags."""
+    return np.asarray(constants.adaptation_decay * b + flag)
+
+
+def _second_threshold(layer: LIF, constants: Constants, b: np.ndarray) -> Optional[np.ndarray]:
+    """Return the second threshold of a step, `[batch, neurons]`."""
+    if layer.second_threshold is None:
+        return None
+    second = per_neuron(layer.second_threshold, layer.neurons, "second_threshold")
+    return np.asarray(second + constants.adaptation_strength * b)
 
 
 def after_reset(reset: str, u: np.ndarray, flag: np.ndarray, threshold: np.ndarray) -> np.ndarray:

@@ -5,42 +5,49 @@ One step t of a layer, from input spikes to emitted spikes:
     I[t] = W of the input's spikes + R of the own spikes of step t - 1 + bias
     i[t] = synapse_decay i[t - 1] + (1 - synapse_decay) I[t]     I[t] itself without a synapse
     u[t] = decay v[t] + gain (1 - decay) i[t]       v[t] + gain i[t] where decay is 1
-    a[t] = u[t] > threshold                         the neuron spikes
+    theta[t] = threshold + adaptation_strength b[t]              threshold without adaptation
+    a[t] = u[t] > theta[t]                          the neuron spikes
     s[t] = a[t] and it has a slot                   its spike is emitted
     r[t] = a[t], or s[t] if reset_on is "emission"
-    v[t + 1] = u[t] (1 - r[t]) | u[t] - threshold r[t] | u[t]    reset "zero" | "subtract" | "none"
+    v[t + 1] = u[t] (1 - r[t]) | u[t] - theta[t] r[t] | u[t]     reset "zero" | "subtract" | "none"
+    b[t + 1] = adaptation_decay b[t] + r[t]
 
-from v = i = s = 0 before the first step. u, v and threshold are membranes; I and i are currents;
+from v = i = s = b = 0 before the first step. u, v and theta are membranes; I and i are currents;
 all are without units, and one step is the unit of time. "W of the spikes" sums the row W[j] of
 every spike j in the order of the slots: an id listed twice counts twice. Slots hold the spiking
-neurons, then those with `second_threshold < u <= threshold` (all others if there is no second
-threshold), each by ascending id; if the capacity is too small, a policy of
+neurons, then those with `second_threshold + adaptation_strength b < u <= theta` (all others if
+there is no second threshold), each by ascending id; if the capacity is too small, a policy of
 ipulse_ops.reference.select_spikes decides. The next layer receives the spikes of `delay` steps
-before. A leaky readout never spikes: r = 0.
+before. A leaky readout never spikes: r = 0. The adaptive threshold is that of Bellec et al., 2020,
+doi:10.1038/s41467-020-17236-y.
 
-The gradient replaces the derivative of a spike by the surrogate phi(u - threshold) in the filled
-slots and by 0 elsewhere, for s and for r. With D the derivatives of the reset,
+The gradient replaces the derivative of a spike by the surrogate phi(u - theta) in the filled slots
+and by 0 elsewhere, for s and for r. With D the derivatives of the reset,
 
-    reset       Du = dv/du    Dr = dv/dr     Dthreshold
+    reset       Du = dv/du    Dr = dv/dr     Dtheta
     zero        1 - r         -u             0
-    subtract    1             -threshold     -r
+    subtract    1             -theta         -r
     none        1             0              0
 
-where reset_gradient "mask" sets Dr = 0, and "term" also sets Du = 1 and Dthreshold = 0, and with
-lambda = dL/du, kappa = decay lambda[t + 1] = dL/dv[t + 1], e = dL/ds, backwards in time:
+where reset_gradient "mask" sets Dr = 0, and "term" also sets Du = 1 and Dtheta = 0, and with
+lambda = dL/du, kappa = decay lambda[t + 1] = dL/dv[t + 1], mu[t] = dL/db[t + 1], e = dL/ds,
+backwards in time:
 
-    e[t] = dL/ds[t] directly + W' dL/dI'[t + delay] + R dL/dI[t + 1] + Dr kappa     ' = next layer
+    e[t] = dL/ds[t] directly + W' dL/dI'[t + delay] + R dL/dI[t + 1] + Dr kappa + mu[t]
     lambda[t] = phi[t] e[t] + Du kappa + dL/du[t] directly
+    tau[t] = dL/dtheta[t] = Dtheta kappa - phi[t] e[t]
+    mu[t - 1] = adaptation_decay mu[t] + adaptation_strength tau[t]
     dL/di[t] = gain (1 - decay) lambda[t] + synapse_decay dL/di[t + 1]
     dL/dI[t] = (1 - synapse_decay) dL/di[t]
 
-and, summed over t and samples,
+where ' is the next layer and detach_adaptation leaves mu out of e, and, summed over t and samples,
 
     dL/dW[j] = dL/dI[t] where the input spikes at j     dL/dbias = dL/dI[t]
     dL/dR[j] = dL/dI[t] where the layer spiked at j one step before
     dL/ddecay = lambda[t] (v[t] - gain i[t])        lambda[t] v[t] where decay is 1
-    dL/dthreshold = Dthreshold kappa - phi[t] e[t]
+    dL/dthreshold = tau[t]
     dL/dsynapse_decay = dL/di[t] (i[t - 1] - I[t])
+    dL/dadaptation_strength = tau[t] b[t]           dL/dadaptation_decay = mu[t] b[t]
 """
 
 from __future__ import annotations

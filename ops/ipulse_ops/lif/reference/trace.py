@@ -39,6 +39,8 @@ class ConstantGradients:
     decay: np.ndarray  # including that through gain * (1 - decay)
     threshold: Optional[np.ndarray]
     synapse_decay: Optional[np.ndarray]
+    adaptation_decay: Optional[np.ndarray] = None
+    adaptation_strength: Optional[np.ndarray] = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ Result run(const Case &c, uint64_t arch) {
   bool narrow = choose(2), everything = choose(2);
   int reset = choose(3), policy = choose(3), reset_on = choose(2), no_detach = choose(2);
   int stored = choose(2), surrogate = choose(5), weight_type = choose(2);
+  bool adapts = choose(2);
   int layers = static_cast<int>(c.neurons.size()) - leaky;
   size_t places = size_t(c.steps) * c.batch;
   std::vector<int32_t> ids(places * c.input_slots), counts(places);
@@ -88,6 +89,11 @@ Result run(const Case &c, uint64_t arch) {
     layer[i].weights = array(size_t(inputs) * n, -0.5f, 0.6f);
     layer[i].policy = policy;
     layer[i].synapse_decay = synapse ? array(n, 0.1f, 0.5f) : nullptr;
+    if (adapts && int(i) < layers) {
+      layer[i].adaptation_decay = array(n, 0.5f, 0.9f);
+      layer[i].adaptation_strength = array(n, 0.1f, 0.5f);
+      layer[i].detach_adaptation = bias;
+    }
     layer[i].bias = bias ? array(n, 0, 0.2f) : nullptr;
     layer[i].recurrent = recurrent && int(i) < layers ? array(size_t(n) * n, -0.1f, 0.1f) : nullptr;
     inputs = n;
@@ -176,7 +182,9 @@ Result run(const Case &c, uint64_t arch) {
     bool spiking = int(grads_at.size()) < layers;
     grads_at.push_back({grad(true, inputs * n), grad(one.recurrent, n * n), grad(one.bias, n),
                         grad(everything, n), grad(everything, n),
-                        grad(everything && one.synapse_decay, n), grad(everything && spiking, n)});
+                        grad(everything && one.synapse_decay, n), grad(everything && spiking, n),
+                        grad(everything && one.adaptation_decay, n),
+                        grad(everything && one.adaptation_strength, n)});
     inputs = one.neurons;
   }
   LifBackward backward{};

@@ -84,7 +84,7 @@ float sum(const Tensor &tensor) {
 
 // Bits of `variant` choose.
 struct Problem {
-  bool leaky, recurrent, bias, synapse, gated, wide, port, narrow, recompute;
+  bool leaky, recurrent, bias, synapse, gated, wide, port, narrow, recompute, adapts;
   int policy, steps, batch, layers;
   Attributes attributes;
   Tensors inputs; // of the forward op
@@ -92,8 +92,8 @@ struct Problem {
   explicit Problem(unsigned variant, int steps = STEPS, int batch = BATCH)
       : leaky(!(variant & 1)), recurrent(variant & 2), bias(variant & 4), synapse(variant & 8),
         gated(variant & 16), wide(variant & 32), port(variant & 64), narrow(variant & 128),
-        recompute(variant & 256), policy(static_cast<int>(variant % 3)), steps(steps), batch(batch),
-        layers(HIDDEN + !leaky) {
+        recompute(variant & 256), adapts(variant & 1024), policy(static_cast<int>(variant % 3)),
+        steps(steps), batch(batch), layers(HIDDEN + !leaky) {
     std::vector<int32_t> ids(static_cast<size_t>(steps * batch * SLOTS));
     for (size_t i = 0; i < ids.size(); ++i)
       ids[i] = static_cast<int32_t>(i * 7 % INPUTS);
@@ -123,6 +123,8 @@ struct Problem {
     constants(HIDDEN + 1, synapse, 0.1f, 0.5f);
     constants(layers, true, 0.8f, 1.2f);
     constants(layers, gated, 0.2f, 0.7f);
+    constants(layers, adapts, 0.5f, 0.9f);
+    constants(layers, adapts, 0.1f, 0.3f);
     Ints capacity;
     for (int i = 0; i < layers; ++i)
       capacity.push_back(variant & 512 ? (NEURONS[i] + 1) / 2 : NEURONS[i]);
@@ -134,6 +136,7 @@ struct Problem {
                   {"bias", bias_list},
                   {"slots", capacity},
                   {"policy", Ints(static_cast<size_t>(layers), policy)},
+                  {"detach_adaptation", Bools(static_cast<size_t>(layers), variant & 1)},
                   {"delay", static_cast<int>(variant >> 1 & 1)},
                   {"reset", policy},
                   {"reset_on", 0},
@@ -147,7 +150,9 @@ struct Problem {
                   {"threads", 1},
                   {"arch", static_cast<int>(lif_supported_arch())},
                   {"return_membranes", wide},
-                  {"trained", wide ? Names{"decay", "synapse_decay", "threshold"} : Names{}}};
+                  {"trained", wide ? Names{"decay", "synapse_decay", "threshold",
+                                           "adaptation_decay", "adaptation_strength"}
+                                   : Names{}}};
   }
 
   void constants(int of, bool given, float low, float high) {
@@ -250,8 +255,9 @@ void refusals() {
   const Tensors forward = run(lif, inputs), back = problem.gradient_inputs(forward);
   const int matrices = std::any_cast<int>(problem.attributes.at("matrices"));
   const size_t decay = 5 + static_cast<size_t>(matrices), synapse = decay + 2 * (HIDDEN + 1),
-               threshold = synapse + HIDDEN + 1, bits = inputs.size(), membranes = bits + HIDDEN,
-               by_membrane = membranes + HIDDEN, by_port = by_membrane + 1, by_u = by_port + HIDDEN;
+               threshold = synapse + HIDDEN + 1, adaptation = threshold + 2 * HIDDEN,
+               bits = inputs.size(), membranes = bits + HIDDEN, by_membrane = membranes + HIDDEN,
+               by_port = by_membrane + 1, by_u = by_port + HIDDEN;
   for (const Node &node : {lif, gradient}) {
     auto expect = [&](size_t index, Tensor wrong, const char *words) {
       Tensors changed = node.op == lif.op ? inputs : back;
@@ -274,10 +280,13 @@ void refusals() {
     expect(decay, filled_with<float>({32}, 0.5f), "layer 1: constants must have 33 elements");
     expect(synapse, filled_with<float>({1}, 0.5f), "layer 1: constants must have 33 elements");
     expect(threshold, filled_with<float>({0}, 1), "layer 1: constants must have 33 elements");
+    expect(adaptation, filled_with<float>({1}, 1), "layer 1: constants must have 33 elements");
+    expect(adaptation, filled_with<float>({33}, 0.5f), "layer 1: adaptation_decay and");
     const Tensors &given = node.op == lif.op ? inputs : back;
     refuses(with(node, "slots", Ints{34, 7}), given, "layer 1: slots must be 1 to 33; got 34");
     refuses(with(node, "bias", Bools{true}), given, "the attributes describe no network");
     refuses(with(node, "policy", Ints{7, 7}), given, "policy");
+    refuses(with(node, "detach_adaptation", Bools{true}), given, "describe no network");
     refuses(with(node, "delay", 2), given, "delay");
   }
   refuses(with(lif, "hidden", 2 * HIDDEN), inputs, "hidden must be 2; got 4");
@@ -364,8 +373,8 @@ void adam() {
 } // namespace
 
 int main() {
-  for (unsigned variant :
-       {0u, 1023u, 16u, 2u + 32u, 1u + 4u + 64u + 256u + 512u, 8u + 16u + 128u, 2u + 605u})
+  for (unsigned variant : {0u, 1023u, 16u, 2u + 32u, 1u + 4u + 64u + 256u + 512u, 8u + 16u + 128u,
+                           2u + 605u, 1024u, 1024u + 1023u, 1024u + 16u + 32u, 1024u + 2u + 512u})
     Problem(variant).try_all();
   Problem(32, 0).try_all();
   Problem(33, STEPS, 0).try_all();

@@ -8,6 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import pytest
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ipulse_ops.lif.reference import network_pass as reference
@@ -187,7 +188,7 @@ def _named(
     if actual.inputs is not None:
         named.append(("inputs", actual.inputs))
     for number, constants in enumerate(actual.constants or ()):
-        for name in ("decay", "threshold", "synapse_decay"):
+        for name in CONSTANTS:
             if getattr(constants, name) is not None:
                 named.append((f"{name} of layer {number}", getattr(constants, name)))
     return named

@@ -48,16 +48,27 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
             "bias": bias,
         }
 
-    flags = product(SLOTS, *[FLAGS] * 6)
-    for slots, gate, recurrent, synapse, bias, delayed, spiking_readout in flags:
+    flags = product(SLOTS, *[FLAGS] * 7)
+    for number, (slots, *switches) in enumerate(flags):
+        gate, recurrent, synapse, bias, delayed, spiking_readout, adapts = switches
+        if adapts and number % 3:
+            continue
 
         def spiking(neurons: int) -> LIF:
+            adaptation = {}
+            if adapts:  # noqa: B023 (called here)
+                adaptation = {
+                    "adaptation_strength": rng.choice([0.25, 0.5], neurons),
+                    "adaptation_decay": rng.choice([0.0, 0.5], neurons),
+                    "detach_adaptation": bias,  # noqa: B023
+                }
             threshold = rng.choice([0.5, 0.75, 1.0], neurons)
             return LIF(
                 threshold=threshold,
                 second_threshold=threshold / 2 if gate else None,  # noqa: B023 (called here)
                 recurrent=recurrent,  # noqa: B023
                 **slots,  # noqa: B023
+                **adaptation,
                 **integrator(neurons, synapse, bias),  # noqa: B023
             )
 
@@ -112,6 +123,20 @@ VARIANTS: Tuple[Dict[str, Any], ...] = (
         "reset_gradient": "none",
         "delay": 1,
     },
+    {"fields": {"adapts": True}},
+    {
+        "fields": {"adapts": True, "detaches": True, "capacity": 4, "synapse": True},
+        "reset": "subtract",
+        "spiking_readout": True,
+    },
+    {
+        "fields": {"adapts": True, "capacity": 3, "recurrent": True, "bias": True},
+        "reset": "subtract",
+        "reset_on": "emission",
+        "reset_gradient": "none",
+        "delay": 1,
+    },
+    {"fields": {"adapts": True, "recurrent": True}, "reset": "none", "reset_gradient": "none"},
 )
 
 

@@ -50,9 +50,13 @@ class TestAgainstTheSmoothTwin:
         self, reset: str, reset_on: str, reset_gradients: Tuple[str, ...], delay: int
     ) -> None:
         """The full product with the layers' variants; surrogates take turns."""
-        product_of_layers = product(SLOTS, *([(False, True)] * 5))
+        product_of_layers = product(SLOTS, *([(False, True)] * 6))
         for number, (slots, gate, spiking_readout, *switches) in taken(product_of_layers):
-            fields = dict(zip(("recurrent", "bias", "synapse"), switches))
+            fields = dict(zip(("recurrent", "bias", "synapse", "adapts"), switches))
+            if fields["adapts"]:
+                if number % 3:
+                    continue
+                fields["detaches"] = number // 6 % 2 == 1
             network = varied(
                 2,
                 gate,

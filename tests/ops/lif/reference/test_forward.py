@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import LayerTrace, Trace, forward
 from tests.ops.lif.loops import simulate
-from tests.ops.lif.variants import assert_equal, one_neuron, run, varied
+from tests.ops.lif.variants import assert_equal, one_neuron, rises, run, varied
 from tests.ops.repeated import examples
 from tests.ops.strategies import Problem, problems, random_problem
 
@@ -102,6 +102,23 @@ class TestVariantsByHand:
         weights = [np.array([[2.0, 0.0]]), recurrent, np.zeros((2, 1))]
         trace = forward(network, weights, np.zeros((4, 1, 1), int), np.array([[1], [0], [0], [0]]))
         assert trace.layers[0].u[:, 0].tolist() == [[2, 0], [0, 1.25], [-0.5, 0], [-0.25, 0]]
+
+    def test_thresholds_rise_with_spikes_and_fall_between(self) -> None:
+        layer = {"threshold": 0.5, "adaptation_strength": 0.5, "adaptation_decay": 0.5}
+        network, weights = one_neuron()
+        network = replace(network, layers=(replace(network.layers[0], **layer),))
+        trace = forward(network, weights, self.ids, self.counts).layers[0]
+        assert trace.u[:, 0, 0].tolist() == [0.75, 0.75, 1.125, 0.0, 1.5, 0.0]
+        assert trace.reset[:, 0, 0].tolist() == [True, False, True, False, True, False]
+        theta = [0.5, 1.0, 0.75, 0.5 + 0.625, 0.5 + 0.3125, 0.5 + 0.65625]
+        expected = [(10 * abs(u - x) + 1) ** -2 for u, x in zip(trace.u[:, 0, 0], theta)]
+        assert trace.surrogate[:, 0, 0].tolist() == pytest.approx(expected, rel=1e-15)
+
+    def test_subtract_takes_the_raised_threshold(self) -> None:
+        layer = {"threshold": 0.5, "adaptation_strength": 0.25, "adaptation_decay": 0.5}
+        # 3/4 spikes, 1/4 is left | 7/8 over 3/4, 1/8 is left | 13/16 under 7/8 | 13/32 | ...
+        u = self.u(layer=layer, reset="subtract")
+        assert u[:4] == [0.75, 0.875, 0.8125, 0.40625]
 
     def test_dropped_spike_waits_for_a_slot_if_reset_by_emission(self) -> None:
         layer = LIF(2, decay=0.5, gain=2.0, capacity=1)
@@ -215,20 +232,21 @@ class TestProperties:
     @examples(150)
     def test_spike_ids_are_above_the_threshold_and_ascend(self, problem: Problem) -> None:
         for layer, trace in zip(problem.network.spiking, run(problem).layers):
+            raised = rises(layer, trace)
             for t, b in np.ndindex(*problem.counts.shape):
                 n_s, n_g = trace.spike_counts[t, b]
                 ids = trace.spike_ids[t, b]
-                u = trace.u[t, b]
+                u, theta = trace.u[t, b], layer.threshold + raised[t, b]
                 assert 0 <= n_s <= n_g <= layer.slots == ids.size
-                assert np.all(u[ids[:n_s]] > layer.threshold[ids[:n_s]])  # type: ignore[index]
+                assert np.all(u[ids[:n_s]] > theta[ids[:n_s]])
                 assert np.all(np.diff(ids[:n_s]) > 0)
                 assert np.all(np.diff(ids[n_s:n_g]) > 0)
                 assert len(set(ids[:n_g])) == n_g
-                assert np.sum(u > layer.threshold) == n_s + trace.dropped[t, b]
+                assert np.sum(u > theta) == n_s + trace.dropped[t, b]
                 if layer.second_threshold is not None:
-                    above = layer.second_threshold[ids[:n_g]]  # type: ignore[index]
-                    assert np.all(u[ids[:n_g]] > above)
-                expected = problem.network.surrogate.phi((u - layer.threshold)[ids[:n_g]])
+                    second = layer.second_threshold + raised[t, b]
+                    assert np.all(u[ids[:n_g]] > second[ids[:n_g]])
+                expected = problem.network.surrogate.phi((u - theta)[ids[:n_g]])
                 np.testing.assert_allclose(trace.surrogate[t, b, :n_g], expected, rtol=1e-15)
                 assert not trace.surrogate[t, b, n_g:].any()
 

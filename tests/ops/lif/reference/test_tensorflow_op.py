@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_core.start_weights import CONSTANTS
 from ipulse_ops.lif.network import LIF, Network, per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
@@ -20,7 +21,13 @@ NETWORKS: Dict[str, Network] = {
     "all": varied(
         2,
         spiking_readout=True,
-        fields={"recurrent": True, "bias": True, "synapse": True, "policy": "cyclic"},
+        fields={
+            "recurrent": True,
+            "bias": True,
+            "synapse": True,
+            "policy": "cyclic",
+            "adapts": True,
+        },
         reset="subtract",
         reset_gradient="none",
         reset_on="emission",
@@ -32,7 +39,7 @@ NETWORKS: Dict[str, Network] = {
 
 def given_of(network: Network) -> List[Dict[str, Any]]:
     """Every constant that the layers have, as a tensor."""
-    names = ("decay", "threshold", "synapse_decay", "second_threshold")
+    names = (*CONSTANTS, "second_threshold")
     return [
         {
             name: tf.constant(per_neuron(getattr(layer, name), layer.neurons, name), tf.float32)

@@ -212,6 +212,26 @@ def test_a_capacity_is_reported_in_log_manifest_and_report(tmp_path: Path) -> No
     assert "the capacity: NIR does not limit" in "".join(page.text["dd"])
 
 
+@pytest.mark.usefixtures("threads_are_set")
+def test_adaptive_thresholds_leave_no_network_file(tmp_path: Path) -> None:
+    layer = {"neurons": 8, "adaptation": {"strength": 0.1}}
+    network = {"layers": [layer], "trainable": ["adaptation_strength"]}
+    spec = {**SPEC, "network": network, "training": {"epochs": 1}}
+    export = {"nir": [{"target": "norse", "on_loss": "warn"}]}
+    result = attempt(tmp_path / "work", {**spec, "export": export})
+    assert result.done["reason"] == "completed", result.done
+    assert not (result.directory / "network.nir").exists()
+    assert any("network.nir was not written" in line for line in result.log)
+    manifest = json.loads((result.directory / "manifest.json").read_text("utf-8"))
+    assert manifest["network"]["file"] is None
+    [norse] = manifest["network"]["exports"]
+    assert ["adaptive thresholds" in text for text in norse["left_out"]] == [True]
+    with np.load(result.directory / "weights.npz") as weights:
+        assert np.any(weights["layer_1_adaptation_strength"] != np.float32(0.1))
+    page = Page((result.directory / "report.html").read_text("utf-8"))
+    assert "not written: NIR has no neurons" in "".join(page.text["dd"])
+
+
 class TestSimulation:
     @pytest.mark.parametrize("delay", [0, 1])
     def test_of_the_graph_gives_the_same_spikes(self, delay: int, tmp_path: Path) -> None:

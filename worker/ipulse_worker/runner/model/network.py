@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
-from ipulse_core.start_weights import CONSTANTS, layer_names
+from ipulse_core.start_weights import CONSTANTS, constant_of, layer_names
 from ipulse_ops.keras import MultiLIF
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
@@ -16,7 +16,7 @@ from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 
 if TYPE_CHECKING:
-    from ipulse.spec import Device, ExperimentSpec, IPUs
+    from ipulse.spec import AdaptationSpec, Device, ExperimentSpec, IPUs
     from ipulse.spec import Surrogate as SurrogateSpec
 
 
@@ -137,7 +137,7 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
         for constant in CONSTANTS
         if constant in spec.network.trainable
         for name, layer in zip([*layers, "readout"], [*spec.network.layers, spec.network.readout])
-        if getattr(layer, constant, None) is not None
+        if constant_of(layer, constant) is not None
     ]
     return [*weight_names(spec), *constants]
 
@@ -176,7 +176,18 @@ def _lif(layer: Any, neurons: int, capacity: Optional[int], second: Optional[Per
         capacity=capacity,
         recurrent=layer.recurrent,
         policy=layer.policy,
+        **_adaptation(layer.adaptation),
     )
+
+
+def _adaptation(adaptation: Optional[AdaptationSpec]) -> Dict[str, Any]:
+    if adaptation is None:
+        return {}
+    return {
+        "adaptation_strength": per_neuron(adaptation.strength),
+        "adaptation_decay": per_neuron(adaptation.decay),
+        "detach_adaptation": adaptation.detach,
+    }
 
 
 def _leaky(spec: ExperimentSpec) -> LeakyReadout:

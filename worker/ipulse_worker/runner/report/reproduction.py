@@ -6,7 +6,7 @@ import json
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ipulse_worker.runner.resolved_spec import spec_document
-from ipulse_worker.runner.results.nir_export import left_out
+from ipulse_worker.runner.results.nir_export import left_out, not_written
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
@@ -34,7 +34,7 @@ def reproduction(results: Results) -> Dict[str, Any]:
             ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
             ("Git revision", revision),
             ("Initial weights", _initial_weights(results.start)),
-            ("network.nir leaves out", "; ".join(left_out(results.spec)) or "nothing"),
+            ("network.nir leaves out", _left_out(results)),
             *_exports(results),
             *((f"metadata: {key}", value) for key, value in results.spec.metadata.items()),
         ],
@@ -50,6 +50,13 @@ def _initial_weights(start: Optional[Dict[str, Any]]) -> str:
     origin = "another job" if start["source"] == "job" else start["file"]
     drawn = f", except {', '.join(start['initialised'])}" if start["initialised"] else ""
     return f"from {origin}, SHA-256 {start['sha256']}{drawn}"
+
+
+def _left_out(results: Results) -> str:
+    reason = not_written(results.spec)
+    if reason is not None:
+        return f"not written: {reason}"
+    return "; ".join(left_out(results.spec)) or "nothing"
 
 
 def _exports(results: Results) -> Iterator[Tuple[str, str]]:

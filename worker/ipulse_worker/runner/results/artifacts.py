@@ -25,6 +25,7 @@ from ipulse_worker.runner.results.manifest import listed
 from ipulse_worker.runner.results.nir_export import (
     NirExport,
     left_out,
+    not_written,
     write_export,
     write_network,
 )
@@ -73,11 +74,15 @@ class Artifacts:
             np.savez(file, **named)
         self._report("weights.npz", "weights", BINARY)
 
-        with work_dir.writing(NETWORK) as path:
-            write_network(path, spec, arrays, results.evaluation.dropped_spikes)
-        self._report(NETWORK, "network", "application/x-hdf5")
-        for missing in left_out(spec):
-            self._events.log(f"{NETWORK} does not express {missing}")
+        reason = not_written(spec)
+        if reason is None:
+            with work_dir.writing(NETWORK) as path:
+                write_network(path, spec, arrays, results.evaluation.dropped_spikes)
+            self._report(NETWORK, "network", "application/x-hdf5")
+            for missing in left_out(spec):
+                self._events.log(f"{NETWORK} does not express {missing}")
+        else:
+            self._events.log(f"{NETWORK} was not written: {reason}", "warning")
         self._write_exports(results, arrays)
 
         self.write_document("profile.json", "profile", results.profile)
@@ -141,9 +146,10 @@ class Artifacts:
             "finished_at": utc_now(),
             "metrics": final,
         }
-        if any(event.path == NETWORK for event in self.written):
+        files = [event.path for event in self.written if event.role == "network"]
+        if files:
             manifest["network"] = {
-                "file": NETWORK,
+                "file": NETWORK if NETWORK in files else None,
                 "left_out": left_out(spec),
                 "exports": [dataclasses.asdict(export) for export in self._exports],
             }

@@ -1,7 +1,7 @@
 """Exports of the trained network as NIR files: which ones, and what they do not express.
 
-Every job writes network.nir. The spec's export.nir asks for files that other simulators run as they
-stand.
+Every job writes network.nir, unless NIR lacks its neurons. The spec's export.nir asks for files
+that other simulators run as they stand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from ipulse_core.derived_values import spiking_layers
-from ipulse_core.nir_targets import SIMULATORS, SUBTRACTED, file_name, losses
+from ipulse_core.nir_targets import (
+    NO_ADAPTATION,
+    SIMULATORS,
+    SUBTRACTED,
+    file_name,
+    losses,
+)
 from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
 from ipulse_worker.runner.results.nir_network import (
@@ -138,6 +144,12 @@ def left_out(spec: ExperimentSpec) -> List[str]:
     if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
         return [f"the capacity: {NO_CAPACITY}"]
     return []
+
+
+def not_written(spec: ExperimentSpec) -> Optional[str]:
+    """Return why network.nir would be another network and is not written, or None."""
+    adapts = any(layer.adaptation is not None for layer in spiking_layers(spec.network))
+    return NO_ADAPTATION if adapts else None
 
 
 def write_network(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:

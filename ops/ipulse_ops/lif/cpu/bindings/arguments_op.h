@@ -59,6 +59,8 @@ inline Status status(int code, const char *message) {
       .Input("synapse_decay: all * float")                                                         \
       .Input("threshold: layers * float")                                                          \
       .Input("second_threshold: layers * float")                                                   \
+      .Input("adaptation_decay: layers * float")                                                   \
+      .Input("adaptation_strength: layers * float")                                                \
       .Attr("Id: {int32, uint16}")                                                                 \
       .Attr("matrices: int >= 1")                                                                  \
       .Attr("all: int >= 1")                                                                       \
@@ -67,6 +69,7 @@ inline Status status(int code, const char *message) {
       .Attr("bias: list(bool)")                                                                    \
       .Attr("slots: list(int) >= 1")                                                               \
       .Attr("policy: list(int) >= 1")                                                              \
+      .Attr("detach_adaptation: list(bool) >= 1")                                                  \
       .Attr("delay: int")                                                                          \
       .Attr("reset: int")                                                                          \
       .Attr("reset_on: int")                                                                       \
@@ -89,6 +92,7 @@ public:
     OP_REQUIRES_OK(c, c->GetAttr("bias", &bias_));
     OP_REQUIRES_OK(c, c->GetAttr("slots", &slots_));
     OP_REQUIRES_OK(c, c->GetAttr("policy", &policy_));
+    OP_REQUIRES_OK(c, c->GetAttr("detach_adaptation", &detach_adaptation_));
     OP_REQUIRES_OK(c, c->GetAttr("values", &values_));
     network_.version = LIF_ABI_VERSION;
     OP_REQUIRES_OK(c, c->GetAttr("delay", &network_.delay));
@@ -119,7 +123,8 @@ public:
     OP_REQUIRES(c,
                 (all_ == layers_ || all_ == layers_ + 1) && recurrent_.size() == expected &&
                     bias_.size() == expected && slots_.size() == spiking &&
-                    policy_.size() == spiking && matrices == needed,
+                    policy_.size() == spiking && detach_adaptation_.size() == spiking &&
+                    matrices == needed,
                 errors::InvalidArgument("the attributes describe no network: ", all_, " layers, ",
                                         layers_, " that spike, ", slots_.size(), " slots, ",
                                         matrices, " weights instead of ", needed));
@@ -142,13 +147,15 @@ protected:
                                         filled.shape().DebugString(), " and ",
                                         counts.shape().DebugString()));
     OP_REQUIRES(c, seed.NumElements() == 1, errors::InvalidArgument("seed must be a scalar"));
-    OpInputList weights, decay, scale, synapse, threshold, second;
+    OpInputList weights, decay, scale, synapse, threshold, second, adaptation, strength;
     OP_REQUIRES_OK(c, c->input_list("weights", &weights));
     OP_REQUIRES_OK(c, c->input_list("decay", &decay));
     OP_REQUIRES_OK(c, c->input_list("scale", &scale));
     OP_REQUIRES_OK(c, c->input_list("synapse_decay", &synapse));
     OP_REQUIRES_OK(c, c->input_list("threshold", &threshold));
     OP_REQUIRES_OK(c, c->input_list("second_threshold", &second));
+    OP_REQUIRES_OK(c, c->input_list("adaptation_decay", &adaptation));
+    OP_REQUIRES_OK(c, c->input_list("adaptation_strength", &strength));
     layers->assign(all_, LifLayer{});
     int matrix = 0;
     int64_t rows = 0;
@@ -185,7 +192,8 @@ protected:
       };
       OP_REQUIRES(c,
                   fits(decay[i], false) && fits(scale[i], false) && fits(synapse[i], true) &&
-                      (!spikes || (fits(threshold[i], false) && fits(second[i], true))),
+                      (!spikes || (fits(threshold[i], false) && fits(second[i], true) &&
+                                   fits(adaptation[i], true) && fits(strength[i], true))),
                   errors::InvalidArgument("layer ", i + 1, ": constants must have ", neurons,
                                           " elements, one per neuron"));
       layer.decay = floats_of(decay[i]);
@@ -198,6 +206,9 @@ protected:
       layer.policy = policy_[i];
       layer.threshold = floats_of(threshold[i]);
       layer.second_threshold = second[i].NumElements() ? floats_of(second[i]) : nullptr;
+      layer.detach_adaptation = detach_adaptation_[i];
+      layer.adaptation_decay = adaptation[i].NumElements() ? floats_of(adaptation[i]) : nullptr;
+      layer.adaptation_strength = strength[i].NumElements() ? floats_of(strength[i]) : nullptr;
       OP_REQUIRES(c, slots_[i] >= 1 && slots_[i] <= neurons,
                   errors::InvalidArgument("layer ", i + 1, ": slots must be 1 to ", neurons,
                                           "; got ", slots_[i]));
@@ -226,7 +237,7 @@ protected:
 
 private:
   int all_, layers_;
-  std::vector<bool> recurrent_, bias_;
+  std::vector<bool> recurrent_, bias_, detach_adaptation_;
   std::vector<int> slots_, policy_;
   std::vector<float> values_;
   LifNetwork network_{}; // its attributes; what depends on the inputs is empty

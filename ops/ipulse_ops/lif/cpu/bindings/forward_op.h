@@ -57,7 +57,8 @@ inline Status forward_shape(InferenceContext *c) {
 REGISTER_OP("IpulseLif")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
     .Attr("return_membranes: bool")
-    .Attr("trained: list({'decay', 'threshold', 'synapse_decay'})")
+    .Attr("trained: list({'decay', 'threshold', 'synapse_decay', 'adaptation_decay', "
+          "'adaptation_strength'})")
     .Output("membrane: float")
     .Output("spike_counts: layers * float")
     .Output("dropped: layers * float")

@@ -9,7 +9,8 @@ namespace ipulse_lif {
 
 inline Status gradient_shape(InferenceContext *c) {
   int output = 0;
-  for (const char *name : {"weights", "decay", "scale", "synapse_decay", "threshold"}) {
+  for (const char *name : {"weights", "decay", "scale", "synapse_decay", "threshold",
+                           "adaptation_decay", "adaptation_strength"}) {
     std::vector<ShapeHandle> shapes;
     TF_RETURN_IF_ERROR(c->input(name, &shapes));
     bool known = std::string(name) == "weights";
@@ -23,7 +24,8 @@ inline Status gradient_shape(InferenceContext *c) {
 // Gradients of constants that are not in `trained` are [0], as is that of an input port of [0].
 REGISTER_OP("IpulseLifGrad")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
-    .Attr("trained: list({'decay', 'threshold', 'synapse_decay'})")
+    .Attr("trained: list({'decay', 'threshold', 'synapse_decay', 'adaptation_decay', "
+          "'adaptation_strength'})")
     .Input("bits: layers * float")
     .Input("membranes: layers * float")
     .Input("grad_membrane: float")
@@ -34,6 +36,8 @@ REGISTER_OP("IpulseLifGrad")
     .Output("grad_scale: all * float")
     .Output("grad_synapse_decay: all * float")
     .Output("grad_threshold: layers * float")
+    .Output("grad_adaptation_decay: layers * float")
+    .Output("grad_adaptation_strength: layers * float")
     .Output("grad_port: float")
     .SetShapeFn(gradient_shape);
 
@@ -46,6 +50,8 @@ public:
       decay_ |= name == "decay";
       threshold_ |= name == "threshold";
       synapse_decay_ |= name == "synapse_decay";
+      adaptation_decay_ |= name == "adaptation_decay";
+      adaptation_strength_ |= name == "adaptation_strength";
     }
   }
 
@@ -124,12 +130,14 @@ private:
 
   void allocate_gradients(OpKernelContext *c, const std::vector<LifLayer> &layer,
                           std::vector<LifGradient> *gradient) const {
-    OpOutputList weights, decay, scale, synapse, threshold;
+    OpOutputList weights, decay, scale, synapse, threshold, adaptation, strength;
     OP_REQUIRES_OK(c, c->output_list("grad_weights", &weights));
     OP_REQUIRES_OK(c, c->output_list("grad_decay", &decay));
     OP_REQUIRES_OK(c, c->output_list("grad_scale", &scale));
     OP_REQUIRES_OK(c, c->output_list("grad_synapse_decay", &synapse));
     OP_REQUIRES_OK(c, c->output_list("grad_threshold", &threshold));
+    OP_REQUIRES_OK(c, c->output_list("grad_adaptation_decay", &adaptation));
+    OP_REQUIRES_OK(c, c->output_list("grad_adaptation_strength", &strength));
     int matrix = 0;
     auto allocate = [c](OpOutputList *list, int index, const TensorShape &shape, float **to) {
       float *floats = kept_output(list, index, shape);
@@ -153,12 +161,17 @@ private:
       allocate(&decay, i, size(decay_), &to.decay);
       allocate(&scale, i, size(decay_), &to.scale);
       allocate(&synapse, i, size(synapse_decay_ && layer[i].synapse_decay), &to.synapse_decay);
-      if (i < layers())
-        allocate(&threshold, i, size(threshold_), &to.threshold);
+      if (i >= layers())
+        continue;
+      const bool adapts = layer[i].adaptation_decay;
+      allocate(&threshold, i, size(threshold_), &to.threshold);
+      allocate(&adaptation, i, size(adaptation_decay_ && adapts), &to.adaptation_decay);
+      allocate(&strength, i, size(adaptation_strength_ && adapts), &to.adaptation_strength);
     }
   }
 
   bool decay_ = false, threshold_ = false, synapse_decay_ = false;
+  bool adaptation_decay_ = false, adaptation_strength_ = false;
 };
 
 REGISTER_KERNEL_BUILDER(Name("IpulseLifGrad").Device(tensorflow::DEVICE_CPU), LifGradientOp);

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 4 };
+enum { LIF_ABI_VERSION = 5 };
 
 // The effect of a spike on the membrane before the next step.
 enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
@@ -69,14 +69,17 @@ typedef struct LifLayer {
   int32_t neurons;
   int32_t slots; // of a sample and step, 1 to neurons
   int32_t policy;
+  int32_t detach_adaptation;     // 1: spikes are constant where they raise the threshold
   const float *decay;            // 0 <= decay <= 1
   const float *scale;            // of the current, finite: gain * (1 - decay), gain if decay is 1
   const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
   const float *threshold;        // spike where u > threshold, which is a number
   const float *second_threshold; // at most threshold: gradient where u is above; NULL: everywhere
-  const float *weights;          // [inputs of the layer, neurons]
-  const float *recurrent;        // [neurons, neurons], row = who spiked; NULL: not recurrent
-  const float *bias;             // [neurons]; NULL: none
+  const float *adaptation_decay; // 0 <= adaptation_decay < 1; NULL: no adaptation
+  const float *adaptation_strength; // at least 0; NULL together with adaptation_decay
+  const float *weights;             // [inputs of the layer, neurons]
+  const float *recurrent;           // [neurons, neurons], row = who spiked; NULL: not recurrent
+  const float *bias;                // [neurons]; NULL: none
 } LifLayer;
 
 typedef struct LifNetwork {
@@ -128,13 +131,14 @@ typedef struct LifForward {
 } LifForward;
 
 // Where the gradients of one layer are written; NULL: not wanted. Each by what LifLayer has under
-// the same name; decay and scale count as independent. synapse_decay, recurrent and bias only where
-// the layer has one, threshold and recurrent not of a leaky readout.
+// the same name; decay and scale count as independent. synapse_decay, adaptation_*, recurrent and
+// bias only where the layer has one, threshold and recurrent not of a leaky readout.
 typedef struct LifGradient {
   float *weights;   // [inputs of the layer, neurons]
   float *recurrent; // [neurons, neurons]
   float *bias;      // this and the rest [neurons]
   float *decay, *scale, *synapse_decay, *threshold;
+  float *adaptation_decay, *adaptation_strength;
 } LifGradient;
 
 typedef struct LifBackward {

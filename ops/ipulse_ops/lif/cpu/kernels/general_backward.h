@@ -3,6 +3,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_GENERAL_BACKWARD_H
 #define IPULSE_OPS_LIF_CPU_GENERAL_BACKWARD_H
 
+#include "adaptation.h"
 #include "panel_backward.h"
 #include "surrogate.h"
 
@@ -50,17 +51,33 @@ inline void read_dense_row(const PanelBackward &a, int t, const float *products,
       row.grad_spikes[n] += a.extra[n];
 }
 
-template <int V>
+// State of a panel, [width] each: lambda, dL/di and dL/db of the step after.
+template <int W> struct BackwardState {
+  float lambda[W], grad_i[W], grad_adaptation[W];
+};
+
+template <int V, bool ADAPTS>
 inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow<V> &row,
-                                float *lambda, float *grad_i, float *sums) {
+                                BackwardState<V * L> &state, float *sums) {
   constexpr int W = V * L;
   const Constants &c = a.constants;
   const F one = Vec::all(1), zero = Vec::zero();
   float phi[W] = {}, grad_u[W] = {};
+  float *lambda = state.lambda, *grad_i = state.grad_i;
+  const float *thresholds = c.threshold;
+  [[maybe_unused]] float adaptive[W];
+  [[maybe_unused]] const float *adaptation = nullptr;
+  if constexpr (ADAPTS) {
+    adaptation = a.adaptation_trace + static_cast<int64_t>(t) * W;
+    LIF_UNROLL for (int j = 0; j < W; j += L) Vec::store(
+        adaptive + j, raised(Vec::load(c.threshold + j), Vec::load(c.adaptation_strength + j),
+                             Vec::load(adaptation + j)));
+    thresholds = adaptive;
+  }
   if (a.spiking) {
     float x[W];
     for (int n = 0; n < W; ++n)
-      x[n] = row.u[n] - c.threshold[n];
+      x[n] = row.u[n] - thresholds[n];
     surrogate_of<W>(*a.surrogate, x, phi);
   }
   if (a.grad_u)
@@ -72,7 +89,7 @@ inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow
       resets && a.reset == LIF_RESET_SUBTRACT && a.reset_gradient != LIF_RESET_GRADIENT_TERM;
   LIF_UNROLL for (int j = 0; j < V; ++j) {
     F kappa = Vec::mul(Vec::load(c.decay + j * L), Vec::load(lambda + j * L));
-    F threshold = Vec::load(c.threshold + j * L);
+    F threshold = Vec::load(thresholds + j * L);
     unsigned reset = 0;
     if (resets)
       reset = load_mask(a.above + t * a.row_bytes + (a.first_neuron + j * L) / 8);
@@ -82,6 +99,9 @@ inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow
       if (by_spike)
         e = Vec::sub(
             e, Vec::mul(a.reset == LIF_RESET_ZERO ? Vec::load(row.u + j * L) : threshold, kappa));
+      if constexpr (ADAPTS)
+        if (!a.detach_adaptation)
+          e = Vec::add(e, Vec::load(state.grad_adaptation + j * L));
       F here = Vec::zero_where(mask_but(load_mask(row.kept + j * L / 8)), Vec::load(phi + j * L));
       through = Vec::mul(here, e);
     }
@@ -97,12 +117,25 @@ inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow
     }
     int64_t place = static_cast<int64_t>(t) * W + j * L;
     Vec::store(a.grad_current + place, by_current);
-    if (!sums)
-      continue;
     auto add = [&](int which, F value) {
       float *sum = sums + which * W + j * L;
       Vec::store(sum, Vec::add(Vec::load(sum), value));
     };
+    if constexpr (ADAPTS) {
+      F rise = Vec::load(adaptation + j * L), after = Vec::load(state.grad_adaptation + j * L);
+      F by_theta = Vec::sub(zero, through);
+      if (by_threshold)
+        by_theta = Vec::sub(by_theta, Vec::zero_where(mask_but(reset), kappa));
+      F before = Vec::add(Vec::mul(Vec::load(c.adaptation_decay + j * L), after),
+                          Vec::mul(Vec::load(c.adaptation_strength + j * L), by_theta));
+      Vec::store(state.grad_adaptation + j * L, before);
+      if (sums) {
+        add(4, Vec::mul(after, rise));
+        add(5, Vec::mul(by_theta, rise));
+      }
+    }
+    if (!sums)
+      continue;
     F before = t ? Vec::load(a.i_trace + place - W) : zero;
     add(0, Vec::mul(total, Vec::load(a.v_trace + place)));
     add(1, Vec::mul(total, Vec::load(a.i_trace + place)));
@@ -113,12 +146,16 @@ inline void step_back_generally(const PanelBackward &a, int t, const BackwardRow
   }
 }
 
-template <int V> void general_backward_of(const PanelBackward &a) {
+template <int V, bool ADAPTS> void run_general_backward(const PanelBackward &a) {
   constexpr int W = V * L;
-  float lambda[W] = {}, grad_i[W] = {}, sums[4 * W] = {};
+  constexpr size_t BYTES = W * sizeof(float);
+  BackwardState<W> state = {};
+  float sums[CONSTANT_SUMS * W] = {};
   if (a.lambda) {
-    memcpy(lambda, a.lambda, sizeof lambda);
-    memcpy(grad_i, a.grad_i, sizeof grad_i);
+    memcpy(state.lambda, a.lambda, BYTES);
+    memcpy(state.grad_i, a.grad_i, BYTES);
+    if constexpr (ADAPTS)
+      memcpy(state.grad_adaptation, a.grad_adaptation, BYTES);
   }
   const float nothing[W] = {};
   BackwardRow<V> row = {};
@@ -130,15 +167,24 @@ template <int V> void general_backward_of(const PanelBackward &a) {
       int64_t place = static_cast<int64_t>(t - a.first) * W;
       read_dense_row<V>(a, t, reaches ? a.products + place : nothing, row);
     }
-    step_back_generally<V>(a, t, row, lambda, grad_i, a.sums ? sums : nullptr);
+    step_back_generally<V, ADAPTS>(a, t, row, state, a.sums ? sums : nullptr);
   }
   if (a.lambda) {
-    memcpy(a.lambda, lambda, sizeof lambda);
-    memcpy(a.grad_i, grad_i, sizeof grad_i);
+    memcpy(a.lambda, state.lambda, BYTES);
+    memcpy(a.grad_i, state.grad_i, BYTES);
+    if constexpr (ADAPTS)
+      memcpy(a.grad_adaptation, state.grad_adaptation, BYTES);
   }
   if (a.sums)
-    for (int n = 0; n < 4 * W; ++n)
+    for (int n = 0; n < CONSTANT_SUMS * W; ++n)
       a.sums[n] += sums[n];
+}
+
+template <int V> void general_backward_of(const PanelBackward &a) {
+  if (a.constants.adaptation_decay)
+    run_general_backward<V, true>(a);
+  else
+    run_general_backward<V, false>(a);
 }
 
 void general_backward(const PanelBackward &a) { LIF_FOR_VECTORS(a.vectors, general_backward_of, a) }

@@ -30,6 +30,7 @@ struct Kernel {
   void (*lif_forward)(const PanelForward &);
   void (*leaky_forward)(const PanelForward &);
   void (*general_forward)(const PanelForward &);
+  void (*replay_adaptation)(const AdaptationReplay &);
   void (*select)(const SlotSelection &);
   void (*gather)(const MembraneGather &);
   int64_t (*count_bits)(const uint8_t *bits, int64_t bytes);

@@ -5,6 +5,7 @@
 #define IPULSE_OPS_LIF_CPU_PANEL_H
 
 #include "adam_step.h"
+#include "adaptation.h"
 #include "dense_product.h"
 #include "general_backward.h"
 #include "general_forward.h"
@@ -30,6 +31,7 @@ constexpr Kernel make_kernel(const char *name) {
           lif_forward,
           leaky_forward,
           general_forward,
+          replay_adaptation,
           select_slots,
           gather,
           count_bits,

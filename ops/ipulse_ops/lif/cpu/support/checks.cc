@@ -35,7 +35,15 @@ bool check_constants(const LifLayer &layer, int number, bool readout, const Mess
       (layer.synapse_decay &&
        !check_decay("synapse_decay", layer.synapse_decay, false, layer.neurons, number, message)))
     return false;
+  if (adapts(layer) && !check_decay("adaptation_decay", layer.adaptation_decay, false,
+                                    layer.neurons, number, message))
+    return false;
   for (int i = 0; i < layer.neurons; ++i) {
+    if (adapts(layer) &&
+        !(layer.adaptation_strength[i] >= 0 && std::isfinite(layer.adaptation_strength[i])))
+      return message.fail("layer %d: adaptation_strength[%d] is %g; it must be at least 0 and "
+                          "finite",
+                          number, i, static_cast<double>(layer.adaptation_strength[i]));
     if (!std::isfinite(layer.scale[i]))
       return message.fail("layer %d: scale[%d] is %g; it must be finite", number, i,
                           static_cast<double>(layer.scale[i]));
@@ -57,6 +65,11 @@ bool check_layer(const LifLayer &layer, int number, bool readout, const Message 
     return message.fail("layer %d: neurons must be at least 1; got %d", number, layer.neurons);
   if (!layer.decay || !layer.scale || !layer.weights || (!readout && !layer.threshold))
     return message.fail("layer %d: an array is missing", number);
+  if (readout ? layer.adaptation_decay || layer.adaptation_strength
+              : !layer.adaptation_decay != !layer.adaptation_strength)
+    return message.fail("layer %d: adaptation_decay and adaptation_strength must be set together, "
+                        "and not of a leaky readout",
+                        number);
   if (!check_constants(layer, number, readout, message))
     return false;
   if (readout)
@@ -176,7 +189,8 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
     const LifGradient &wanted = gradient.gradient[number];
     bool spiking = number < n.layers;
     if ((wanted.recurrent && !(spiking && layer.recurrent)) || (wanted.bias && !layer.bias) ||
-        (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking))
+        (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking) ||
+        ((wanted.adaptation_decay || wanted.adaptation_strength) && !(spiking && adapts(layer))))
       return message.fail("layer %d: a gradient by something that it does not have", number + 1);
     if (spiking && !check_record(kernel, n, gradient.record[number], number, message))
       return false;

@@ -47,13 +47,15 @@ Panels cut(const Kernel &kernel, const LifNetwork &network, int number) {
 
 LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
     : width_(panels.width), padded_(static_cast<int64_t>(panels.count) * panels.width),
-      synapse_(layer.synapse_decay), bias_(layer.bias), values_(6 * padded_) {
+      synapse_(layer.synapse_decay), bias_(layer.bias), adapts_(adapts(layer)),
+      values_(8 * padded_) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // Nothing reaches it, and zero times it is zero.
   constexpr float never = std::numeric_limits<float>::max();
   float *decay = values_.get(), *scale = decay + padded_, *threshold = scale + padded_,
         *second = threshold + padded_, *synapse_decay = second + padded_,
-        *bias = synapse_decay + padded_;
+        *bias = synapse_decay + padded_, *adaptation_decay = bias + padded_,
+        *adaptation_strength = adaptation_decay + padded_;
   for (int64_t i = 0; i < padded_; ++i) {
     bool real = i < layer.neurons;
     decay[i] = real ? layer.decay[i] : 0;
@@ -62,6 +64,8 @@ LayerConstants::LayerConstants(const LifLayer &layer, const Panels &panels)
     second[i] = !real ? never : layer.second_threshold ? layer.second_threshold[i] : -infinity;
     synapse_decay[i] = real && synapse_ ? layer.synapse_decay[i] : 0;
     bias[i] = real && bias_ ? layer.bias[i] : 0;
+    adaptation_decay[i] = real && adapts_ ? layer.adaptation_decay[i] : 0;
+    adaptation_strength[i] = real && adapts_ ? layer.adaptation_strength[i] : 0;
   }
 }
 
@@ -72,7 +76,9 @@ Constants LayerConstants::of(int panel) const {
           first + 2 * padded_,
           first + 3 * padded_,
           synapse_ ? first + 4 * padded_ : nullptr,
-          bias_ ? first + 5 * padded_ : nullptr};
+          bias_ ? first + 5 * padded_ : nullptr,
+          adapts_ ? first + 6 * padded_ : nullptr,
+          adapts_ ? first + 7 * padded_ : nullptr};
 }
 
 std::unique_ptr<Buffer<float>> pack_weights(const Kernel &kernel, int threads, const float *weights,

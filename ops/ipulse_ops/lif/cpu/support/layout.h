@@ -24,6 +24,9 @@ inline int inputs_of(const LifNetwork &network, int number) {
 // Not every neuron has a slot.
 inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neurons; }
 
+// The thresholds rise with the neurons' own spikes.
+inline bool adapts(const LifLayer &layer) { return layer.adaptation_decay; }
+
 // Returns true if the membranes of a layer, over all steps, take more than 64 MiB.
 inline bool is_long(const LifNetwork &network, int neurons) {
   constexpr int64_t MANY = 64 << 20; // bytes
@@ -62,7 +65,7 @@ public:
 
 private:
   int64_t width_, padded_;
-  bool synapse_, bias_;
+  bool synapse_, bias_, adapts_;
   Buffer<float> values_;
 };
 

@@ -9,10 +9,10 @@ namespace {
 // Every function of a kernel that works on rows, weights or bits.
 #define LIF_PHASES(phase)                                                                          \
   phase(pack) phase(pack_transposed) phase(transpose) phase(lif_forward) phase(leaky_forward)      \
-      phase(general_forward) phase(select) phase(gather) phase(count_bits) phase(list_bits)        \
-          phase(leaky_backward) phase(sampled_product) phase(sparse_backward) phase(dense_product) \
-              phase(add_blocks) phase(spread_products) phase(dense_backward)                       \
-                  phase(general_backward) phase(weight_gradient)
+      phase(general_forward) phase(replay_adaptation) phase(select) phase(gather)                  \
+          phase(count_bits) phase(list_bits) phase(leaky_backward) phase(sampled_product)          \
+              phase(sparse_backward) phase(dense_product) phase(add_blocks) phase(spread_products) \
+                  phase(dense_backward) phase(general_backward) phase(weight_gradient)
 
 enum Phase {
 #define LIF_PHASE(name) PHASE_##name,

@@ -8,6 +8,8 @@
 
 namespace lif {
 
+constexpr int CONSTANT_SUMS = 6; // of a neuron, gradients by its constants
+
 // One sample, one panel of the readout.
 struct LeakyBackward {
   int steps, vectors, columns;
@@ -46,12 +48,17 @@ struct PanelBackward {
   int reset;          // LifReset
   int reset_gradient; // LifResetGradient
   const LifSurrogate *surrogate;
-  float *grad_i;       // as lambda, and null together with it
-  const float *extra;  // [width], added to dL/ds of step `first`; or null
-  const float *grad_u; // of step 0 and this panel, or null
+  float *grad_i; // as lambda, and null together with it
+  bool detach_adaptation;
+  float *grad_adaptation;        // as lambda, and null together with it
+  const float *adaptation_trace; // [steps][width], if the layer adapts
+  const float *extra;            // [width], added to dL/ds of step `first`; or null
+  const float *grad_u;           // of step 0 and this panel, or null
   int64_t grad_u_stride;
   const float *v_trace, *i_trace, *current_trace; // [steps][width], if sums is not null
-  float *sums; // [4][width], added to: dL/ddecay, dscale, dsynapse_decay, dthreshold; or null
+  // [CONSTANT_SUMS][width], added to: dL/ddecay, dscale, dsynapse_decay, dthreshold,
+  // dadaptation_decay, dadaptation_strength; or null.
+  float *sums;
 };
 
 // One panel, input channels first to last: sums dL/dI over the rows where a channel spiked.

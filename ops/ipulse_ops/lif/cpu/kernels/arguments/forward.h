@@ -31,11 +31,21 @@ struct PanelForward {
   const int32_t *own_ids;    // the layer's own spikes, as ids
   const int64_t *own_begin, *own_end;
   float *u, *i;         // [width] of the step before and then of the last; null: from rest
+  float *adaptation;    // as u, and null together with it
   const uint8_t *kept;  // row 0 of the sample, first neuron of the layer; or null
   const int64_t *start; // of row 0 of the sample
   int first_neuron;
   float *kept_membranes;                    // u of the neurons in `kept`, by `start`
   float *v_trace, *i_trace, *current_trace; // [steps][width], or null
+};
+
+// One sample, one panel: the adaptation of every step, from the resets.
+struct AdaptationReplay {
+  int steps, vectors;
+  const uint8_t *reset_bits; // of row 0 and this panel
+  int64_t row_bytes;
+  const float *decay; // [width]
+  float *trace;       // [steps][width], written
 };
 
 // One sample: from bits to spikes in slots.

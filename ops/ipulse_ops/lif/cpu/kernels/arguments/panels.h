@@ -49,7 +49,8 @@ inline int64_t row_words(const Panels &panels, int storage) {
 
 struct Constants { // of one panel, [width]
   const float *decay, *scale, *threshold, *second;
-  const float *synapse_decay, *bias; // null: none
+  const float *synapse_decay, *bias;                   // null: none
+  const float *adaptation_decay, *adaptation_strength; // null: none
 };
 
 } // namespace lif

@@ -11,7 +11,8 @@ BackwardCall::BackwardCall(const Kernel &kernel, const LifNetwork &network,
 
 bool BackwardCall::wants_constants(int number) const {
   const LifGradient &wanted = gradient.gradient[number];
-  return wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold;
+  return wanted.decay || wanted.scale || wanted.synapse_decay || wanted.threshold ||
+         wanted.adaptation_decay || wanted.adaptation_strength;
 }
 
 const float *BackwardCall::grad_u_of(int number) const {
@@ -36,6 +37,7 @@ PanelBackward BackwardCall::panel(int number, const GradCurrent &current,
   a.reset = n.reset;
   a.reset_gradient = n.reset_gradient;
   a.surrogate = &n.surrogate;
+  a.detach_adaptation = n.layer[number].detach_adaptation;
   if (const float *grad_u = grad_u_of(number))
     a.grad_u = grad_u + int64_t(b) * panels.neurons + panels.first(p);
   a.grad_u_stride = int64_t(n.batch) * panels.neurons;

@@ -23,7 +23,8 @@ LayerPass::LayerPass(const BackwardCall &call, int number, const Spikes *input, 
       bits_(layer_, call.rows, call.gradient.record[number].bits),
       panels_(cut(call.kernel, n_, number)), constants_(layer_, panels_),
       plan_(plan_layer(call, number, may_defer)), next_(std::move(next)),
-      after_(next_.floats ? &n_.layer[number + 1] : nullptr), replay_(call, number, input, own) {
+      after_(next_.floats ? &n_.layer[number + 1] : nullptr), replay_(call, number, input, own),
+      adaptation_(call, layer_, panels_, layer_.recurrent ? panels_.count : 1) {
   if (call.gradient.grad_spikes)
     direct_ = call.gradient.grad_spikes[number];
 }
@@ -167,6 +168,8 @@ void LayerPass::pass_panel(int p, int sample, float *products, int worker,
     a.products = products + int64_t(n_.delay) * panels_.width;
   replay_.run(p, sample, 0, worker);
   replay_.show(a, p, sample, 0, worker);
+  adaptation_.run(a, 0, worker);
+  adaptation_.show(a, 0, worker);
   auto run = !plan_.plain   ? call_.kernel.general_backward
              : plan_.sparse ? call_.kernel.sparse_backward
                             : call_.kernel.dense_backward;

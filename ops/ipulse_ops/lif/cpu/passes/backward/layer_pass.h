@@ -2,6 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_LAYER_PASS_H
 #define IPULSE_OPS_LIF_CPU_LAYER_PASS_H
 
+#include "adaptation_traces.h"
 #include "layer_plan.h"
 #include "passes/forward/spikes.h"
 #include "replay.h"
@@ -49,6 +50,7 @@ private:
   GradCurrent next_;
   const LifLayer *after_; // the next layer or null
   Replay replay_;
+  AdaptationTraces adaptation_;
   const float *direct_ = nullptr; // the direct part of dL/ds
   const float *membranes_ = nullptr;
   // In a sparse layer: the neurons in slots, and their dL/ds.

@@ -19,14 +19,16 @@ void LayerPass::pass_steps() {
   std::vector<int32_t> all_neurons(layer_.neurons);
   std::iota(all_neurons.begin(), all_neurons.end(), 0);
   int64_t padded = int64_t(panels_.count) * panels_.width;
-  Buffer<float> states(3 * padded * call_.threads);
+  Buffer<float> states(4 * padded * call_.threads);
   parallel_for(call_.threads, n_.batch, [&](int64_t sample, int worker) {
     int b = static_cast<int>(sample);
-    float *lambda = states.get() + 3 * padded * worker, *grad_i = lambda + padded,
-          *extra = grad_i + padded;
-    std::fill(lambda, lambda + 3 * padded, 0.0f);
-    for (int p = 0; p < panels_.count; ++p)
+    float *lambda = states.get() + 4 * padded * worker, *grad_i = lambda + padded,
+          *grad_adaptation = grad_i + padded, *extra = grad_adaptation + padded;
+    std::fill(lambda, lambda + 4 * padded, 0.0f);
+    for (int p = 0; p < panels_.count; ++p) {
       replay_.run(p, b, p, worker);
+      adaptation_.run(panel(p, b), p, worker);
+    }
     for (int t = n_.steps - 1; t >= 0; --t) {
       if (t + 1 < n_.steps)
         add_recurrent(sample * n_.steps + t, recurrent->get(), all_neurons.data(), extra);
@@ -50,8 +52,10 @@ void LayerPass::pass_steps() {
         a.last = t + 1;
         a.lambda = lambda + p * panels_.width;
         a.grad_i = grad_i + p * panels_.width;
+        a.grad_adaptation = grad_adaptation + p * panels_.width;
         a.extra = extra + p * panels_.width;
         replay_.show(a, p, b, p, worker);
+        adaptation_.show(a, p, worker);
         call_.kernel.general_backward(a);
       }
     }

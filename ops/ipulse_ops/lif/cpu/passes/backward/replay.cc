@@ -63,8 +63,13 @@ void Replay::show(PanelBackward &a, int p, int b, int slot, int worker) const {
 }
 
 void Replay::write_sums() const {
-  float *grads[4] = {wanted_.decay, wanted_.scale, wanted_.synapse_decay, wanted_.threshold};
-  for (int which = 0; which < 4; ++which)
+  float *grads[CONSTANT_SUMS] = {wanted_.decay,
+                                 wanted_.scale,
+                                 wanted_.synapse_decay,
+                                 wanted_.threshold,
+                                 wanted_.adaptation_decay,
+                                 wanted_.adaptation_strength};
+  for (int which = 0; which < CONSTANT_SUMS; ++which)
     for (int n = 0; grads[which] && n < layer_.neurons; ++n) {
       const float *sum = sums_->get() + int64_t(n / panels_.width) * n_.batch * sums_size() +
                          which * panels_.width + n % panels_.width;

@@ -28,7 +28,7 @@ public:
 
 private:
   int64_t trace_size() const { return int64_t(3) * n_.steps * panels_.width; }
-  int64_t sums_size() const { return int64_t(4) * panels_.width; }
+  int64_t sums_size() const { return int64_t(CONSTANT_SUMS) * panels_.width; }
   float *trace_of(int slot, int worker) const {
     return traces_->get() + (worker * slots_ + slot) * trace_size();
   }

@@ -55,14 +55,15 @@ private:
     if (number == n.layers)
       return false; // a readout
     const LifLayer &layer = n.layer[number];
-    bool by_emission = n.reset_on == LIF_RESET_ON_EMISSION && n.reset != LIF_RESET_NONE;
+    bool by_emission =
+        n.reset_on == LIF_RESET_ON_EMISSION && (n.reset != LIF_RESET_NONE || adapts(layer));
     return layer.recurrent ||
            (is_truncated(layer) && (by_emission || layer.policy == LIF_POLICY_TOP));
   }
 
   void run_by_panel(std::unique_ptr<Spikes> &spikes, const BitRows &bits,
                     const LifForward &result) {
-    bool plain = n_.reset == LIF_RESET_ZERO && !layer_.synapse_decay && !u_;
+    bool plain = n_.reset == LIF_RESET_ZERO && !layer_.synapse_decay && !adapts(layer_) && !u_;
     auto run = plain ? kernel_.lif_forward : kernel_.general_forward;
     // A compressed store writes a whole vector, so that the last one may end behind its place.
     int64_t stride = int64_t(n_.steps) * panels_.width + (sparse_ ? kernel_.lanes : 0);
@@ -115,7 +116,7 @@ private:
   void run_sample(const Spikes &input, const BitRows &bits, const LayerSlots &slots, int b,
                   float *dense, std::vector<float> &packed) {
     int64_t padded = int64_t(panels_.count) * panels_.width;
-    std::vector<float> u(padded), i(padded);
+    std::vector<float> u(padded), i(padded), adaptation(padded);
     // The layer's spikes of a step, which overwrite those of the step before.
     Buffer<int32_t> own(layer_.slots);
     std::vector<int64_t> own_begin(n_.steps), own_end(n_.steps);
@@ -134,6 +135,7 @@ private:
       a.own_end = own_end.data();
       a.u = &u[p * panels_.width];
       a.i = &i[p * panels_.width];
+      a.adaptation = &adaptation[p * panels_.width];
       if (u_)
         write_dense(a, u_, p, b);
     }
