@@ -75,7 +75,8 @@ class TestMoreValues:
             ({"values": {"/seed": [1]}}, "/values/~1seed"),
             ({"values": {RATE: []}}, f"/values/{RATE.replace('/', '~1')}"),
             ({"values": {RATE: [(n + 0.5) / 1e5 for n in range(5000)]}}, "/values"),
-            ({"values": {RATE: [0.2]}, "trials": 9}, "/trials"),
+            ({"values": {RATE: [0.2]}, "trials": 9}, "/trials"),  # of 8 points
+            ({"values": {RATE: [0.2]}, "trials": 0}, "/trials"),
             ({"seeds": [4, 4]}, "/seeds/1"),
             ({"seeds": [-1]}, "/seeds/0"),
             ({"seeds": [0]}, "/seeds/0"),  # that of the spec

@@ -29,7 +29,7 @@ _TOKEN = {
 class TokenRequest(StrictModel):
     """A request for an access token."""
 
-    model_config = example(name="dashboard", role="reader", seconds=86_400)
+    model_config = example(name="dashboard", role="reader", seconds=86_400, submit_code=False)
 
     name: str = Field(
         pattern=rf"^[^\s{CONTROL}][^\n{CONTROL}]{{0,127}}$",

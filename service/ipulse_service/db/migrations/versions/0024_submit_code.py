@@ -11,5 +11,7 @@ down_revision = "0023"
 
 def upgrade() -> None:
     """Upgrades to revision 0024."""
-    column = sa.Column("submit_code", sa.Boolean(), nullable=False, server_default=sa.false())
+    column: sa.Column[bool] = sa.Column(
+        "submit_code", sa.Boolean(), nullable=False, server_default=sa.false()
+    )
     op.add_column("tokens", column)

@@ -109,7 +109,7 @@ def change_sweep(
     def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
         if growth is not None:
             sweep = growth.apply(transaction, sweep)
-            if request.parallel is None:
+            if request.parallel is None and request.trials is None:
                 return sweep
         return changes.extend(transaction, sweep, request.trials, request.parallel)
 

@@ -17,6 +17,7 @@ MOST_CHANGES = 200  # of a list
 
 _CHANGE = {"name": "run", "before": 4.0, "after": 5.0, "change": 1.0, "relative": 0.25}
 _LIST = {"total": 1, "changes": [_CHANGE]}
+_OF_TILES = ("figures", "programs", "layers", "tile_memory", "tile_cycles")
 _JOB = {"id": JOB_ID, "name": "digits", "state": "succeeded", "device": "cpu"}
 
 
@@ -84,7 +85,7 @@ class ProfileDiff(BaseModel):
         b=_JOB,
         unlike=[],
         **dict.fromkeys(("speed", "phases", "step", "layers", "memory"), _LIST),
-        tiles=None,
+        tiles={**dict.fromkeys(_OF_TILES, _LIST), "liveness": [[624, 820], [624, 900]]},
     )
 
     a: ProfiledJob

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from ipulse.models import Integer, ListOf, StrictModel
 from ipulse.sweeps.config import EXAMPLE, MAX_PARAMETERS, MAX_TRIALS
 from ipulse.sweeps.parameters import MAX_VALUES
-from ipulse_core.errors import Problem
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import Timestamp, example
 from ipulse_service.http.schemas.sweeps.trials import PARAMETERS, BestTrial
@@ -48,10 +47,10 @@ _SWEEP: dict[str, Any] = {
 
 
 class SweepChange(StrictModel):
-    """A change of a sweep; of trials, and of values and seeds, one at a time."""
+    """A change of a sweep."""
 
     model_config = example(
-        trials=None,
+        trials=60,
         parallel=8,
         values={"/training/optimizer/learning_rate": [0.03]},
         seeds=[4, 5],
@@ -74,12 +73,6 @@ class SweepChange(StrictModel):
         description="More seeds. Trials that have succeeded get a job of each; so do those that "
         "run or begin later.",
     )
-
-    def problems(self) -> Iterator[Problem]:
-        """Yields a problem if the number of trials would be given twice."""
-        if self.trials is not None and (self.values or self.seeds):
-            detail = "follows from the values; give it without values and seeds"
-            yield Problem("/trials", "inconsistent", detail)
 
 
 class SweepInfo(BaseModel):
