@@ -92,13 +92,17 @@ def kind_of(column: Column) -> ColumnKind:
 
 
 def order_by(transaction: Transaction, keys: Sequence[SortKey]) -> list[ColumnElement[Any]]:
-    """Returns the ORDER BY of a sort: jobs without a value last, equal ones newest first."""
+    """Returns the ORDER BY of a sort: jobs without a value last, equal ones newest first.
+
+    If the oldest jobs come first, so do those of one submission, such as a sweep's.
+    """
     orders: list[ColumnElement[Any]] = []
     for column, is_descending in keys:
         for expression in _expressions(transaction, column):
             order = expression.desc() if is_descending else expression.asc()
             orders.append(order.nulls_last())
-    return [*orders, jobs.c.pk.desc()]
+    oldest_first = bool(keys) and keys[0].column.name == "created" and not keys[0].is_descending
+    return [*orders, jobs.c.pk.asc() if oldest_first else jobs.c.pk.desc()]
 
 
 def values_of(
