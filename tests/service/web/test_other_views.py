@@ -127,7 +127,7 @@ def test_a_file_is_uploaded_checked_and_shown(page: Page, service: InProcess, np
     page.until(lambda: page.texts(".histogram li") != [])
     facts = dict(zip(page.texts(".facts dt"), page.texts(".facts dd"), strict=True))
     assert (facts["Samples"], facts["Channels"], facts["Classes"]) == ("20", "6", "2")
-    page.until(lambda: any("label" in text for text in page.texts(".raster .soft")))
+    page.until(lambda: any("label" in text for text in page.texts(".sample .soft")))
     listed = service.user.get("/v1/datasets/from-the-lab").json()
     assert listed["versions"][0]["size"] == npz.stat().st_size
 

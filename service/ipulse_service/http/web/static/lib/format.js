@@ -69,6 +69,12 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
+/** A count such as of cycles: 1,234,567, 20.2 M, 1.35 G. @param {number} value */
+export function count(value) {
+  const [unit, size] = value >= 1e10 ? [" G", 1e9] : value >= 1e7 ? [" M", 1e6] : ["", 1];
+  return unit ? `${Number((value / size).toPrecision(3))}${unit}` : WITH_THOUSANDS.format(value);
+}
+
 /** Times of less than 0.1 s in ms and µs, longer ones as `duration`. @param {number} seconds */
 export function shortDuration(seconds) {
   if (seconds >= 0.1) return duration(seconds);

@@ -43,13 +43,14 @@ class DatasetView extends View {
     const spec = `data: {kind: ${version.kind ?? "npz"}, dataset: ${version.reference}}`;
     const content = `/v1/datasets/${encodeURIComponent(set.name)}/versions/${version.version}/content`;
     return html`<div class="head"><h1>${set.name} <span class="soft">@${version.version}</span></h1>${versionBadge(version)}
-        <div class="buttons">${version.state === "ready" ? html`<a class="button" href=${content} download>Download</a>` : nothing}
+        <div class="buttons">${version.state === "ready" ? html`<a class="button primary" href="/new?from=dataset&dataset=${encodeURIComponent(version.reference)}&kind=${version.kind ?? "npz"}">Train on it</a>
+          <a class="button" href=${content} download>Download</a>` : nothing}
         ${version.state === "deleted" ? nothing : html`<button type="button" @click=${() => this.remove_(version)}>Delete</button>`}</div></div>
       ${version.refusal ? html`<section class="problem" role="alert"><h2>Refused</h2><p>${said(version.refusal)}</p></section>` : nothing}
       ${version.state === "ready" ? html`<p class="command"><code>${spec}</code>${copyButton(spec, "Copy the lines for a spec")}</p>` : nothing}
       <dl class="facts card">${this.facts(version).map(([words, value]) => html`<div><dt>${words}</dt><dd>${value}</dd></div>`)}</dl>
       ${version.facts ? html`<div class="dataset">
-        <section class="card raster" aria-label="A sample">${version.previews.length ? html`<ip-sample .version=${version}></ip-sample>` : html`<p class="soft">No sample can be shown.</p>`}</section>
+        <section class="card sample" aria-label="A sample">${version.previews.length ? html`<ip-sample .version=${version}></ip-sample>` : html`<p class="soft">No sample can be shown.</p>`}</section>
         <section class="card" aria-label="Samples of each class"><h2>Samples of each class</h2>${this.histogram(version.facts)}</section></div>` : nothing}
       <section class="section" aria-label="Versions"><h2>Versions</h2>
         <div class="grid-box" tabindex="0" role="region" aria-label="All versions"><table class="grid"><caption>Versions</caption>

@@ -77,11 +77,11 @@ class Sample extends LitElement {
     pen.strokeStyle = color("--grid");
     pen.strokeRect(PAD.left, PAD.top, width - PAD.left - PAD.right, height - PAD.top - PAD.bottom);
     pen.textAlign = "center";
-    for (const share of [0, 0.25, 0.5, 0.75, 1]) pen.fillText(number(share * last), x(share * last) - (share === 1 ? 10 : 0), height - 10);
+    for (const share of [0, 0.25, 0.5, 0.75]) pen.fillText(number(share * last), x(share * last), height - 10);
     pen.textAlign = "right";
     pen.fillText("0", PAD.left - 6, height - PAD.bottom);
     pen.fillText(number(rows - 1), PAD.left - 6, PAD.top + 10);
-    pen.fillText(unit, width - PAD.right, height - PAD.bottom - 6);
+    pen.fillText(`${number(last)} ${unit}`, width - PAD.right, height - 10);
     pen.fillStyle = color("--c1");
     const size = Math.max(1.6, Math.min(4, (height - PAD.top - PAD.bottom) / rows));
     times.forEach((time, index) => pen.fillRect(x(time) - size / 2, y(channels[index]) - size / 2, size, size));

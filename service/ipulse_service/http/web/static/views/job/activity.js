@@ -24,8 +24,9 @@ class Activity extends LitElement {
     const phase = phaseOf(job.state);
     const said = store?.progress;
     if (!phase || said?.phase !== phase || (phase === "run" && job.progress)) return nothing;
+    const left = said.remaining_seconds ? said.remaining_seconds - (Date.now() - Date.parse(said.time)) / 1000 : 0; // an estimate that has passed says nothing
     return [
-      said.message, said.steps_total && `${said.steps_done} of ${said.steps_total} done`, said.remaining_seconds && `about ${duration(said.remaining_seconds)} left`, `for ${since(said.time)}`,
+      said.message, said.steps_total && `${said.steps_done} of ${said.steps_total} done`, left > 0 && `about ${duration(left)} left`, `for ${since(said.time)}`,
     ].filter(Boolean).join(" · ");
   }
 }

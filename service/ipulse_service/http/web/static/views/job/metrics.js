@@ -44,10 +44,10 @@ class Metrics extends Tab {
         <label class="inline">filter <input type="search" .value=${filter} placeholder="firing_rate/1" @input=${(event) => this.choose(event.target.value)}></label>
         <a class="button" href="/compare?jobs=${job.id}">Compare</a>
       </div>
-      ${groups.map(([title, list]) => html`<section class="section"><h2>${title}</h2><div class="chart-grid">
+      <div class="chart-groups">${groups.map(([title, list]) => html`<section class=${list.length > 1 ? "whole" : ""}><h2>${title}</h2><div class="chart-grid">
         ${list.map(([kind, series]) => html`<figure class="card"><ip-curve .series=${curvesOf(series, x)} .x=${AXES[x]} .name=${titleOf(kind)} .unit=${unitOf(kind)}
           .log=${log} .smooth=${isStepLike(kind) ? 0 : smooth} group="job"></ip-curve></figure>`)}
-      </div></section>`)}
+      </div></section>`)}</div>
       ${flat.length ? html`<p class="soft section">${flat.join(" · ")}</p>` : nothing}
       ${groups.length || flat.length ? nothing : html`<p class="soft">No metric has “${filter}” in its name.</p>`}`;
   }

@@ -4,10 +4,11 @@ import { api } from "../../lib/api.js";
 import { isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { toast } from "../../parts/toast.js";
-import { Tab, html, nothing } from "./tab.js";
+import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
 const LAST_LINES = 20;
+const MOST_DEAD = 0.2; // of a layer; the report says so, too
 const WHY = {
   wake_up: "An agent is free and starts it in a moment.", device_busy: "All agents that can run it are busy.", behind: "Other jobs come first.",
   no_agent: "No agent with this kind of device is present.", no_match: "The agents that are present cannot run it.", retry: "It is repeated in a moment.",
@@ -23,9 +24,14 @@ const HINTS = {
 };
 
 class Overview extends Tab {
-  /** The last lines of the log of a job that failed. */
+  /** The last lines of the log of a job that failed, and the neurons that a completed one has. */
   async load(job, signal) {
-    if (job.state !== "failed") return [];
+    if (job.state === "succeeded") return { lines: [], spikes: await documentOf(job.id, "spikes", signal).catch(() => null) };
+    if (job.state !== "failed") return { lines: [] };
+    return { lines: await this.lastLines(job, signal) };
+  }
+
+  async lastLines(job, signal) {
     const lines = [];
     for (let back = 200; ; back *= 8) {
       const after = Math.max(0, job.last_seq - back);
@@ -34,12 +40,12 @@ class Overview extends Tab {
     }
   }
 
-  draw(lines) {
+  draw({ lines, spikes }) {
     const { job, store } = this;
     return html`
       ${this.situation(job, lines)}
       ${this.figures(job)}
-      ${this.notices(job)}
+      ${this.notices(job, spikes)}
       ${this.lineage(job)}
       ${this.curves(store)}
       ${this.notes(job)}`;
@@ -75,9 +81,13 @@ class Overview extends Tab {
       <dt>${name}</dt><dd>${value}</dd>${note ? html`<dd class="soft small">${note}</dd>` : nothing}</div>`)}</dl>` : nothing;
   }
 
-  notices(job) {
+  /** What a person should look at before trusting the figures. */
+  notices(job, spikes) {
     const dropped = job.summary?.dropped_spikes;
-    return dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing;
+    const dead = (spikes?.layers ?? []).filter((one) => one.dead?.length > MOST_DEAD * one.neurons);
+    return html`${dead.map((one) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
+        Raise the gain of its weights, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`)}
+      ${dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing}`;
   }
 
   lineage(job) {

@@ -1,6 +1,6 @@
 // The tiles of a Poplar program: the fullest ones, memory by category, and the most expensive steps.
 import { html, nothing } from "../../vendor.js";
-import { bytes, number, percent } from "../../lib/format.js";
+import { bytes, count, number, percent } from "../../lib/format.js";
 
 const MOST_TILES = 256; // drawn
 const MOST_STEPS = 15;
@@ -39,9 +39,9 @@ export function tileCycles({ compilation, execution, emulated }) {
   const total = spent.reduce((sum, { cycles }) => sum + cycles, 0);
   if (!total) return nothing;
   const kinds = KINDS.map((kind) => [kind, spent.reduce((sum, step) => sum + step[`${kind}Cycles`], 0)]);
-  return html`<section class="section"><h2>Program on the tiles <span class="soft">${emulated ? "emulated" : "measured"}</span></h2><p>${number(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
+  return html`<section class="section"><h2>Program on the tiles <span class="soft">${emulated ? "emulated" : "measured"}</span></h2><p>${count(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
     ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
-      step.name, number(step.executions), number(step.cycles), percent(step.cycles / total)]))}</section>`;
+      step.name, count(step.executions), count(step.cycles), percent(step.cycles / total)]))}</section>`;
 }
 
 const words = (name) => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);

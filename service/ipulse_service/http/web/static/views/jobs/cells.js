@@ -13,22 +13,24 @@ const WHY = { wake_up: "starts now", no_agent: "no agent", no_match: "no agent c
 function queued({ reason, position, of, estimated_start: start }) {
   if (!position || WHY[reason]) return WHY[reason] ?? plain(reason);
   const when = !start ? "" : Date.parse(start) - Date.now() > 10_000 ? `, starts ${relative(new Date(start))}` : ", starts soon";
-  return `number ${number(position)} of ${number(of)}${when}`;
+  return `${number(position)} of ${number(of)} in the queue${when}`;
 }
+
+const epochs = ({ epoch, epochs: all }) => `${number(epoch)} of ${number(all)} epochs`;
 
 /** The epochs, or what the job waits for. */
 function progress(job, view) {
   const at = job.progress;
-  if (isOver(job.state)) return at ? html`<span class="soft">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
+  if (isOver(job.state)) return at ? html`<span class="soft">${epochs(at)}</span>` : nothing;
   const waiting = view.waits.of(job);
   if (waiting) return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
-  return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${number(at.epoch)} of ${number(at.epochs)}</span>` : nothing;
+  return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${epochs(at)}</span>` : nothing;
 }
 
 /** @type {Record<string, {words: string, cell: (job: any, view: any) => unknown, sort?: string, isText?: boolean, isNumber?: boolean}>} */
 const OWN = {
   state: { words: "State", cell: (job) => chip(job.state, isOver(job.state) && job.state !== "succeeded" ? job.reason : null), sort: "state", isText: true },
-  progress: { words: "Epoch", cell: progress },
+  progress: { words: "Progress", cell: progress },
   curve: { words: "Curve", cell: (job, view) => view.sparks.cell(job) },
   device: { words: "Device", cell: (job) => job.device, sort: "device", isText: true },
   duration: { words: "Duration", cell: (job) => (job.started_at ? duration(elapsed(job)) : nothing), sort: "run_seconds", isNumber: true },

@@ -24,8 +24,8 @@ device: {kind: cpu}
 `,
   },
   {
-    name: "own-data", title: "Own data",
-    text: `# Spikes of your own: upload them on the page Data sets, or run \`ipulse data push FILE\`.
+    name: "own-data", title: "Own data, in a file of the workers",
+    text: `# Spikes in mine.npz on the workers. For a file of your own, upload it on the page Data sets and press "Train on it".
 version: 1
 name: own data
 seed: 1

@@ -9,7 +9,7 @@ const FIELDS = [
   { path: ["name"], words: "Name", kind: "text" },
   { path: ["seed"], words: "Seed", kind: "number", step: "1" },
   { path: ["data", "kind"], words: "Data", kind: "choice" },
-  { path: ["data", "name"], words: "Data set", kind: "text", hint: "of own data" },
+  { path: ["data", "dataset"], words: "Uploaded data set", kind: "text", hint: "mine@1" },
   { path: ["data", "steps"], words: "Time steps", kind: "number", step: "1" },
   { path: ["network", "layers"], words: "Neurons of the hidden layers", kind: "layers", hint: "128, 64" },
   { path: ["network", "layers", "*", "second_threshold"], words: "Second threshold of all layers", kind: "each", step: "any" },

@@ -42,7 +42,7 @@ class NewView extends View {
     this.schema = schema;
     const from = route.query.get("from") ?? "";
     const draft = stored();
-    if (draft && (!from || from === "draft" || draft.from === from)) {
+    if (draft && (!from || from === "draft" || (draft.from === from && from !== "dataset"))) {
       this.parent = draft.parent ?? null;
       if (this.parent && !this.parent.spec) this.parent.spec = (await api.get(`/v1/jobs/${this.parent.id}`, { signal }).catch(() => null))?.spec;
       this.write(draft.text, { isQuiet: true });
@@ -52,7 +52,7 @@ class NewView extends View {
       this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 110, flowCollectionPadding: false }), { isQuiet: true });
     } else {
       this.parent = null;
-      this.write(exampleNamed(from).text, { isQuiet: true });
+      this.write(from === "dataset" ? forDataset(route.query) : exampleNamed(from).text, { isQuiet: true });
     }
     return {};
   }
@@ -148,9 +148,10 @@ class NewView extends View {
     const { found, parent } = this;
     const set = (text) => this.write(text);
     const { changes } = this;
+    const isSweep = this.route.query.get("sweep") === "1"; // who comes from the sweeps wants one
     const notes = changes && !this.isChecking ? marks(this.YAML, this.text, changes) : [];
     return html`
-      <header class="head"><h1>${parent ? "Clone a job" : "New job"}</h1>
+      <header class="head"><h1>${isSweep ? "New sweep" : parent ? "Clone a job" : "New job"}</h1>
         ${parent ? html`<span class="soft">from <a href="/jobs/${parent.id}">${parent.name || parent.id}</a></span>` : nothing}
         <div class="buttons">
           <label class="inline">Example <select aria-label="Example" @change=${(event) => { this.example(event.target.value); event.target.value = ""; }}>
@@ -164,8 +165,8 @@ class NewView extends View {
         </section>
         <aside class="side">
           <section class="card">${plan(found, this.isChecking)}
-            <button type="submit" class="primary wide" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
-            <button type="button" class="wide" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
+            <button type="submit" class="wide ${isSweep ? "" : "primary"}" ?disabled=${this.isSending || (found && !found.value && !this.isChecking)}>Submit</button>
+            <button type="button" class="wide ${isSweep ? "primary" : ""}" ?disabled=${this.isSending || !found?.value || this.isChecking} @click=${() => this.sweep()}>Submit as sweep …</button>
             ${parent ? html`<label class="check"><input type="checkbox" name="weights"> Begin with the weights of ${parent.name || "its parent"}</label>` : nothing}
             <details class="more"><summary>Priority, limits and tags</summary>
               <label class="field"><span>Priority, from −100 to 100</span><input name="priority" type="number" min="-100" max="100" placeholder="0" @change=${() => this.check()}></label>
@@ -177,6 +178,14 @@ class NewView extends View {
         </aside>
       </form>`;
   }
+}
+
+/** A first spec for a data set of the service. */
+function forDataset(query) {
+  const reference = query.get("dataset") ?? "";
+  const name = JSON.stringify(reference.split("@")[0]);
+  return exampleNamed("digits").text.replace(/^#.*\n/, "").replace(/^name: .*$/m, `name: ${name}`)
+    .replace(/^data:\n(?: +.*\n)+/m, `data: {kind: ${query.get("kind") ?? "npz"}, dataset: ${JSON.stringify(reference)}}\n`);
 }
 
 function stored() {

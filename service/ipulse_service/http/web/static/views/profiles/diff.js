@@ -4,12 +4,12 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
-import { bytes, number, shortDuration } from "../../lib/format.js";
+import { bytes, count, number, shortDuration } from "../../lib/format.js";
 import { fullId } from "../../lib/ids.js";
 import { icon } from "../../parts/icon.js";
 import { changeTable, relative } from "./changes.js";
 
-const CYCLES = (value) => `${number(value)} cycles`;
+const CYCLES = (value) => `${count(value)} cycles`;
 const FIGURE_UNITS = { max_tile_memory: bytes, total_memory: bytes, always_live_memory: bytes, tile_balance: number };
 const FIGURE_GAINS = { tile_balance: true }; // more is better
 
@@ -55,7 +55,7 @@ class ProfileDiff extends View {
     const list = [
       ["Samples per second", speed.changes[0]?.before, speed.changes[0]?.after, number, true],
       ["A training step", total[0] || undefined, total[1] || undefined, shortDuration, false],
-      ["Cycles of all runs", cycles?.before, cycles?.after, number, false],
+      ["Cycles of all runs", cycles?.before, cycles?.after, count, false],
       ["Peak memory", peak?.before, peak?.after, bytes, false],
     ].filter(([, before, after]) => before !== undefined && before !== null && after !== undefined && after !== null);
     return list.length ? html`<dl class="figures job-figures">${list.map(([words, before, after, text, isGain]) => html`<div><dt>${words}</dt>
@@ -66,12 +66,12 @@ class ProfileDiff extends View {
     const curves = ["A", "B"].map((label, at) => ({ id: label, label, color: `--s${at + 1}`, x: liveness[at].map((_, step) => step), y: liveness[at].map((size) => size / 1024) }));
     return html`
       ${changeTable("Tiles", "cycles of all runs, and memory", figures, (value, name) => (FIGURE_UNITS[name] ?? CYCLES)(value), { whole, gains: FIGURE_GAINS })}
-      ${changeTable("Cycles by layer", "steps of several layers are divided between them", layers, number, { whole })}
-      ${changeTable("Cycles by program step", "over all runs", programs, number, { whole })}
+      ${changeTable("Cycles by layer", "steps of several layers are divided between them", layers, count, { whole })}
+      ${changeTable("Cycles by program step", "over all runs", programs, count, { whole })}
       ${liveness.some((list) => list.length) ? html`<section class="section"><h2>Liveness</h2><figure class="card">
         <ip-curve .series=${curves} .x=${"program step"} .name=${"Memory that is not always live"} .unit=${"KiB"}></ip-curve></figure></section>` : nothing}
       ${changeTable("Memory by tile", "the tiles with the largest change", memory, bytes, { whole, most: 16 })}
-      ${changeTable("Compute cycles by tile", "the tiles with the largest change", cycles, number, { whole, most: 16 })}`;
+      ${changeTable("Compute cycles by tile", "the tiles with the largest change", cycles, count, { whole, most: 16 })}`;
   }
 
   question(latest, a, b) {

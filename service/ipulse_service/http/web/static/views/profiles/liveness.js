@@ -23,7 +23,7 @@ export function livenessOf({ compilation }) {
 }
 
 class LivenessView extends LitElement {
-  static properties = { liveness: { attribute: false }, program: { attribute: false }, at: { state: true }, isTile: { state: true }, variable: { state: true } };
+  static properties = { liveness: { attribute: false }, program: { attribute: false }, at: { state: true }, isTile: { state: true }, hasBase: { state: true }, variable: { state: true } };
 
   constructor() {
     super();
@@ -32,6 +32,7 @@ class LivenessView extends LitElement {
     this.program = null; // the id of the program that the page has selected
     this.at = null; // the step that is shown; null: the peak
     this.isTile = false;
+    this.hasBase = false; // whether the picture has what is always live
     this.variable = ""; // whose lifetime is marked
   }
 
@@ -81,20 +82,23 @@ class LivenessView extends LitElement {
     const at = this.at ?? peak;
     const step = steps[at];
     const most = Math.max(1, this.total(steps[peak]));
+    const shown = (one) => this.total(one) - (this.hasBase ? 0 : this.baseOf(one));
+    const top = Math.max(1, ...steps.map(shown));
     const choice = (words, isTile) => html`<button type="button" aria-pressed=${String(isTile === this.isTile)} @click=${() => { this.isTile = isTile; }}>${words}</button>`;
     return html`<div class="bar"><span class="buttons" role="group" aria-label="Which memory">${choice("All tiles", false)}${choice("Fullest tile of each step", true)}</span>
+        <label class="check"><input type="checkbox" .checked=${this.hasBase} @change=${(event) => { this.hasBase = event.target.checked; }}> with what is always live</label>
         <button type="button" @click=${() => this.go(peak)}>Go to the peak</button>
         ${this.variable ? html`<span class="soft small">marked: steps with <code>${this.variable}</code> among the largest</span> <button type="button" class="ghost" @click=${() => { this.variable = ""; }}>Clear</button>` : nothing}</div>
       <div class="two">
         <div>
           <svg class="liveness" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" tabindex="0" role="slider" aria-label="Step of the program" aria-valuemin="1" aria-valuemax=${steps.length}
             aria-valuenow=${at + 1} aria-valuetext="${step.name}: ${bytes(this.total(step))}" @click=${(event) => this.select(event)} @keydown=${(event) => this.key_(event)}>
-            <path class="live" d=${this.area((one) => this.total(one), most)}></path><path class="base" d=${this.area((one) => this.baseOf(one), most)}></path>
+            <path class="live" d=${this.area(shown, top)}></path>${this.hasBase ? svg`<path class="base" d=${this.area((one) => this.baseOf(one), top)}></path>` : nothing}
             ${this.variable ? steps.map((one, index) => (one.variables.some(({ name }) => name === this.variable) ? svg`<rect class="lifetime" x=${(index * WIDTH) / steps.length} width=${WIDTH / steps.length} y=${HEIGHT - 6} height="6"></rect>` : nothing)) : nothing}
             <line class="peak" x1=${this.middle(peak)} x2=${this.middle(peak)} y1="0" y2=${HEIGHT}></line><line class="chosen" x1=${this.middle(at)} x2=${this.middle(at)} y1="0" y2=${HEIGHT}></line>
           </svg>
-          <p class="soft small ends"><span>step 1</span><span>peak ${bytes(most)} at step ${number(peak + 1)}</span><span>step ${number(steps.length)}</span></p>
-          <ul class="stack-legend"><li><i class="live"></i>live at this step</li><li><i class="base"></i>always live</li></ul>
+          <p class="soft small ends"><span>step 1</span><span>peak at step ${number(peak + 1)}, height ${bytes(top)}</span><span>step ${number(steps.length)}</span></p>
+          <ul class="stack-legend"><li><i class="live"></i>live at this step</li>${this.hasBase ? html`<li><i class="base"></i>always live</li>` : nothing}</ul>
         </div>
         <div><h3>${step.name} <span class="soft">step ${number(at + 1)}</span></h3>
           <p>${bytes(this.total(step))}${this.isTile ? ` on tile ${number(step.tile)}` : ""}, ${percent(this.total(step) / most)} of the peak; ${bytes(this.baseOf(step))} of it always.</p>

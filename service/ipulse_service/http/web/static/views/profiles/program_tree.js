@@ -1,6 +1,6 @@
 // The program as a tree: what it executes, how often, and what each part costs. Branches are drawn when they are opened.
 import { LitElement, html, nothing } from "../../vendor.js";
-import { bytes, number, percent } from "../../lib/format.js";
+import { bytes, count, number, percent } from "../../lib/format.js";
 
 const MOST = 200; // children or results that are shown at once
 const KINDS = ["compute", "exchange", "sync", "host"];
@@ -123,9 +123,9 @@ class ProgramTree extends LitElement {
     const name = program.children.length ? html`<b>${program.name}</b>` : html`<button type="button" class="ghost tree-name" aria-pressed=${String(program.id === this.selected)} title="Show it in the other views"
       @click=${() => this.choose(program.id === this.selected ? null : program.id)}>${program.name}</button>`;
     return html`<span class="tree-line"><span class="tree-what">${name} <span class="soft small">${program.name === program.type ? "" : program.type}${times}</span></span>
-      <span class="tree-figure soft small">${program.executions ? `${number(program.executions)} executions` : ""}</span>
+      <span class="tree-figure soft small">${program.executions ? `${count(program.executions)} executions` : ""}</span>
       <span class="tree-figure small">${program.live === undefined ? "" : html`<span class="soft">${bytes(program.live)} live</span>`}</span>
-      <span class="tree-figure small">${program.all ? `${number(program.all)} cycles` : ""}</span>
+      <span class="tree-figure small">${program.all ? `${count(program.all)} cycles` : ""}</span>
       <span class="tree-share">${program.all && total ? html`<span class="meter" aria-hidden="true"><span .style=${`width: ${(100 * program.all) / total}%`}></span></span><span class="small soft">${percent(program.all / total)}</span>` : nothing}</span></span>`;
   }
 }

@@ -3,10 +3,8 @@ import { LitElement, html, nothing } from "../../vendor.js";
 import { number, percent, shortDuration } from "../../lib/format.js";
 import { columns, firstAfter, sums } from "./trace_events.js";
 
-const LANE = 34; // pixels of height
 const GAP = 8;
 const AXIS = 22;
-const LEFT = 96;
 const COLORS = ["--s1", "--s2", "--s6", "--s3", "--s4", "--s5", "--s7", "--s8"];
 const MOST_NAMES = 10;
 const MAX_ZOOM = 1e-7; // of the whole trace
@@ -27,6 +25,8 @@ class TraceView extends LitElement {
     this.seen = null; // sums of the window
     this.drag = null;
     this.spoken = "";
+    this.lane = 34; // pixels of height
+    this.left = 96; // pixels of the lanes' titles
     this.retheme = () => this.paint();
   }
 
@@ -86,11 +86,13 @@ class TraceView extends LitElement {
 
   draw() {
     const { canvas, trace, chosen } = this;
-    const width = canvas.clientWidth - LEFT;
+    this.lane = trace.lanes.length < 3 ? 72 : 34;
+    this.left = trace.lanes.every(({ title }) => title.length < 7) ? 48 : 96;
+    const width = canvas.clientWidth - this.left;
     if (width <= 0) return;
-    const height = trace.lanes.length * (LANE + GAP) + AXIS;
+    const height = trace.lanes.length * (this.lane + GAP) + AXIS;
     const scale = devicePixelRatio || 1;
-    canvas.width = Math.round((width + LEFT) * scale);
+    canvas.width = Math.round((width + this.left) * scale);
     canvas.height = Math.round(height * scale);
     canvas.style.height = `${height}px`;
     const style = getComputedStyle(canvas);
@@ -103,11 +105,11 @@ class TraceView extends LitElement {
     const pixels = Math.round(width * scale);
     const fills = trace.kinds.map((_, kind) => color(COLORS[kind % COLORS.length]));
     trace.lanes.forEach((lane, row) => {
-      const top = row * (LANE + GAP);
+      const top = row * (this.lane + GAP);
       context.fillStyle = color("--soft");
-      context.fillText(lane.title, 0, top + LANE / 2, LEFT - 8);
+      context.fillText(lane.title, 0, top + this.lane / 2, this.left - 8);
       context.fillStyle = color("--panel");
-      context.fillRect(LEFT, top, width, LANE);
+      context.fillRect(this.left, top, width, this.lane);
       if (chosen) {
         context.globalAlpha = 0.16;
         this.drawLane(context, columns(trace, lane, from, to, pixels, null), fills, top, scale);
@@ -131,7 +133,7 @@ class TraceView extends LitElement {
         if (share < 0.004) continue;
         let below = 0;
         for (let other = 0; other < kind; other += 1) below += shares[x * kinds + other];
-        context.fillRect(LEFT + x / scale, top + LANE * (1 - Math.min(1, below + share)), 1 / scale, LANE * Math.min(1, share));
+        context.fillRect(this.left + x / scale, top + this.lane * (1 - Math.min(1, below + share)), 1 / scale, this.lane * Math.min(1, share));
       }
     }
   }
@@ -143,7 +145,7 @@ class TraceView extends LitElement {
     context.fillStyle = color("--card");
     let drawn = 0;
     for (let at = firstAfter(lane, from); at < lane.count && lane.starts[at] < to && drawn < 200; at += 1) {
-      const left = LEFT + (Math.max(from, lane.starts[at]) - from) * perUnit;
+      const left = this.left + (Math.max(from, lane.starts[at]) - from) * perUnit;
       const room = (Math.min(to, lane.ends[at]) - Math.max(from, lane.starts[at])) * perUnit - 8;
       if (room < 40) {
         if ((to - from) / lane.count < 1 && at > 20_000) return; // far too many to have room
@@ -151,7 +153,8 @@ class TraceView extends LitElement {
       }
       const name = this.trace.names[lane.names[at]];
       const text = context.measureText(name).width <= room ? name : `${name.slice(0, Math.max(2, Math.floor(room / 7) - 1))}…`;
-      context.fillText(text, left + 4, top + LANE / 2);
+      context.fillText(text, left + 4, top + this.lane / 2);
+      if (left > this.left) context.fillRect(left - 0.5, top, 1, this.lane); // between events of one colour
       drawn += 1;
     }
   }
@@ -162,7 +165,7 @@ class TraceView extends LitElement {
     context.fillStyle = color("--soft");
     for (let tick = 0; tick <= count; tick += 1) {
       const text = this.time(from + ((to - from) * tick) / count - this.trace.begin);
-      const x = LEFT + (width * tick) / count;
+      const x = this.left + (width * tick) / count;
       context.textAlign = tick === 0 ? "left" : tick === count ? "right" : "center";
       context.fillText(text, x, height - AXIS / 2 + 2);
     }
@@ -171,14 +174,14 @@ class TraceView extends LitElement {
 
   drawMarks(context, width, height, color) {
     const [from, to] = this.range;
-    const x = (time) => LEFT + ((time - from) / (to - from)) * width;
+    const x = (time) => this.left + ((time - from) / (to - from)) * width;
     if (this.at) {
       const lane = this.trace.lanes[this.at.lane];
-      const left = Math.max(LEFT, x(lane.starts[this.at.event]));
-      const right = Math.min(LEFT + width, x(lane.ends[this.at.event]));
+      const left = Math.max(this.left, x(lane.starts[this.at.event]));
+      const right = Math.min(this.left + width, x(lane.ends[this.at.event]));
       context.strokeStyle = color("--ink");
       context.lineWidth = 2;
-      context.strokeRect(left, this.at.lane * (LANE + GAP) + 1, Math.max(2, right - left), LANE - 2);
+      context.strokeRect(left, this.at.lane * (this.lane + GAP) + 1, Math.max(2, right - left), this.lane - 2);
     }
     if (this.drag?.to !== undefined) {
       context.globalAlpha = 0.2;
@@ -192,7 +195,7 @@ class TraceView extends LitElement {
 
   timeAt(x) {
     const [from, to] = this.range;
-    return from + ((x - LEFT) / (this.canvas.clientWidth - LEFT)) * (to - from);
+    return from + ((x - this.left) / (this.canvas.clientWidth - this.left)) * (to - from);
   }
 
   /** Shows a window; the sums follow when it rests. */
@@ -224,14 +227,14 @@ class TraceView extends LitElement {
   }
 
   press(event) {
-    if (event.button !== 0 || event.offsetX < LEFT) return;
+    if (event.button !== 0 || event.offsetX < this.left) return;
     this.drag = { from: event.offsetX };
     this.canvas.setPointerCapture(event.pointerId);
   }
 
   move(event) {
     if (this.drag) {
-      this.drag.to = Math.max(LEFT, Math.min(this.canvas.clientWidth, event.offsetX));
+      this.drag.to = Math.max(this.left, Math.min(this.canvas.clientWidth, event.offsetX));
       this.paint();
     } else this.at = this.eventAt(event.offsetX, event.offsetY);
   }
@@ -250,9 +253,9 @@ class TraceView extends LitElement {
   }
 
   eventAt(x, y) {
-    const row = Math.floor(y / (LANE + GAP));
+    const row = Math.floor(y / (this.lane + GAP));
     const lane = this.trace.lanes[row];
-    if (!lane || x < LEFT) return null;
+    if (!lane || x < this.left) return null;
     const event = firstAfter(lane, this.timeAt(x));
     return event < lane.count && lane.starts[event] <= this.timeAt(x) ? { lane: row, event } : null;
   }

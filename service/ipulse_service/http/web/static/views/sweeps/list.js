@@ -4,6 +4,7 @@ import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { label, metric } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
+import { icon } from "../../parts/icon.js";
 import { bar } from "../../parts/meter.js";
 import { empty } from "../../parts/states.js";
 import { nameOf, sweepBadge } from "./words.js";
@@ -20,11 +21,12 @@ class SweepsView extends View {
   view({ sweeps, next_page_token: next }) {
     if (!sweeps.length) {
       return html`<h1 class="visually-hidden">Sweeps</h1>${empty({
-        title: "No sweeps yet", text: "A sweep trains one network with many settings and seeds, and shows which is best.",
+        title: "No sweeps yet", text: "A sweep trains one network with many settings and seeds, and shows which is best. Write a spec, then press “Submit as sweep”.",
+        action: { words: "New sweep", href: "/new?sweep=1" },
         command: "ipulse sweep run examples/digits.yaml --vary learning_rate=0.01,0.003 --seeds 3",
       })}`;
     }
-    return html`<div class="head"><h1>Sweeps</h1></div>
+    return html`<div class="head"><h1>Sweeps</h1><div class="buttons"><a class="button" href="/new?sweep=1">${icon("plus")}New sweep</a></div></div>
       <div class="grid-box jobs" tabindex="0" role="region" aria-label="Sweeps"><table class="grid"><caption>Sweeps</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Trials</th><th scope="col">Varies</th><th scope="col" class="number">Best</th><th scope="col">Created</th></tr></thead>
         <tbody>${repeat(sweeps, (sweep) => sweep.id, (sweep) => html`<tr>
