@@ -18,7 +18,7 @@ export class Waits {
 
   /** Asks for rows that are new, and for all again from time to time. */
   async fetch(jobs, signal) {
-    // Of jobs that were submitted at one time, the list has the latest first.
+    // The list has the latest first, also among jobs of one submission.
     const waiting = jobs.filter((job) => WAITS.has(job.state)).reverse().sort((a, b) => a.created_at.localeCompare(b.created_at)).slice(0, MOST);
     const key = waiting.map((job) => job.id).join();
     if (key === this.key && Date.now() < this.until) return;
