@@ -9,6 +9,8 @@ export class View extends LitElement {
   static properties = { route: { attribute: false }, data: { state: true }, error: { state: true }, isSlow: { state: true } };
   /** Milliseconds between quiet reloads while the page is visible; 0: none. */
   static poll = 0;
+  /** The same while the page is hidden, so that the title of the tab keeps up; 0: none. */
+  static hiddenPoll = 0;
 
   constructor() {
     super();
@@ -42,13 +44,15 @@ export class View extends LitElement {
   connectedCallback() {
     super.connectedCallback();
     if (this.signal.aborted) this.leaving = new AbortController();
-    const { poll } = /** @type {typeof View} */ (this.constructor);
+    const { poll, hiddenPoll } = /** @type {typeof View} */ (this.constructor);
     if (poll) this.timer = setInterval(() => document.hidden || this.loading || this.reload(), poll);
+    if (hiddenPoll) this.hiddenTimer = setInterval(() => document.hidden && !this.loading && this.reload(), hiddenPoll);
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
     clearInterval(this.timer);
+    clearInterval(this.hiddenTimer);
     this.leaving.abort();
     this.key = undefined;
   }

@@ -4,10 +4,33 @@ import { Unreachable, raw } from "./api.js";
 const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
-// A page that was left keeps its streams for a while, and a browser has six connections to a service.
+// A browser has six connections to a service, for all of its tabs: only the tab that is seen has streams. They end when it
+// is hidden or left, and go on after the last event when it is seen again.
 let shown = new AbortController();
-addEventListener("pagehide", () => shown.abort(new Unreachable()));
-addEventListener("pageshow", () => { if (shown.signal.aborted) shown = new AbortController(); });
+const hide = () => shown.abort(new Unreachable());
+const show = () => { if (shown.signal.aborted) shown = new AbortController(); };
+addEventListener("pagehide", hide);
+addEventListener("pageshow", () => document.hidden || show());
+document.addEventListener("visibilitychange", () => (document.hidden ? hide() : show()));
+if (document.hidden) hide();
+
+/** Resolves when the tab is seen. @param {AbortSignal} signal */
+function seen(signal) {
+  return new Promise((resolve, reject) => {
+    const look = () => !document.hidden && !shown.signal.aborted && done(resolve);
+    const stop = () => done(() => reject(signal.reason));
+    const done = (settle) => {
+      document.removeEventListener("visibilitychange", look);
+      removeEventListener("pageshow", look);
+      signal.removeEventListener("abort", stop);
+      settle();
+    };
+    document.addEventListener("visibilitychange", look);
+    addEventListener("pageshow", look);
+    signal.addEventListener("abort", stop);
+    look();
+  });
+}
 
 /**
  * Yields arrays of events until the job ends; calls `onBreak(error)` when the connection is lost, `onBreak(null)` after.
@@ -18,9 +41,11 @@ export async function* follow(jobId, signal, onBreak = () => {}, { kinds = [] } 
   let last = "0"; // the id of the last event
   let pause = 500;
   for (;;) {
+    await seen(signal);
+    const mine = shown.signal;
     try {
       const headers = { accept: "text/event-stream", "last-event-id": last };
-      const open = AbortSignal.any([signal, shown.signal]);
+      const open = AbortSignal.any([signal, mine]);
       const response = await raw("GET", `/v1/jobs/${jobId}/events`, { headers, signal: open, query: { kind: kinds } });
       for await (const frames of framesOf(response.body)) {
         pause = 500;
@@ -34,6 +59,7 @@ export async function* follow(jobId, signal, onBreak = () => {}, { kinds = [] } 
       }
     } catch (error) {
       if (signal.aborted || error.isFinal) throw error;
+      if (mine.aborted) continue; // hidden: no connection was lost
       onBreak(error);
     }
     await sleep(pause, signal);

@@ -26,6 +26,7 @@ const DEFAULT_TAB = "overview";
 
 class JobView extends View {
   static poll = 5000; // renews queue positions and durations
+  static hiddenPoll = 20_000; // streams rest while the tab is hidden
 
   constructor() {
     super();
