@@ -51,6 +51,7 @@ class JobRow(NamedTuple):
     group_name: str | None
     notes: str  # Markdown
     start_from: str | None  # JSON: the file of another job that it starts from
+    start_job: str | None  # id of that job, which may be deleted
     start_sha256: str | None  # of that file
     finish_by: int | None  # asked to finish: when it is cancelled instead
     finish_reason: str | None  # of a job that was asked to finish

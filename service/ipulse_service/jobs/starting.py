@@ -67,7 +67,8 @@ class StartFile:
 
     def columns(self) -> dict[str, Any]:
         """Returns the values of the columns of a job's row."""
-        return {"start_from": strict_json.dumps(asdict(self)), "start_sha256": self.sha256}
+        text = strict_json.dumps(asdict(self))
+        return {"start_from": text, "start_job": self.job or None, "start_sha256": self.sha256}
 
     @classmethod
     def of(cls, job: JobRow) -> StartFile | None:

@@ -45,6 +45,7 @@ jobs = Table(
     Column("group_name", String(80)),
     Column("notes", Text, nullable=False, server_default=""),  # Markdown
     Column("start_from", Text),  # JSON: the file of another job that it starts from
+    Column("start_job", String(64), index=True),  # id of that job, which may be deleted
     Column("start_sha256", String(64), index=True),  # of that file, which is kept for it
     Column("finish_by", BigInteger),  # asked to finish: when it is cancelled instead
     Column("finish_reason", String(64)),  # of a job that was asked to finish

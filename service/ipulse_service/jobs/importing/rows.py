@@ -63,7 +63,7 @@ def add(
         "last_seq": job.last_seq,
         "version": job.version,
         **JobAttributes(job.tags, job.group, job.notes).columns(),
-        "start_from": None if job.start_from is None else _start_text(job.start_from),
+        **(_start_columns(job.start_from) if job.start_from else {}),
         "finish_by": None if job.finish_by is None else stored(job.finish_by),
         "imported_at": transaction.now,
         "imported_sha256": archive_sha256,
@@ -141,8 +141,8 @@ def _add_events(transaction: Transaction, job_pk: int, found: Sequence[ArchivedE
         events.insert_rows(transaction, rows)
 
 
-def _start_text(start: ArchivedStart) -> str:
-    """Returns the column about the file that the job started from, which is not in the archive."""
+def _start_columns(start: ArchivedStart) -> dict[str, str]:
+    """Returns the columns about the file that the job started from, which is not in the archive."""
     file = StartFile(
         job=start.job,
         mode=start.mode,
@@ -154,4 +154,5 @@ def _start_text(start: ArchivedStart) -> str:
         size=0,
         epoch=start.epoch,
     )
-    return str(file.columns()["start_from"])
+    columns = file.columns()
+    return {name: columns[name] for name in ("start_from", "start_job")}

@@ -14,6 +14,7 @@ from ipulse_core import strict_json
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
+from ipulse_service.jobs.search import lineage
 from ipulse_service.jobs.search.columns import label_text
 from ipulse_service.jobs.search.fields import JobField
 from ipulse_service.jobs.search.syntax import ORDERED
@@ -37,7 +38,7 @@ from ipulse_service.jobs.search.vocabulary import (
 )
 
 Clause = ColumnElement[bool]
-_ID_PREFIXES = {"id": "job_", "sweep": "swp_"}
+_ID_PREFIXES = {"id": "job_", "sweep": "swp_", "start_from": "job_", "lineage": "job_"}
 _NONE = "null"  # as a value: the job has none
 _COMPARE: dict[str, Callable[[Any, Any], Clause]] = {
     "=": operator.eq,
@@ -149,6 +150,13 @@ class _Clauses:
             raise invalid("wrong_value", detail, value.position, value.length)
         if field.kind == "tags":
             return self._text(expression, field.name, sign, value, '%"{}"%')
+        if field.kind == "lineage":
+            self._text(expression, field.name, sign, value)  # raises for `<`
+            begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
+            return jobs.c.id.in_(lineage.ids_of(begin))
+        if field.kind == "dataset":
+            exact = self._text(expression, field.name, sign, value)
+            return or_(exact, self._text(expression, field.name, sign, value, "{}@%"))
         if field.kind == "id":
             kind = _ID_PREFIXES[field.name]
             begin = value.text if value.text.startswith((kind, "*")) else kind + value.text

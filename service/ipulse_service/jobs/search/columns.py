@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.search.fields import JobField
+from ipulse_service.jobs.search.fields import JobField, data_set_reference
 from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (
     Column,
@@ -215,6 +215,12 @@ def _value(
         case LabelColumn(_, key):
             label: str | None = json.loads(row.metadata).get(key)
             return label
+        case JobField(kind="dataset"):
+            if row.dataset_sha256 is None:
+                return None
+            query = select(data_set_reference()).where(jobs.c.pk == row.pk)
+            reference: str | None = transaction.connection.execute(query).scalar_one_or_none()
+            return reference
         case JobField():
             return _field_value(transaction.now, row, column.name, agents.get(row.pk))
 
@@ -239,6 +245,9 @@ def _field_value(now: int, row: JobRow, name: str, agent: str | None) -> Scalar:
         "created": rfc3339(row.created_at),
         "started": rfc3339(row.started_at),
         "finished": rfc3339(row.finished_at),
+        "imported": rfc3339(row.imported_at),
+        "start_from": row.start_job,
+        "lineage": row.id,
         "queue_seconds": (begin - row.created_at) / 1000,
         "run_seconds": None if row.started_at is None else (end - row.started_at) / 1000,
     }

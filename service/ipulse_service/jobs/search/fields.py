@@ -6,12 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, String, case, cast, func, select
 
 from ipulse_core.states import JobState, Reason
-from ipulse_service.db.tables import attempts, jobs
+from ipulse_service.db.tables import attempts, dataset_versions, datasets, jobs
 
-FieldKind = Literal["choice", "text", "id", "tags", "agent", "number", "seconds", "age", "time"]
+FieldKind = Literal[
+    "choice",
+    "text",
+    "id",
+    "tags",
+    "agent",
+    "dataset",
+    "lineage",
+    "number",
+    "seconds",
+    "age",
+    "time",
+]
 Expression = ColumnElement[Any]
 
 
@@ -30,6 +42,20 @@ def agent_of_latest_attempt(_now: int) -> Expression:
     """Returns the name of the agent that has or had the job last."""
     latest = (attempts.c.job_pk == jobs.c.pk) & (attempts.c.number == jobs.c.attempt)
     return select(attempts.c.agent).where(latest).correlate(jobs).scalar_subquery()
+
+
+def data_set_reference(_now: int = 0) -> Expression:
+    """Returns NAME@VERSION of the uploaded data of a job; null: it has none."""
+    reference = datasets.c.name + "@" + cast(dataset_versions.c.number, String)
+    return (
+        select(reference)
+        .join(dataset_versions, dataset_versions.c.dataset_pk == datasets.c.pk)
+        .where(dataset_versions.c.sha256 == jobs.c.dataset_sha256)
+        .order_by(dataset_versions.c.pk.desc())
+        .limit(1)
+        .correlate(jobs)
+        .scalar_subquery()
+    )
 
 
 def _waited(now: int) -> Expression:
@@ -59,6 +85,9 @@ _ALL = (
     JobField("sweep", "id", "id of a sweep, or its beginning", _column("group_name")),
     JobField("notes", "text", "notes", _column("notes")),
     JobField("agent", "agent", "agent of an attempt", agent_of_latest_attempt),
+    JobField("dataset", "dataset", "uploaded data: NAME, or NAME@VERSION", data_set_reference),
+    JobField("start_from", "id", "id of the job that it started from", _column("start_job")),
+    JobField("lineage", "lineage", "id of a job: it, its ancestors and descendants", _column("id")),
     JobField("priority", "number", "priority", _column("priority")),
     JobField("attempt", "number", "number of the latest attempt", _column("attempt")),
     JobField("age", "age", "time since the submission", lambda now: now - jobs.c.created_at),
