@@ -34,6 +34,7 @@ class SequenceLayer(NetworkLayer):
     weights_dtype: "bfloat16" rounds the weights to it for each run; their packed copies then take
         two bytes per weight. The variables, sums and training stay float32.
     return_membranes: True adds the membranes of every hidden layer to the outputs.
+    input_scale: factor of the first layer's input weights, as after an average pool.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     backend: "numpy" runs the float64 reference, slowly and without a compiler; "emulator" runs the
         Poplar op on emulated IPUs, "ipu" on IPUs with Graphcore's TensorFlow. The last two need
@@ -55,6 +56,7 @@ class SequenceLayer(NetworkLayer):
         memory: str = "slots",
         weights_dtype: str = "float32",
         return_membranes: bool = False,
+        input_scale: float = 1.0,
         time_major: bool = True,
         backend: str = "cpu",
         placement: Union[Placement, Dict[str, Any]] = Placement(),  # noqa: B008 (frozen)
@@ -66,6 +68,7 @@ class SequenceLayer(NetworkLayer):
         self.memory = choice("memory", memory, tuple(MEMORIES))
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
         self.return_membranes = flag("return_membranes", return_membranes)
+        self.input_scale = float(input_scale)
         self.time_major = flag("time_major", time_major)
         self.backend = choice("backend", backend, tuple(BACKENDS))
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
@@ -81,9 +84,12 @@ class SequenceLayer(NetworkLayer):
     ) -> LIFOutputs:
         """Run the network and return all of its results."""
         ids, counts = self.entering(ids, counts)
+        weights = [tf.convert_to_tensor(kernel) for kernel in self._kernels]
+        if self.input_scale != 1:
+            weights[0] = weights[0] * self.input_scale
         outputs = run_network(
             self.network,
-            [tf.convert_to_tensor(kernel) for kernel in self._kernels],
+            weights,
             ids,
             counts,
             threads=self.threads,
@@ -138,6 +144,7 @@ class SequenceLayer(NetworkLayer):
             "memory": self.memory,
             "weights_dtype": self.weights_dtype,
             "return_membranes": self.return_membranes,
+            "input_scale": self.input_scale,
             "time_major": self.time_major,
             "backend": self.backend,
             "placement": asdict(self.placement),

@@ -40,7 +40,7 @@ class SingleLayer(SequenceLayer):
                 "give the layers of a stack the same time_major"
             )
         ids, counts = super().entering(ids, counts)
-        return (_later(ids), _later(counts)) if self.network.delay else (ids, counts)
+        return (later(ids), later(counts)) if self.network.delay else (ids, counts)
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
@@ -119,7 +119,7 @@ class LIFReadout(SingleLayer):
         return config
 
 
-def _later(tensor: Any) -> Any:
+def later(tensor: Any) -> Any:
     """Delay a tensor by one step."""
     tensor = tf.convert_to_tensor(tensor)
     return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_ops.keras.conv_network import ConvNetwork
+from ipulse_ops.keras.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
+from ipulse_ops.keras.trained_convolutions import trained_convolutions
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
@@ -20,8 +24,10 @@ def trained_network(
     weights: Mapping[str, np.ndarray],
     capacities: Sequence[Optional[int]] = (),
     **options: Any,
-) -> MultiLIF:
+) -> Union[MultiLIF, ConvNetwork]:
     """Create the network of a job and set its weights and trained constants.
+
+    A network with convolutions is a ConvNetwork; it takes the option threads.
 
     Args:
         spec: the job's spec with all defaults, as JSON.
@@ -32,7 +38,9 @@ def trained_network(
     Raises ValueError if an array is missing or has another shape.
     """
     network = spec["network"]
-    names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)]
+    convolutions, scale = _convolutions(spec, weights, options)
+    before = len(convolutions)
+    names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]
     names.append("readout")
     missing = [name for name in names if name not in weights]
     if missing:
@@ -41,10 +49,47 @@ def trained_network(
         _layer(name, described, weights, capacity)
         for name, described, capacity in zip(
             names,
-            [*network["layers"], network["readout"]],
-            [*capacities, *[None] * len(names)],
+            [*network["layers"][before:], network["readout"]],
+            [*capacities[before:], *[None] * len(names)],
         )
     ]
+    if convolutions:
+        options["input_scale"] = scale
+    made: Union[MultiLIF, LIFReadout]
+    if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
+        made = _readout(layers[0], weights, network["delay"], **options)
+    else:
+        made = _layers(network, layers, weights, names, **options)
+    return ConvNetwork(convolutions, made) if convolutions else made
+
+
+def _convolutions(
+    spec: Mapping[str, Any], weights: Mapping[str, np.ndarray], options: Mapping[str, Any]
+) -> Tuple[List[Convolution], float]:
+    """Return the convolutions of a job, and the factor of the weights behind them."""
+    if not any(str(layer.get("kind")).startswith("conv") for layer in spec["network"]["layers"]):
+        return [], 1.0  # specs of older jobs have less to read
+    return trained_convolutions(spec, weights, **options)
+
+
+def _readout(
+    layer: LeakyReadout, weights: Mapping[str, np.ndarray], delay: int, **options: Any
+) -> LIFReadout:
+    """Create a leaky readout directly behind convolutions."""
+    made = LIFReadout(int(weights["readout"].shape[0]), layer, delay=delay, **options)
+    names = ["readout", *(["readout_bias"] if layer.bias else [])]
+    made.set_kernels([_array(weights, name) for name in names])
+    return made
+
+
+def _layers(
+    network: Mapping[str, Any],
+    layers: Sequence[Layer],
+    weights: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    **options: Any,
+) -> MultiLIF:
+    """Create the fully connected layers."""
     surrogate = dict(network["surrogate"])
     made = MultiLIF(
         inputs=int(weights[names[0]].shape[0]),

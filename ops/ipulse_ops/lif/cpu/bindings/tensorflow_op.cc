@@ -6,6 +6,7 @@
 // Words that TensorFlow 2.6 needs are deprecated in later releases.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
+#include "conv_op.h"
 #include "forward_op.h"
 #include "gradient_op.h"
 #include "slots_op.h"

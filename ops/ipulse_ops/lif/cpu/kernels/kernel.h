@@ -10,6 +10,7 @@
 #include "arguments/forward.h"
 #include "arguments/products.h"
 #include "bindings/lif.h"
+#include "conv/conv_kernel.h"
 #include "instruction_sets/arch.h"
 
 namespace lif {
@@ -48,6 +49,7 @@ struct Kernel {
   void (*general_backward)(const PanelBackward &);
   void (*weight_gradient)(const WeightGradient &);
   void (*adam)(const AdamBlock &);
+  ConvKernel conv;
 };
 
 #define LIF_KERNEL(name, arch) const Kernel &kernel_##name();

@@ -6,6 +6,7 @@
 
 #include "adam_step.h"
 #include "adaptation.h"
+#include "conv/conv_loops.h"
 #include "dense_product.h"
 #include "general_backward.h"
 #include "general_forward.h"
@@ -45,7 +46,8 @@ constexpr Kernel make_kernel(const char *name) {
           dense_backward,
           general_backward,
           weight_gradient,
-          adam_step};
+          adam_step,
+          conv_kernel()};
 }
 
 } // namespace

@@ -1,0 +1,1 @@
+"""Event-driven convolutions with LIF neurons, and pools of their spikes."""

@@ -1,0 +1,111 @@
+"""Convolutions in front of fully connected layers, as one Keras layer."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Union
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.single_layer import LIFReadout, later
+from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.validation import instance
+
+
+class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """Convolutions, then a MultiLIF or a LIFReadout: `net(ids, counts)` returns LIFOutputs.
+
+    The convolutions are the first spiking layers of the outputs. Their spike_ids list neurons,
+    (y * width + x) * filters + filter, and not pooled sites.
+
+    Raises ValueError if the layers do not fit each other.
+    """
+
+    supports_jit = False  # see Convolution
+
+    def __init__(
+        self,
+        convolutions: Sequence[Convolution],
+        rest: Union[MultiLIF, LIFReadout],
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        if not convolutions:
+            raise ValueError("a ConvNetwork needs at least one convolution")
+        for number, layer in enumerate(convolutions):
+            instance(f"convolutions[{number}]", layer, Convolution)
+        instance("rest", rest, MultiLIF, LIFReadout)
+        before = convolutions[0]
+        for number, layer in enumerate(convolutions[1:], start=1):
+            if layer.geometry.entering != before.geometry.pooled:
+                raise ValueError(
+                    f"convolutions[{number}] takes {layer.geometry.entering}, and the one before "
+                    f"it returns {before.geometry.pooled}"
+                )
+            before = layer
+        if rest.network.inputs != before.geometry.pooled.sites:
+            raise ValueError(
+                f"rest takes {rest.network.inputs} channels, and the last convolution returns "
+                f"{before.geometry.pooled.sites}"
+            )
+        self.convolutions = list(convolutions)
+        self.rest = rest
+        self.built = True  # its layers have their variables already
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The weights of the convolutions, then those of the other layers, as Keras variables."""
+        convolved = [kernel for layer in self.convolutions for kernel in layer.kernels]
+        return [*convolved, *self.rest.kernels]
+
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """One variable per layer and readout, None where all neurons carry gradient."""
+        convolved = [layer.second_threshold for layer in self.convolutions]
+        if isinstance(self.rest, LIFReadout):
+            return [*convolved, None]
+        return [*convolved, *self.rest.second_thresholds]
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, in the order of `kernels`.
+
+        Raises ValueError if their number or shapes do not fit.
+        """
+        rest = list(arrays)
+        for layer in self.convolutions:
+            layer.set_kernels(rest[: len(layer.kernels)])
+            rest = rest[len(layer.kernels) :]
+        self.rest.set_kernels(rest)
+
+    def call(
+        self,
+        ids: Any,
+        counts: Optional[Any] = None,
+        training: Optional[bool] = None,
+        seed: Optional[Any] = None,
+    ) -> LIFOutputs:
+        """Run the network on spikes, as Convolution takes them."""
+        neuron_ids, activity = [], []
+        for layer in self.convolutions:
+            run = layer.run(ids, counts, training)
+            pooled = layer.geometry.pool != (1, 1)
+            # In a graph nothing computes this a second time unless somebody reads it.
+            listed = layer.run(ids, counts, training, is_pooled=False) if pooled else run
+            neuron_ids.append(listed.spike_ids)
+            activity.append(run.activity)
+            ids, counts = run.spike_ids, run.spike_counts
+        if isinstance(self.rest, MultiLIF) and self.rest.network.delay:
+            ids, counts = later(ids), later(counts)  # it delays between its own layers only
+        outputs = self.rest.run(ids, counts, training, seed)
+        if isinstance(self.rest, LIFReadout):  # whose neurons never spike
+            outputs = outputs._replace(spike_ids=[], spike_counts=[], dropped=[])
+        return LIFOutputs(
+            membrane=outputs.membrane,
+            spike_ids=[*neuron_ids, *outputs.spike_ids],
+            spike_counts=[*activity, *outputs.spike_counts],
+            dropped=[*(tf.zeros_like(a[..., 0]) for a in activity), *outputs.dropped],
+            membranes=outputs.membranes,
+        )

@@ -1,0 +1,139 @@
+"""The base class of convolutions in Keras: variables, and runs of the op."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_core.conv_geometry import ConvGeometry
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
+from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
+from ipulse_ops.validation import flag, whole
+
+
+class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """A convolution of a description, with its weights as Keras variables.
+
+    neurons: the sizes and the neurons.
+    threads: 0 for all processors that the process may use; results do not depend on it.
+    time_major: False puts the batch axis before the time axis, in inputs and outputs.
+    """
+
+    # Otherwise Keras 3 compiles a model with this layer by XLA, which has no custom CPU ops.
+    supports_jit = False
+
+    def __init__(
+        self, neurons: ConvLIF, threads: int = 0, time_major: bool = True, **kwargs: Any
+    ) -> None:
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        if self.compute_dtype != "float32":
+            raise ValueError(f"dtype must be float32, as the ops are; got {self.compute_dtype}")
+        self.neurons = neurons
+        self.threads = whole("threads", threads, 0)
+        self.time_major = flag("time_major", time_major)
+        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
+            self._add_variables()
+
+    def _add_variables(self) -> None:
+        self._kernel = self.add_weight(
+            name="kernel",
+            shape=self.geometry.weights,
+            dtype="float32",
+            initializer=tf.keras.initializers.GlorotUniform(),
+        )
+        self._bias = None
+        if self.neurons.bias:
+            self._bias = self.add_weight(
+                name="bias", shape=(self.geometry.filters,), dtype="float32", initializer="zeros"
+            )
+        self.second_threshold = None
+        if self.neurons.second_threshold is not None:
+            self.second_threshold = self.add_weight(
+                name="second_threshold",
+                shape=(),
+                dtype="float32",
+                trainable=False,
+                initializer=tf.keras.initializers.Constant(self.neurons.second_threshold),
+            )
+
+    @property
+    def geometry(self) -> ConvGeometry:
+        """The sizes of input, neurons and pool."""
+        return self.neurons.geometry
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The kernel `[height, width, channels / groups, filters]`, then the bias, if any."""
+        return [self._kernel] if self._bias is None else [self._kernel, self._bias]
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the kernel and the bias. Raises ValueError if number or shapes do not fit."""
+        found = [tuple(np.shape(array)) for array in arrays]
+        expected = [tuple(kernel.shape) for kernel in self.kernels]
+        if found != expected:
+            raise ValueError(f"{self.name} needs weights of the shapes {expected}; got {found}")
+        for kernel, array in zip(self.kernels, arrays):
+            kernel.assign(array)
+
+    def call(self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None) -> Any:
+        """Run the layer on spikes and return Spikes of the pooled sites."""
+        outputs = self.run(ids, counts, training)
+        kind = Spikes if self.time_major else BatchFirstSpikes
+        return kind(outputs.spike_ids, outputs.spike_counts)
+
+    def run(
+        self,
+        ids: Any,
+        counts: Optional[Any] = None,
+        training: Optional[bool] = None,
+        is_pooled: bool = True,
+    ) -> ConvOutputs:
+        """Run the layer and return all of its results.
+
+        is_pooled: False lists neurons, (y * width + x) * filters + filter, instead of the pooled
+            sites.
+        """
+        ids, counts = self._entering(ids, counts)
+        neurons = self.neurons
+        if not is_pooled:
+            neurons = replace(neurons, geometry=replace(neurons.geometry, pool=(1, 1)))
+        second = self.second_threshold
+        if second is not None:
+            second = tf.minimum(tf.convert_to_tensor(second), np.float32(neurons.threshold))
+        outputs = run_conv(
+            neurons,
+            tf.convert_to_tensor(self._kernel),
+            None if self._bias is None else tf.convert_to_tensor(self._bias),
+            ids,
+            counts,
+            second_threshold=second,
+            threads=self.threads,
+            keep=training is None or bool(training),
+        )
+        return outputs if self.time_major else ConvOutputs(*map(_swapped, outputs))
+
+    def _entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
+        if isinstance(ids, Spikes) and isinstance(ids, BatchFirstSpikes) is self.time_major:
+            raise ValueError(
+                f"{self.name} and the layer before it must have the same time_major: one has the "
+                "time first, the other the batch"
+            )
+        if counts is None:
+            if not isinstance(ids, (tuple, list)) or len(ids) != 2:
+                raise ValueError(
+                    "spikes must be ids and counts: ipulse_ops.sparse.dense_to_sparse converts "
+                    "dense ones"
+                )
+            ids, counts = ids
+        return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
+
+
+def _swapped(tensor: Any) -> Any:
+    """Exchange the time axis and the batch axis."""
+    tensor = tf.convert_to_tensor(tensor)
+    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])

@@ -1,0 +1,67 @@
+"""The convolutions of a job's trained network as Keras layers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, List, Mapping, Tuple
+
+import numpy as np
+
+from ipulse_core.conv_layers import conv_geometries, conv_layers, input_scale
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.surrogate import surrogate_of
+
+
+def trained_convolutions(
+    spec: Mapping[str, Any], weights: Mapping[str, np.ndarray], **options: Any
+) -> Tuple[List[Convolution], float]:
+    """Create the convolutions of a job with their weights.
+
+    spec, weights: as for ipulse_ops.keras.trained_network.
+    options: threads and time_major.
+
+    Returns the layers, and the factor of the weights behind the last.
+
+    Raises ValueError if an array is missing or has another shape.
+    """
+    described = _namespace(spec)
+    network = described.network
+    surrogate = dict(spec["network"]["surrogate"])
+    surrogate = {"kind": surrogate.pop("name"), **surrogate}
+    found: List[Convolution] = []
+    scale = 1.0
+    geometries = conv_geometries(described)
+    for number, (layer, geometry) in enumerate(zip(conv_layers(network), geometries), start=1):
+        made = Convolution(
+            ConvLIF(
+                geometry=geometry,
+                decay=layer.decay,
+                threshold=layer.threshold,
+                second_threshold=layer.second_threshold,
+                gain=layer.gain,
+                bias=layer.bias,
+                input_scale=scale,
+                reset=network.reset,
+                reset_gradient=network.reset_gradient,
+                delay=network.delay if number > 1 else 0,
+                surrogate=surrogate_of(surrogate),
+            ),
+            name=f"convolution_{number}",
+            **options,
+        )
+        names = [f"layer_{number}", *([f"layer_{number}_bias"] if layer.bias else [])]
+        missing = [name for name in names if name not in weights]
+        if missing:
+            raise ValueError(f"the weights have no array {missing[0]}")
+        made.set_kernels([np.asarray(weights[name], np.float32) for name in names])
+        found.append(made)
+        scale = input_scale(layer)
+    return found, scale
+
+
+def _namespace(value: Any) -> Any:
+    """Return a JSON document with its objects as namespaces."""
+    if isinstance(value, Mapping):
+        return SimpleNamespace(**{str(name): _namespace(item) for name, item in value.items()})
+    return [_namespace(item) for item in value] if isinstance(value, (list, tuple)) else value

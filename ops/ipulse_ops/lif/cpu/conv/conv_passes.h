@@ -1,0 +1,16 @@
+// The two passes of a convolution over a batch. One sample, or one group of samples, is one task.
+#ifndef IPULSE_OPS_LIF_CPU_CONV_PASSES_H
+#define IPULSE_OPS_LIF_CPU_CONV_PASSES_H
+
+#include "bindings/conv.h"
+#include "kernels/kernel.h"
+
+namespace lif {
+
+// Both throw std::bad_alloc, and std::invalid_argument for wrong spikes.
+void run_conv_forward(const Kernel &kernel, const ConvLayer &layer, const ConvForward &result);
+void run_conv_backward(const Kernel &kernel, const ConvLayer &layer, const ConvBackward &gradient);
+
+} // namespace lif
+
+#endif

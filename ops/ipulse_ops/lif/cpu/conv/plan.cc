@@ -1,0 +1,110 @@
+#include "plan.h"
+
+#include <algorithm>
+
+namespace lif {
+
+ConvPlan::ConvPlan(const ConvLayer &layer)
+    : layer_(layer), group_filters_(layer.filters / layer.groups),
+      group_channels_(layer.channels / layer.groups) {
+  site_.resize(inputs());
+  for (int32_t c = 0; c < layer.channels; ++c)
+    for (int32_t y = 0; y < layer.height; ++y)
+      for (int32_t x = 0; x < layer.width; ++x) {
+        int32_t id = layer.channels_first ? (c * layer.height + y) * layer.width + x
+                                          : (y * layer.width + x) * layer.channels + c;
+        site_[id] = {c * layer.kernel_height, c / group_channels_ * group_filters_,
+                     static_cast<uint16_t>(x), static_cast<uint16_t>(y)};
+      }
+  first_row_.push_back(0);
+  for (int32_t y = 0; y < layer.height; ++y) {
+    for (int32_t tap = 0; tap < layer.kernel_height; ++tap) {
+      int32_t from = y + layer.pad_y - layer.dilation_y * tap;
+      if (from >= 0 && from % layer.stride_y == 0 && from / layer.stride_y < layer.out_height)
+        row_.push_back({from / layer.stride_y * layer.out_width * layer.filters, tap});
+    }
+    first_row_.push_back(static_cast<int32_t>(row_.size()));
+  }
+  add_runs();
+  members_.resize(int64_t(layer.out_height / layer.pool_height) *
+                  (layer.out_width / layer.pool_width) * layer.filters * members_per_site());
+  site_of_.assign(neurons(), -1);
+  int32_t columns = layer.out_width / layer.pool_width, member = 0;
+  for (int32_t y = 0; y < layer.out_height / layer.pool_height; ++y)
+    for (int32_t x = 0; x < columns; ++x)
+      for (int32_t f = 0; f < layer.filters; ++f)
+        for (int32_t m = 0; m < members_per_site(); ++m) {
+          int32_t row = y * layer.pool_height + m / layer.pool_width,
+                  column = x * layer.pool_width + m % layer.pool_width;
+          int32_t neuron = (row * layer.out_width + column) * layer.filters + f;
+          members_[member++] = neuron;
+          site_of_[neuron] = (y * columns + x) * layer.filters + f;
+        }
+  tables_ = {site_.data(), first_row_.data(), row_.data(), first_run_.data(), run_.data()};
+}
+
+// Taps of a kernel's row that the same column of the input can reach have the same remainder and
+// are packed as one block, the last tap first: their outputs ascend.
+void ConvPlan::add_runs() {
+  const ConvLayer &n = layer_;
+  std::vector<std::vector<int32_t>> taps(n.stride_x);
+  for (int32_t tap = n.kernel_width - 1; tap >= 0; --tap)
+    taps[int64_t(n.dilation_x) * tap % n.stride_x].push_back(tap);
+  tap_start_.resize(n.kernel_width);
+  tap_stride_.resize(n.kernel_width);
+  for (const std::vector<int32_t> &block : taps) {
+    auto stride = static_cast<int32_t>(block.size()) * group_filters_;
+    for (size_t i = 0; i < block.size(); ++i) {
+      tap_start_[block[i]] = packed_floats_ + static_cast<int64_t>(i) * group_filters_;
+      tap_stride_[block[i]] = stride;
+    }
+    packed_floats_ += int64_t(stride) * n.kernel_height * n.channels;
+  }
+  first_run_.push_back(0);
+  for (int32_t x = 0; x < n.width; ++x) {
+    size_t first = run_.size();
+    for (int32_t tap : taps[(x + n.pad_x) % n.stride_x]) {
+      int32_t from = x + n.pad_x - n.dilation_x * tap;
+      if (from < 0 || from / n.stride_x >= n.out_width)
+        continue;
+      ConvRun run{from / n.stride_x * n.filters, static_cast<int32_t>(tap_start_[tap]),
+                  tap_stride_[tap], group_filters_};
+      bool touches = run_.size() > first && n.groups == 1 &&
+                     run_.back().target + run_.back().floats == run.target &&
+                     run_.back().weights + run_.back().floats == run.weights;
+      if (touches)
+        run_.back().floats += run.floats;
+      else
+        run_.push_back(run);
+    }
+    first_run_.push_back(static_cast<int32_t>(run_.size()));
+  }
+}
+
+template <class Use> void ConvPlan::for_weights(Use use) const {
+  const ConvLayer &n = layer_;
+  for (int32_t ky = 0; ky < n.kernel_height; ++ky)
+    for (int32_t kx = 0; kx < n.kernel_width; ++kx)
+      for (int32_t c = 0; c < n.channels; ++c)
+        for (int32_t f = 0; f < group_filters_; ++f) {
+          int64_t packed = tap_start_[kx] + int64_t(c * n.kernel_height + ky) * tap_stride_[kx] + f;
+          int64_t position = int64_t(ky) * n.kernel_width + kx,
+                  channel = position * group_channels_ + c % group_channels_;
+          use(packed, channel * n.filters + c / group_channels_ * group_filters_ + f);
+        }
+}
+
+std::vector<float> ConvPlan::packed() const {
+  std::vector<float> found(packed_floats_);
+  for_weights([&](int64_t packed, int64_t plain) {
+    found[packed] = layer_.weight_scale * layer_.weights[plain];
+  });
+  return found;
+}
+
+void ConvPlan::unpack(const float *from, float *to) const {
+  for_weights(
+      [&](int64_t packed, int64_t plain) { to[plain] = layer_.weight_scale * from[packed]; });
+}
+
+} // namespace lif

@@ -1,0 +1,53 @@
+// The tables and the packed weights of one convolution.
+#ifndef IPULSE_OPS_LIF_CPU_PLAN_H
+#define IPULSE_OPS_LIF_CPU_PLAN_H
+
+#include <vector>
+
+#include "conv_kernel.h"
+
+namespace lif {
+
+class ConvPlan {
+public:
+  explicit ConvPlan(const ConvLayer &layer);
+
+  const ConvTables &tables() const { return tables_; }
+  // The weights times weight_scale, in the order of the runs.
+  std::vector<float> packed() const;
+  // Writes a gradient in that order to `to` in the order of ConvLayer, times weight_scale.
+  void unpack(const float *packed, float *to) const;
+  int64_t packed_floats() const { return packed_floats_; }
+
+  int32_t inputs() const { return layer_.height * layer_.width * layer_.channels; }
+  int32_t neurons() const { return layer_.out_height * layer_.out_width * layer_.filters; }
+  int32_t sites() const { return static_cast<int32_t>(members_.size()) / members_per_site(); }
+  int32_t members_per_site() const { return layer_.pool_height * layer_.pool_width; }
+  // Floats of a plane, in whole blocks.
+  int64_t floats() const { return (int64_t(neurons()) + CONV_BLOCK - 1) / CONV_BLOCK * CONV_BLOCK; }
+  // The pooled site of each neuron; -1: cropped.
+  const std::vector<int32_t> &site_of() const { return site_of_; }
+  // The neurons of each site, members_per_site() each.
+  const std::vector<int32_t> &members() const { return members_; }
+
+private:
+  // Calls use(index in packed, index in the layer's weights) for every weight.
+  template <class Use> void for_weights(Use use) const;
+  void add_runs();
+
+  ConvLayer layer_;
+  int32_t group_filters_, group_channels_;
+  std::vector<ConvSite> site_;
+  std::vector<int32_t> first_row_, first_run_;
+  std::vector<ConvRow> row_;
+  std::vector<ConvRun> run_;
+  std::vector<int64_t> tap_start_;  // in packed weights, of each tap of a row
+  std::vector<int32_t> tap_stride_; // from a row to the next, of each tap
+  int64_t packed_floats_ = 0;
+  std::vector<int32_t> site_of_, members_;
+  ConvTables tables_{};
+};
+
+} // namespace lif
+
+#endif
