@@ -82,13 +82,14 @@ def spiking_layers(network: Any) -> List[Any]:
 
 def first_capacity(layer: Any) -> Optional[int]:
     """Returns the capacity that training begins with; None for one slot per neuron."""
-    grow: Optional[int] = getattr(layer.capacity, "grow", layer.capacity)
+    capacity = getattr(layer, "capacity", None)  # convolutions have none
+    grow: Optional[int] = getattr(capacity, "grow", capacity)
     return grow
 
 
 def grows_capacity(layer: Any) -> bool:
     """Returns whether training may raise the layer's capacity."""
-    return hasattr(layer.capacity, "grow")
+    return hasattr(getattr(layer, "capacity", None), "grow")
 
 
 def splits_neurons(device: Any, layers: int) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Tuple
 
-from ipulse_core.derived_values import class_count, input_channels
+from ipulse_core.conv_layers import conv_geometries, conv_layers, dense_layers, senders_to_dense
+from ipulse_core.derived_values import class_count
 
 Shape = Tuple[int, ...]
 # Constants of neurons, which can be trained.
@@ -37,8 +38,14 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
     """Returns the shape of every array that the training of a spec changes, by name."""
     network = spec.network
     shapes: Dict[str, Shape] = {}
-    senders = input_channels(spec.data)
-    for name, layer in zip(layer_names(network), [*network.layers, network.readout]):
+    geometries = conv_geometries(spec)
+    for name, layer, geometry in zip(layer_names(network), conv_layers(network), geometries):
+        shapes[name] = geometry.weights
+        if layer.bias:
+            shapes[f"{name}_bias"] = (geometry.filters,)
+    senders = senders_to_dense(spec)
+    names = layer_names(network)[len(geometries) :]
+    for name, layer in zip(names, [*dense_layers(network), network.readout]):
         neurons = getattr(layer, "neurons", None) or class_count(spec.data)
         shapes[name] = (senders, neurons)
         if getattr(layer, "recurrent", False):

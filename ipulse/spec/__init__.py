@@ -22,6 +22,14 @@ from .data.shifts import Shifts
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .export import ExportSpec, NirExportSpec
+from .network.conv import (
+    AveragePool1DSpec,
+    AveragePoolSpec,
+    Conv1DSpec,
+    Conv2DSpec,
+    SumPool1DSpec,
+    SumPoolSpec,
+)
 from .network.layers import (
     AdaptationSpec,
     GrowingCapacity,
@@ -51,9 +59,13 @@ __all__ = [
     "AdamWSpec",
     "AdaptationSpec",
     "ArcTanSpec",
+    "AveragePool1DSpec",
+    "AveragePoolSpec",
     "BoxcarSpec",
     "CPUDevice",
     "ConnectionType",
+    "Conv1DSpec",
+    "Conv2DSpec",
     "DVSGestureData",
     "Data",
     "Device",
@@ -95,6 +107,8 @@ __all__ = [
     "Shifts",
     "SpikeTargets",
     "SpikingReadoutSpec",
+    "SumPool1DSpec",
+    "SumPoolSpec",
     "SuperSpikeSpec",
     "Surrogate",
     "TableSpec",

@@ -3,12 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, model_validator
 from pydantic.config import JsonDict
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
+from ipulse_core.conv_geometry import EmptyOutput
+from ipulse_core.conv_layers import (
+    conv_geometries,
+    conv_layers,
+    geometry_of,
+    hidden_sizes,
+    planes_of,
+    senders_to_dense,
+)
 from ipulse_core.derived_values import (
     class_count,
     image_of,
@@ -31,6 +41,7 @@ from .training.training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
+MAX_CONV_NEURONS = 2**20  # of a convolution
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
 
 _EXAMPLE: JsonDict = {
@@ -100,6 +111,10 @@ class ExperimentSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields what is wrong between data, network, training and device."""
+        misfits = list(self._problems_of_convolutions())
+        if misfits:  # the sizes of the layers behind are unknown
+            yield from misfits
+            return
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from self._problems_of_training()
@@ -108,6 +123,49 @@ class ExperimentSpec(StrictModel):
             yield replace(problem, pointer=f"/profile{problem.pointer}")
         if not isinstance(self.device, CPUDevice):
             yield from self._problems_on_ipus(self.device)
+
+    def _problems_of_convolutions(self) -> Iterator[Problem]:
+        """Yields convolutions that do not fit what enters them, or the device."""
+        layers = conv_layers(self.network)
+        if not layers:
+            return
+        if not isinstance(self.device, CPUDevice):
+            detail = f"convolutions run on the device cpu only; got {self.device.kind}"
+            yield Problem("/network/layers/0/kind", "unsupported", detail)
+        elif self.device.weights_dtype != "float32":
+            detail = "the weights of convolutions are float32: remove it"
+            yield Problem("/device/weights_dtype", "unsupported", detail)
+        entering = planes_of(self.data)
+        if entering is None:
+            where = "set data.shape" if hasattr(self.data, "shape") else "choose other data"
+            yield Problem(
+                "/network/layers/0/kind",
+                "inconsistent",
+                f"a convolution needs images, and these channels have no height and width: {where}",
+            )
+            return
+        for index, layer in enumerate(self.network.layers[: len(layers)]):
+            pointer = f"/network/layers/{index}"
+            if layer.kind == "conv1d" and entering.height != 1:
+                detail = f"its input is {entering} (height x width x channels): use conv2d"
+                yield Problem(f"{pointer}/kind", "inconsistent", detail)
+                return
+            try:
+                geometry = geometry_of(layer, entering)
+            except EmptyOutput as error:
+                yield Problem(pointer, "empty_output", str(error))
+                return
+            except ValueError as error:
+                yield Problem(f"{pointer}/groups", "inconsistent", str(error))
+                return
+            if geometry.neurons > MAX_CONV_NEURONS:
+                detail = (
+                    f"the layer has {geometry.neurons:,} neurons; at most {MAX_CONV_NEURONS:,} are "
+                    "allowed: use strides or fewer filters"
+                )
+                yield Problem(f"{pointer}/filters", "too_large", detail)
+                return
+            entering = geometry.pooled
 
     def _problems_of_size(self) -> Iterator[Problem]:
         synapses = weight_count(self)
@@ -173,6 +231,11 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/early_stopping/metric", "inconsistent", detail)
 
     def _problems_of_export(self) -> Iterator[Problem]:
+        if conv_layers(self.network):
+            for index in range(len(self.export.nir)):
+                detail = "convolutions are not exported to NIR: remove it"
+                yield Problem(f"/export/nir/{index}", "unsupported", detail)
+            return
         for index, export in enumerate(self.export.nir):
             if export.on_loss == "refuse":
                 for pointer, loss in losses(self.network, export.target):
@@ -230,19 +293,23 @@ def has_validation(value: Any) -> bool:
 
 def layer_sizes(spec: ExperimentSpec) -> list[int]:
     """Returns the input channels, the neurons of each hidden layer, and the classes."""
-    hidden = (layer.neurons for layer in spec.network.layers)
-    return [input_channels(spec.data), *hidden, class_count(spec.data)]
+    return [input_channels(spec.data), *hidden_sizes(spec), class_count(spec.data)]
 
 
 def weight_count(spec: ExperimentSpec) -> int:
     """Returns the number of weights of all layers, those of recurrence included."""
-    sizes = layer_sizes(spec)
+    convolved = conv_geometries(spec)
+    kernels = sum(prod(geometry.weights) for geometry in convolved)
+    neurons_behind = layer_sizes(spec)[1 + len(convolved) :]
+    sizes = [senders_to_dense(spec), *neurons_behind]
     recurrent = (
         neurons * neurons
-        for layer, neurons in zip(spiking_layers(spec.network), sizes[1:], strict=False)
-        if layer.recurrent
+        for layer, neurons in zip(
+            spiking_layers(spec.network)[len(convolved) :], neurons_behind, strict=False
+        )
+        if getattr(layer, "recurrent", False)
     )
-    return sum(before * after for before, after in pairwise(sizes)) + sum(recurrent)
+    return kernels + sum(before * after for before, after in pairwise(sizes)) + sum(recurrent)
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

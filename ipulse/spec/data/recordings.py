@@ -4,9 +4,10 @@ A spec names one by a plain name, never by a path. docs/reference/data.md descri
 """
 
 from collections.abc import Iterator
+from math import prod
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, StrictModel
+from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel
 from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.derived_values import input_channels
@@ -66,6 +67,18 @@ Capacity = Annotated[
 ]
 
 
+Shape = Annotated[
+    ListOf[Annotated[int, Field(ge=1, le=MAX_CHANNELS)]] | None,
+    Field(
+        min_length=3,
+        max_length=3,
+        description="Planes, height and width, if the channels are an image: channel = "
+        "(plane * height + y) * width + x. Convolutions need it.",
+        examples=[[2, 34, 34]],
+    ),
+]
+
+
 class NpzData(StrictModel):
     """Your own spikes or values, in an npz file; docs/reference/data.md describes its arrays."""
 
@@ -79,6 +92,7 @@ class NpzData(StrictModel):
     classes: OwnClasses = 0
     steps: OwnSteps = 0
     kind: Literal["npz"] = Field(default="npz", description="Data set.")
+    shape: Shape = None
     step_ms: StepMs = 1.0
     encoding: Annotated[Encoding, ByKind()] | None = Field(
         default=None, description="How values become spikes; null if the file contains spikes."
@@ -112,6 +126,7 @@ class EventsData(StrictModel):
     classes: OwnClasses = 0
     steps: OwnSteps = 0
     kind: Literal["events"] = Field(default="events", description="Data set.")
+    shape: Shape = None
     step_ms: StepMs = 1.0
     capacity: Capacity = None
     test_fraction: TestFraction = Field(
@@ -148,6 +163,10 @@ def _naming_problems(data: NpzData) -> Iterator[Problem]:
 
 
 def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
+    channels = input_channels(data)
+    if data.shape is not None and channels and prod(data.shape) != channels:
+        detail = f"has {prod(data.shape):,} channels, and the data have {channels:,}"
+        yield Problem("/shape", "inconsistent", detail)
     if data.classes == 1:
         yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
 

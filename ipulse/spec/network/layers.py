@@ -144,6 +144,8 @@ class _Spiking(_Integrator):
 class LayerSpec(_Spiking, _Sized):
     """One hidden layer of leaky integrate-and-fire neurons."""
 
+    kind: Literal["dense"] = Field(default="dense", description="Layer.")
+
     def problems(self) -> Iterator[Problem]:
         """Yields what does not fit the layer's number of neurons."""
         yield from self.problems_of_size(self.neurons)

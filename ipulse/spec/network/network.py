@@ -4,15 +4,18 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
-from ipulse_core.derived_values import spiking_layers
+from ipulse_core.conv_layers import conv_layers, is_conv
+from ipulse_core.derived_values import first_capacity, spiking_layers
 from ipulse_core.errors import Problem
 from ipulse_core.start_weights import constant_of
 
+from .conv import Conv1DSpec, Conv2DSpec
 from .initial import InitialSpec
 from .layers import LayerSpec, LeakyReadoutSpec, Readout
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
+HiddenLayer = Annotated[LayerSpec | Conv2DSpec | Conv1DSpec, ByKind(default="dense")]
 
 # Constants that layers may lack, and the field that gives them.
 _OPTIONAL = {
@@ -26,8 +29,8 @@ class NetworkSpec(StrictModel):
     """LIF layers and a readout."""
 
     layers: Annotated[
-        ListOf[LayerSpec], Field(min_length=1, max_length=MAX_LAYERS), few(MAX_LAYERS)
-    ] = Field(description="The hidden layers, input side first.")
+        ListOf[HiddenLayer], Field(min_length=1, max_length=MAX_LAYERS), few(MAX_LAYERS)
+    ] = Field(description="The hidden layers, input side first. Convolutions come first.")
     readout: Annotated[Readout, ByKind(default="leaky")] = Field(
         default=LeakyReadoutSpec(), description="The output layer."
     )
@@ -86,6 +89,7 @@ class NetworkSpec(StrictModel):
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
                 detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
+        yield from self._problems_of_convolutions()
         for constant, field in _OPTIONAL.items():
             layers = (*self.layers, self.readout)
             if constant in self.trainable and all(
@@ -96,10 +100,26 @@ class NetworkSpec(StrictModel):
                     "inconsistent",
                     f"no layer has {field} to train: set one",
                 )
-        unbounded = all(layer.capacity is None for layer in spiking_layers(self))
+        unbounded = all(first_capacity(layer) is None for layer in spiking_layers(self))
         if self.reset_on == "emission" and unbounded:
             detail = "has no effect where no layer has a capacity: set a capacity or remove it"
             yield Problem("/reset_on", "inconsistent", detail)
         if self.reset == "none" and self.reset_gradient != "mask":
             detail = "has no effect without a reset: remove it"
             yield Problem("/reset_gradient", "inconsistent", detail)
+
+    def _problems_of_convolutions(self) -> Iterator[Problem]:
+        """Yields convolutions behind dense layers, and constants that cannot be trained."""
+        dense = False
+        for index, layer in enumerate(self.layers):
+            if dense and is_conv(layer):
+                yield Problem(
+                    f"/layers/{index}/kind",
+                    "unsupported",
+                    "convolutions come before all dense layers, whose neurons are no image",
+                )
+            dense = dense or not is_conv(layer)
+        if conv_layers(self):
+            for index, name in enumerate(self.trainable):
+                detail = f"{name} cannot be trained in a network with convolutions: remove it"
+                yield Problem(f"/trainable/{index}", "unsupported", detail)

@@ -132,6 +132,8 @@ def _fit_data(data: Any) -> Any:
     """Data in files have one name; the sizes of a worker's own file are known."""
     if getattr(data, "judged_on", "test") == "validation":
         data = replace(data, validation=0.0)
+    if isinstance(data, (EventsData, NpzData)):
+        data = replace(data, shape=None)
     if isinstance(data, EventsData):
         return replace(data, dataset=data.dataset or "mine", classes=_not_one(data.classes))
     if not isinstance(data, NpzData):

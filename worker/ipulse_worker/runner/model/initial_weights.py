@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, List
 
 import numpy as np
 
+from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import IPUlseError
+from ipulse_ops.conv.initialisation import balanced_kernels
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
-from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.model.network import (
+    convolutions_of,
+    network_of,
+    scale_behind_convolutions,
+    spiking_neurons,
+)
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -32,15 +39,19 @@ def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
     Raises:
         NoActivity: no spike passes through the layers.
     """
-    network = network_of(spec)
-    widest = max(network.sizes)
+    widest = max(input_channels(spec.data), *spiking_neurons(spec))
     fitting = MEASURED_BYTES // (BYTES_PER_SITE * spec.data.steps * widest)
     samples = int(np.clip(fitting, 1, MEASURED_SAMPLES))
     order = stream(Purpose.WEIGHTS, spec.seed).permutation(dataset.training)
     ids, counts = dataset.trains.batch(order[:samples])
+    std, seed = spec.network.initial_membrane_std, spec.seed
+    convolutions = convolutions_of(spec)
+    kernels: List[np.ndarray] = []
     try:
-        return balanced_weights(
-            network, ids, counts, std=spec.network.initial_membrane_std, seed=spec.seed
-        )
+        if convolutions:
+            kernels, (ids, counts) = balanced_kernels(convolutions, ids, counts, std, seed)
+            # The weights behind an average are scaled where they are used.
+            std /= scale_behind_convolutions(spec)
+        return [*kernels, *balanced_weights(network_of(spec), ids, counts, std=std, seed=seed)]
     except ValueError as error:
         raise NoActivity(f"the weights cannot be initialised: {error}") from error

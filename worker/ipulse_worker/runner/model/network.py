@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.derived_values import class_count, first_capacity, input_channels, spiking_layers
+from ipulse_core.conv_layers import (
+    conv_geometries,
+    conv_layers,
+    dense_layers,
+    hidden_sizes,
+    input_scale,
+    senders_to_dense,
+)
+from ipulse_core.derived_values import class_count, first_capacity, spiking_layers
 from ipulse_core.start_weights import CONSTANTS, constant_of, layer_names
-from ipulse_ops.keras import MultiLIF
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.keras import LIFReadout, MultiLIF
+from ipulse_ops.keras.conv_network import ConvNetwork
+from ipulse_ops.keras.convolution import Convolution
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
@@ -47,22 +58,28 @@ def initial_limits(spec: ExperimentSpec) -> LayerLimits:
 
 
 def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Network:
-    """Return the network with these limits; the default are the initial ones."""
+    """Return the fully connected layers with these limits; the default are the initial ones.
+
+    A leaky readout directly behind convolutions is described as neurons with its constants.
+    """
     limits = limits or initial_limits(spec)
     network = spec.network
+    before = len(conv_layers(network))
     spiking = [
         _lif(layer, neurons, capacity, second)
         for layer, neurons, capacity, second in zip(
-            spiking_layers(network),
-            spiking_neurons(spec),
-            limits.capacities,
-            limits.second_thresholds,
+            spiking_layers(network)[before:],
+            spiking_neurons(spec)[before:],
+            limits.capacities[before:],
+            limits.second_thresholds[before:],
         )
     ]
-    hidden = len(network.layers)
+    hidden = len(network.layers) - before
     readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec)
+    if isinstance(readout, LeakyReadout) and not hidden:
+        readout = LIF(**vars(readout))
     return Network(
-        inputs=input_channels(spec.data),
+        inputs=senders_to_dense(spec),
         layers=tuple(spiking[:hidden]),
         readout=readout,
         reset=network.reset,
@@ -73,8 +90,72 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
     )
 
 
-def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> MultiLIF:
+def convolutions_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> List[ConvLIF]:
+    """Return the convolutions in front of the fully connected layers."""
+    limits = limits or initial_limits(spec)
+    network = spec.network
+    found: List[ConvLIF] = []
+    scale = 1.0
+    layers = zip(conv_layers(network), conv_geometries(spec), limits.second_thresholds)
+    for number, (layer, geometry, second) in enumerate(layers):
+        found.append(
+            ConvLIF(
+                geometry=geometry,
+                decay=layer.decay,
+                threshold=layer.threshold,
+                second_threshold=None if second is None else float(second),
+                gain=layer.gain,
+                bias=layer.bias,
+                input_scale=scale,
+                reset=network.reset,
+                reset_gradient=network.reset_gradient,
+                delay=network.delay if number else 0,
+                surrogate=_surrogate(network.surrogate),
+            )
+        )
+        scale = input_scale(layer)
+    return found
+
+
+def scale_behind_convolutions(spec: ExperimentSpec) -> float:
+    """Return the factor of the weights behind the last convolution, 1 without one."""
+    convolutions = conv_layers(spec.network)
+    return input_scale(convolutions[-1]) if convolutions else 1.0
+
+
+def keras_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int
+) -> Union[MultiLIF, ConvNetwork]:
     """Return the network as a Keras layer."""
+    convolutions = convolutions_of(spec, limits)
+    if not convolutions:
+        return _dense_network(spec, limits, threads)
+    rest: Union[MultiLIF, LIFReadout]
+    scale = scale_behind_convolutions(spec)
+    if dense_layers(spec.network) or spec.network.readout.kind == "spiking":
+        rest = _dense_network(spec, limits, threads, input_scale=scale)
+    else:
+        rest = LIFReadout(
+            senders_to_dense(spec),
+            _leaky(spec),
+            delay=spec.network.delay,
+            threads=threads,
+            input_scale=scale,
+            name="readout",
+        )
+    return ConvNetwork(
+        [
+            Convolution(neurons, threads=threads, name=f"convolution_{number}")
+            for number, neurons in enumerate(convolutions, start=1)
+        ],
+        rest,
+        name="convolutional_network",
+    )
+
+
+def _dense_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, **options: Any
+) -> MultiLIF:
     network = network_of(spec, limits)
     return MultiLIF(
         inputs=network.inputs,
@@ -90,6 +171,7 @@ def keras_network(spec: ExperimentSpec, limits: LayerLimits, threads: int) -> Mu
         seed=spec.seed,
         name="network",
         **_backend(spec.device),
+        **options,
     )
 
 
@@ -119,7 +201,7 @@ def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
 
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:
     """Return the numbers of neurons of the spiking layers."""
-    neurons = [layer.neurons for layer in spec.network.layers]
+    neurons = hidden_sizes(spec)
     return [*neurons, class_count(spec.data)][: len(spiking_layers(spec.network))]
 
 
@@ -154,11 +236,15 @@ def is_frozen(spec: ExperimentSpec, name: str) -> bool:
 def weight_names(spec: ExperimentSpec) -> List[str]:
     """Return the weights' names, such as layer_1, layer_1_recurrent, layer_1_bias and readout.
 
-    Their order is that of ipulse_ops.lif.weights.weight_shapes.
+    Their order is that of ipulse_ops.lif.weights.weight_shapes, behind the convolutions.
     """
     layers = layer_names(spec.network)
-    return [
-        layers[shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
+    found: List[str] = []
+    before = conv_layers(spec.network)
+    for name, layer in zip(layers, before):
+        found += [name, f"{name}_bias"] if layer.bias else [name]
+    return found + [
+        layers[len(before) + shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
         for shape in weight_shapes(network_of(spec))
     ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 import tensorflow as tf
 
+from ipulse_core.conv_layers import hidden_sizes
 from ipulse_core.derived_values import class_count, spike_targets
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses
@@ -33,7 +34,7 @@ class Objective:
         self._targets = spike_targets(spec.training)
         self._regularisers = spec.training.regularisers
         self._classes = class_count(spec.data)
-        self._neurons = [layer.neurons for layer in spec.network.layers]
+        self._neurons = hidden_sizes(spec)
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
         """Return losses float32 `[batch]` and predicted classes int32 `[batch]`."""

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.conv_layers import conv_layers
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_worker.runner.training.loop import Training
 
@@ -25,11 +26,14 @@ REPEATS = 5
 def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """Return the mean seconds of each layer in a step.
 
-    None on other devices than a CPU, and without a training step in this attempt.
+    None on other devices than a CPU, with convolutions, whose kernels are not timed by layer, and
+    without a training step in this attempt.
     """
     times = training.times
     hidden = len(training.spec.network.layers)
-    if training.spec.device.kind != "cpu" or not times.count or hidden >= abi.PHASE_LAYERS:
+    if conv_layers(training.spec.network) or training.spec.device.kind != "cpu":
+        return None
+    if not times.count or hidden >= abi.PHASE_LAYERS:
         return None
     forward, backward = _shares(training, hidden + 1)
     parts = times.means()

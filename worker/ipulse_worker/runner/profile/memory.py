@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
+from ipulse_core.conv_layers import conv_layers
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
@@ -40,7 +41,7 @@ def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[st
             "bytes_per_sample": saved / batch,
             "how": "computed for a full batch: a float32 per neuron and step with an active "
             "gradient (at the fraction of the held-out samples) unless device.memory is recompute, "
-            "plus the kernel's bit sets",
+            "plus the kernel's bit sets; convolutions store nothing and run again",
         },
         "fullHistory": {
             "bytes": full,
@@ -59,18 +60,19 @@ def saved_for_backward(
     For each layer these are the membranes of the neurons with an active gradient, unless they are
     recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
     the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
-    all neurons. Padding of the last vectors is not counted.
+    all neurons. Padding of the last vectors is not counted. Convolutions store nothing.
     """
+    before = len(conv_layers(spec.network))
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
     recomputes = device.kind == "cpu" and device.memory == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
     for neurons, capacity, second, fraction in zip(
-        spiking_neurons(spec),
-        limits.capacities,
-        limits.second_thresholds,
-        active_gradient_fractions.tolist(),
+        spiking_neurons(spec)[before:],
+        limits.capacities[before:],
+        limits.second_thresholds[before:],
+        active_gradient_fractions.tolist()[before:],
     ):
         total += steps * batch * neurons * membrane * fraction
         total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)

@@ -38,7 +38,7 @@ def activity(results: Results) -> Dict[str, Any]:
     input_rate = 100 * evaluation.input_spikes_by_step / input_channels(spec.data)
     by_time: List[charts.Series] = [("input", "s0", input_rate.tolist())]
     for n in hidden:
-        rate = 100 * evaluation.spikes_by_step[n - 1] / spec.network.layers[n - 1].neurons
+        rate = 100 * evaluation.spikes_by_step[n - 1] / results.sizes[n]
         by_time.append((f"layer {n}", charts.layer_class(n), rate.tolist()))
     times = [(step + 1) * spec.data.step_ms for step in range(spec.data.steps)]
     y_label = "neurons spiking per step (%)"

@@ -6,6 +6,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 
+from ipulse_core.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.numbers import plain_number
 from ipulse_worker.runner.model.network import spiking_names
@@ -67,9 +68,15 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
 
 def weight_count(results: Results, at: int) -> int:
     """Return the number of weights of a layer, including recurrent ones."""
+    spec = results.spec
+    geometries = conv_geometries(spec)
+    if at < len(geometries):
+        return int(np.prod(geometries[at].weights))
     before, neurons = results.sizes[at : at + 2]
-    layers = spiking_layers(results.spec.network)
-    recurrent = neurons if at < len(layers) and layers[at].recurrent else 0
+    if at == len(geometries):
+        before = senders_to_dense(spec)
+    layers = spiking_layers(spec.network)
+    recurrent = neurons if at < len(layers) and getattr(layers[at], "recurrent", False) else 0
     return (before + recurrent) * neurons
 
 

@@ -7,7 +7,6 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.results.results import Results
@@ -101,7 +100,6 @@ def training_facts(results: Results) -> TrainingFacts:
 
 def _layers(results: Results) -> List[LayerFacts]:
     spec, metrics, activity = results.spec, results.evaluation.metrics, results.neuron_activity
-    layers = spiking_layers(spec.network)
     facts = []
     for at, name in enumerate(spiking_names(spec)):
         is_readout = name == "readout"
@@ -111,7 +109,7 @@ def _layers(results: Results) -> List[LayerFacts]:
             LayerFacts(
                 title="the readout" if is_readout else f"layer {name}",
                 path="network.readout" if is_readout else f"network.layers[{at}]",
-                neurons=layers[at].neurons if not is_readout else results.sizes[-1],
+                neurons=results.sizes[at + 1],
                 dead=len(activity.dead(at)) / metrics.neurons[at],
                 saturated=len(activity.saturated(at)) / metrics.neurons[at],
                 dropped=dropped / (sent + dropped) if dropped else 0.0,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
-from ipulse_core.derived_values import spiking_layers
+from ipulse_core.conv_layers import conv_layers
+from ipulse_core.derived_values import first_capacity, spiking_layers
 from ipulse_core.nir_targets import (
     NO_ADAPTATION,
     SIMULATORS,
@@ -141,13 +142,15 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
 
 def left_out(spec: ExperimentSpec) -> List[str]:
     """List the properties of the network that network.nir does not express."""
-    if any(layer.capacity is not None for layer in spiking_layers(spec.network)):
+    if any(first_capacity(layer) is not None for layer in spiking_layers(spec.network)):
         return [f"the capacity: {NO_CAPACITY}"]
     return []
 
 
 def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
+    if conv_layers(spec.network):
+        return "convolutions are not exported to NIR"
     adapts = any(layer.adaptation is not None for layer in spiking_layers(spec.network))
     return NO_ADAPTATION if adapts else None
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import numpy as np
 
+from ipulse_core.conv_layers import dense_layers
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_core.nir_targets import (
     EULER_DECAY,
@@ -101,7 +102,7 @@ class NetworkGraph:
 
         spec = self._spec
         graph = GraphChain(input_channels(spec.data), class_count(spec.data))
-        for number, layer in enumerate(spec.network.layers, start=1):
+        for number, layer in enumerate(dense_layers(spec.network), start=1):
             self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}")
             if spec.network.delay and self._target == "generic":
                 delay = np.full(layer.neurons, spec.network.delay * self.step_s)

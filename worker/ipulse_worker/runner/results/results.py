@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.conv_layers import hidden_sizes
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
@@ -98,5 +99,5 @@ class Results:
     @property
     def sizes(self) -> Tuple[int, ...]:
         """The numbers of neurons from input to readout."""
-        layers = [layer.neurons for layer in self.spec.network.layers]
+        layers = hidden_sizes(self.spec)
         return (input_channels(self.spec.data), *layers, class_count(self.spec.data))

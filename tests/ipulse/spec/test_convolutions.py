@@ -1,0 +1,130 @@
+"""Convolutions in specs: shapes from the data set, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from ipulse.spec import parse_spec, spec_to_json
+from ipulse.spec.experiment import layer_sizes, weight_count
+from ipulse_core.conv_layers import conv_geometries
+from ipulse_core.errors import InvalidSpec
+
+CONV = {"kind": "conv2d", "filters": 12, "kernel_size": 5}
+
+
+def document(*layers: Any, **parts: Any) -> Any:
+    network = {"layers": list(layers), **parts.pop("network", {})}
+    return {"version": 1, "data": {"kind": "n_mnist"}, "network": network, **parts}
+
+
+def problems(spec: Any) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidSpec) as error:
+        parse_spec(spec)
+    return [(problem.pointer, problem.detail) for problem in error.value.problems]
+
+
+def test_sizes_follow_from_the_data_set() -> None:
+    spec = parse_spec(
+        document(
+            {**CONV, "pool": {}},
+            {**CONV, "filters": 32, "pool": {"pool_size": [2, 3]}},
+            {"neurons": 7},
+        )
+    )
+    assert layer_sizes(spec) == [2 * 34 * 34, 12 * 30 * 30, 32 * 11 * 11, 7, 10]
+    assert weight_count(spec) == 2 * 25 * 12 + 12 * 25 * 32 + 32 * 5 * 3 * 7 + 7 * 10
+    assert parse_spec(spec_to_json(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("data", "layer", "size"),
+    [
+        ({"kind": "dvs_gesture", "pixels_merged": 2}, {**CONV, "padding": "same"}, (64, 64)),
+        ({"kind": "digits", "encoding": {"kind": "population"}}, CONV, (4, 4)),
+        (
+            {
+                "kind": "npz",
+                "name": "x",
+                "channels": 24,
+                "classes": 2,
+                "steps": 5,
+                "shape": [1, 4, 6],
+            },
+            {**CONV, "kernel_size": [3, 1], "strides": [1, 2]},
+            (2, 3),
+        ),
+        ({"kind": "shd"}, {**CONV, "kind": "conv1d", "kernel_size": 7, "strides": 2}, (1, 347)),
+    ],
+)
+def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None:
+    (geometry,) = conv_geometries(parse_spec(document(layer, data=data)))
+    assert geometry.size == size
+
+
+@pytest.mark.parametrize(
+    ("spec", "pointer", "says"),
+    [
+        (document({**CONV, "kernel_size": 35}), "/network/layers/0", "35 x 35"),
+        (document(CONV, {**CONV, "kernel_size": [31, 1]}), "/network/layers/1", "30 x 30"),
+        (
+            document({**CONV, "pool": {"pool_size": 31}}),
+            "/network/layers/0",
+            "pool of 31 x 31 does not fit into an output of 30 x 30",
+        ),
+        (document({**CONV, "groups": 5}), "/network/layers/0/groups", "2 channels"),
+        (document({**CONV, "kind": "conv1d"}), "/network/layers/0/kind", "conv2d"),
+        (document({"neurons": 5}, CONV), "/network/layers/1/kind", "before"),
+        (
+            document({**CONV, "kernel_size": 1}, data={"kind": "randman"}),
+            "/network/layers/0/kind",
+            "height and width",
+        ),
+        (
+            document(
+                CONV,
+                data={"kind": "npz", "name": "x", "channels": 24, "classes": 2, "steps": 5},
+            ),
+            "/network/layers/0/kind",
+            "data.shape",
+        ),
+        (
+            document(
+                CONV,
+                data={
+                    "kind": "npz",
+                    "name": "x",
+                    "channels": 24,
+                    "classes": 2,
+                    "steps": 5,
+                    "shape": [1, 5, 5],
+                },
+            ),
+            "/data/shape",
+            "25",
+        ),
+        (
+            document(CONV, device={"kind": "emulator"}),
+            "/network/layers/0/kind",
+            "cpu only",
+        ),
+        (
+            document(CONV, device={"kind": "cpu", "weights_dtype": "bfloat16"}),
+            "/device/weights_dtype",
+            "float32",
+        ),
+        (document(CONV, network={"trainable": ["decay"]}), "/network/trainable/0", "decay"),
+        (
+            document({**CONV, "second_threshold": 1.5}),
+            "/network/layers/0/second_threshold",
+            "above",
+        ),
+        (document(CONV, export={"nir": [{"target": "norse"}]}), "/export/nir/0", "NIR"),
+        (document({**CONV, "neurons": 3}), "/network/layers/0/neurons", ""),
+        (document({**CONV, "kind": "conv3d"}), "/network/layers/0/kind", "conv2d"),
+        (document({**CONV, "filters": 4096}), "/network/layers/0/filters", "at most"),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_its_place(spec: Any, pointer: str, says: str) -> None:
+    found = problems(spec)
+    assert [place for place, _ in found] == [pointer]
+    assert says in found[0][1]
