@@ -14,11 +14,17 @@ def refuse_second_order(*gradient_ops: str) -> None:
         tf.RegisterGradient(name)(_refuse)
 
 
+def in_xla() -> bool:
+    """Return True while XLA's version of a function is traced."""
+    if tf.executing_eagerly():
+        return False
+    graph = tf.compat.v1.get_default_graph()
+    return bool(control_flow_util.GraphOrParentsInXlaContext(graph))
+
+
 def refuse_xla() -> None:
     """Raise NotImplementedError while XLA's version of a function is traced."""
-    if tf.executing_eagerly():
-        return
-    if control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()):
+    if in_xla():
         raise NotImplementedError(
             "XLA cannot compile the spiking ops: remove jit_compile=True from model.compile and "
             "tf.function"

@@ -12,10 +12,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from ipulse_ops.lif.cpu.op_library import library
+from ipulse_ops.training.ordered_sums import mean
+from ipulse_ops.unsupported import in_xla
+
 
 def mean_membrane_cross_entropy(membrane: Any, labels: Any) -> Any:
     """Return the cross-entropy of the softmax of the membrane's mean over time."""
-    return cross_entropy(_mean_over_time(membrane), labels)
+    return cross_entropy(mean(membrane, axis=0), labels)
 
 
 def max_membrane_cross_entropy(membrane: Any, labels: Any) -> Any:
@@ -27,7 +31,7 @@ def step_cross_entropy(membrane: Any, labels: Any) -> Any:
     """Return the mean over time of the cross-entropy of each step's membrane."""
     steps, batch, classes = tf.unstack(tf.shape(membrane))
     flat = cross_entropy(tf.reshape(membrane, [-1, classes]), tf.tile(labels, [steps]))
-    return tf.reduce_mean(tf.reshape(flat, [steps, batch]), axis=0)
+    return mean(tf.reshape(flat, [steps, batch]), axis=0)
 
 
 def spike_count_cross_entropy(spikes: Any, labels: Any) -> Any:
@@ -42,7 +46,7 @@ def spike_count_mse(spikes: Any, labels: Any, right: float = 10.0, wrong: float 
     wrong: target of the other neurons.
     """
     targets = tf.one_hot(labels, spikes.shape[1], on_value=right, off_value=wrong)
-    return tf.reduce_mean(tf.square(spikes - targets), axis=1)
+    return mean(tf.square(spikes - targets), axis=-1)
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
@@ -50,24 +54,15 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
     Raises tf.errors.InvalidArgumentError on a CPU for a label that is not a class.
     """
-    # With deterministic ops, tf.nn's version is a dozen ops, for the sake of GPUs.
-    return tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=logits, labels=labels).loss
-
-
-@tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-def _mean_over_time(membrane: Any) -> Any:
-    # TensorFlow's gradient of a mean broadcasts before it divides.
-    shape = tf.shape(membrane)
-
-    def gradient(upstream: Any) -> Any:
-        return tf.broadcast_to(upstream / tf.cast(shape[0], upstream.dtype), shape)
-
-    return tf.reduce_mean(membrane, axis=0), gradient
+    if in_xla():
+        found = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=logits, labels=labels)
+        return found.loss
+    return library().ipulse_cross_entropy(logits=logits, labels=tf.cast(labels, tf.int32)).loss
 
 
 def predicted_by_mean(membrane: Any) -> Any:
     """Return the class with the largest mean over time."""
-    return _largest(tf.reduce_mean(membrane, axis=0))
+    return _largest(mean(membrane, axis=0))
 
 
 def predicted_by_max(membrane: Any) -> Any:

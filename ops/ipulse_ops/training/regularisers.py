@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 import tensorflow as tf
 
+from ipulse_ops.training.ordered_sums import mean, total
 from ipulse_ops.training.spike_totals import layer_totals, spike_totals
 
 
@@ -22,8 +23,8 @@ def lower_bound(
     totals = spike_totals(spike_ids, spike_counts, neurons)
     shortage = tf.square(tf.nn.relu(spikes - totals))
     if mask is None:
-        return tf.reduce_mean(shortage)
-    return mean_over(tf.reduce_mean(shortage, axis=1), mask)
+        return mean(shortage)
+    return mean_over(mean(shortage, axis=-1), mask)
 
 
 def upper_bound(
@@ -38,12 +39,12 @@ def upper_bound(
 
     power: 1 or 2.
     """
-    excess = tf.nn.relu(layer_totals(spike_ids, spike_counts) / neurons - spikes)
+    excess = tf.nn.relu(layer_totals(spike_ids, spike_counts) * (1 / neurons) - spikes)
     return mean_over(tf.square(excess) if power == 2 else excess, mask)
 
 
 def mean_over(by_sample: Any, mask: Optional[Any]) -> Any:
     """Return the mean of `[batch]` over the samples that count."""
     if mask is None:
-        return tf.reduce_mean(by_sample)
-    return tf.reduce_sum(by_sample * mask) / tf.reduce_sum(mask)
+        return mean(by_sample)
+    return total(by_sample * mask) / tf.reduce_sum(mask)

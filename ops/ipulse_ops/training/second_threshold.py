@@ -7,10 +7,9 @@ layers where no neuron carries gradient.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from ipulse_ops.exact_math import cosine_of_turns, exp, log
 from ipulse_ops.lif.network import PerNeuron
 
 SHAPES = ("linear", "cosine", "exponential")
@@ -34,8 +33,8 @@ def ramp(start: float, end: PerNeuron, shape: str, epoch: int, epochs: int) -> P
     passed = epoch / epochs
     share = {
         "linear": passed,
-        "cosine": (1 - math.cos(math.pi * passed)) / 2,
-        "exponential": 1 - EXPONENTIAL_REST**passed,
+        "cosine": (1 - float(cosine_of_turns(passed / 2))) / 2,
+        "exponential": 1 - float(exp(passed * log(EXPONENTIAL_REST))),
     }[shape]
     return _plain(np.minimum(end, start + share * (np.asarray(end) - start)))
 

@@ -62,7 +62,12 @@ def library() -> Any:
         return [grad, None, None]  # of the port, see forward_op.h
 
     tf.RegisterGradient("IpulseLif")(gradient)
+
+    def loss_gradient(op: Any, grad: Any, _: Any) -> List[Any]:
+        return [grad[:, tf.newaxis] * op.outputs[1], None]
+
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
+    tf.RegisterGradient("IpulseCrossEntropy")(loss_gradient)
     refuse_second_order("IpulseLifGrad")
     return loaded
 

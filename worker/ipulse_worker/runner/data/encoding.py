@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ipulse_ops.exact_math import exp, log
 from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
@@ -45,7 +46,7 @@ def log_latency_ms(values: np.ndarray, encoding: LogLatency) -> np.ndarray:
     """Return the time of each value's spike, float64 like `values`; NaN for no spike."""
     charged = values > encoding.threshold
     x = np.where(charged, values, 1.0)  # the 1 is masked below; it keeps the log finite
-    latency: np.ndarray = encoding.tau_eff_ms * np.log(x / (x - encoding.threshold))
+    latency: np.ndarray = encoding.tau_eff_ms * log(x / (x - encoding.threshold))
     return np.where(charged, latency, np.nan)
 
 
@@ -53,7 +54,8 @@ def receptive_fields(values: np.ndarray, encoding: PopulationCode) -> np.ndarray
     """Return activations, float64 `[samples, values, fields]` in [0, 1]."""
     centres = np.arange(encoding.fields) / (encoding.fields - 1)
     sigma = encoding.width / (encoding.fields - 1)
-    activation: np.ndarray = np.exp(-((values[:, :, None] - centres) ** 2) / (2.0 * sigma**2))
+    exponent = -((values[:, :, None] - centres) ** 2) / (2.0 * sigma**2)
+    activation = exp(np.maximum(exponent, -700.0))
     return activation
 
 

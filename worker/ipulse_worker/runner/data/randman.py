@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Tuple
 import numpy as np
 
 from ipulse_core.derived_values import frequencies, input_channels
+from ipulse_ops.exact_math import exp, log, sine_of_turns
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.time_steps import FLOAT64_ERROR
@@ -50,7 +51,7 @@ def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.
     order = np.arange(frequencies(data))
     shape = (data.units, data.dimensions, frequencies(data), 3)
     amplitude, factor, phase = np.moveaxis(stream(Purpose.DATA, *key).random_sample(shape), -1, 0)
-    amplitude = amplitude * (order > 0) * (order + 1.0) ** -data.smoothness
+    amplitude = amplitude * (order > 0) * exp(-data.smoothness * log(order + 1.0))
     coordinates = np.ones((len(points), data.units))
     at_once = max(1, SINES_AT_ONCE // frequencies(data))
     for unit in range(data.units):
@@ -58,8 +59,10 @@ def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.
             place = unit, dimension
             for first in range(0, len(points), at_once):
                 x = points[first : first + at_once, dimension, None]
-                sines = np.sin(2.0 * np.pi * (order * x * factor[place] + phase[place]))
-                coordinates[first : first + at_once, unit] *= (sines * amplitude[place]).sum(axis=1)
+                sines = sine_of_turns(order * x * factor[place] + phase[place])
+                # Added in order, which NumPy's sum does not promise.
+                added = np.cumsum(sines * amplitude[place], axis=1)[:, -1]
+                coordinates[first : first + at_once, unit] *= added
     return coordinates
 
 

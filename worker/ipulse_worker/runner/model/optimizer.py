@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Dict, List, Sequence, Union
 import tensorflow as tf
 
 from ipulse_ops.training.adam import apply_adam
+from ipulse_ops.training.ordered_sums import exact_total
+from ipulse_ops.unsupported import in_xla
 
 if TYPE_CHECKING:
     from ipulse import spec
@@ -87,10 +89,11 @@ class Adam(Optimizer):
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent with TensorFlow's own kernels.
+    """Stochastic gradient descent.
 
     Without momentum w -= rate g. With momentum a = momentum a + g and w -= rate a, or with Nesterov
-    momentum w -= rate (g + momentum a).
+    momentum w -= rate (g + momentum a). One op each for products and sums: TensorFlow's fused
+    kernels round by its release and the CPU.
     """
 
     def __init__(self, settings: spec.SGDSpec, weights: Sequence[tf.Variable]) -> None:
@@ -101,19 +104,15 @@ class SGD(Optimizer):
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
         """Update the weights, see Optimizer.apply."""
         for at, (weight, gradient) in enumerate(zip(self.weights, gradients)):
-            if not self._settings.momentum:
-                tf.raw_ops.ResourceApplyGradientDescent(
-                    var=weight.handle, alpha=rate, delta=gradient
-                )
-                continue
-            tf.raw_ops.ResourceApplyMomentum(
-                var=weight.handle,
-                accum=self.slots["momenta"][at].handle,
-                lr=rate,
-                grad=gradient,
-                momentum=self._settings.momentum,
-                use_nesterov=self._settings.nesterov,
-            )
+            direction = gradient
+            momentum = self._settings.momentum
+            if momentum:
+                accumulated = self.slots["momenta"][at]
+                direction = momentum * accumulated + gradient
+                accumulated.assign(direction)
+                if self._settings.nesterov:
+                    direction = gradient + momentum * direction
+            weight.assign_sub(rate * direction)
 
 
 def optimizer_of(
@@ -129,6 +128,12 @@ def clipped(gradients: List[tf.Tensor], bounds: spec.GradientClipping) -> List[t
     """Clip the gradients by value and then by their global norm."""
     if bounds.value is not None:
         gradients = [tf.clip_by_value(g, -bounds.value, bounds.value) for g in gradients]
-    if bounds.global_norm is not None:
+    if bounds.global_norm is not None and in_xla():
         gradients, _ = tf.clip_by_global_norm(gradients, bounds.global_norm)
+    elif bounds.global_norm is not None:
+        norm = tf.sqrt(sum(exact_total(gradient, squares=True) for gradient in gradients))
+        # Not below 1, so that a norm that is not finite makes the gradients so, too.
+        excess = tf.maximum(norm * (1 / bounds.global_norm), 1.0)
+        share = tf.cast(1.0 / excess, tf.float32)
+        gradients = [gradient * share for gradient in gradients]
     return list(gradients)

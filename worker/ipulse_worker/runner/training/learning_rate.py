@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
+
+from ipulse_ops.exact_math import cosine_of_turns
 
 if TYPE_CHECKING:
     from ipulse.spec import TrainingSpec
@@ -24,4 +25,4 @@ def learning_rate(training: TrainingSpec, step: int, steps: int) -> float:
     first = max(schedule.warmup_steps, 1)  # the first step with the full rate
     progress = (step - first) / max(steps - first, 1)  # from 0 to 1 at the last step
     share = schedule.final_share
-    return full * (share + (1 - share) * (1 + math.cos(math.pi * progress)) / 2)
+    return full * (share + (1 - share) * (1 + float(cosine_of_turns(progress / 2))) / 2)

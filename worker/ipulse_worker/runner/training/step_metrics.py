@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.training.ordered_sums import exact_total
 
 
 class StepMetrics(NamedTuple):
@@ -91,7 +92,7 @@ def sums_of(head: Any, spikes: Any, slots: Any, dropped: Any) -> np.ndarray:
 
 
 def _total(values: Any) -> Any:
-    return tf.reduce_sum(tf.cast(values, tf.float64))
+    return exact_total(values)
 
 
 def _over_batch(values: Any) -> Any:

@@ -9,4 +9,5 @@
 #include "conv_op.h"
 #include "forward_op.h"
 #include "gradient_op.h"
+#include "loss_op.h"
 #include "slots_op.h"
