@@ -18,8 +18,14 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
-# Pages with Python blocks that use a service.
-ONLINE = ["tutorial/2-results.md", "guides/own_data.md", "guides/python.md", "guides/sweeps.md"]
+# Pages that use a service and do not start it.
+ONLINE = [
+    "tutorial/2-results.md",
+    "guides/own_data.md",
+    "guides/program.md",
+    "guides/python.md",
+    "guides/sweeps.md",
+]
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ Role = Literal[
     "trace",
     "report",
     "manifest",
+    "output",
     "log",
     "checkpoint",
 ]

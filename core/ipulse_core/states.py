@@ -71,6 +71,10 @@ class Reason(str, Enum):
     FULL_RESET = "full_reset"  # ... that a power cycle clears
     UNRECOVERABLE = "unrecoverable"  # a system error that no known reset clears
     GATE_FAILED = "gate_failed"  # the profile does not meet a condition of the spec
+    BUILD_FAILED = "build_failed"  # the compiler refused the user's program
+    PROGRAM_FAILED = "program_failed"  # the user's program ended with an error
+    LIMIT_EXCEEDED = "limit_exceeded"  # it ran longer than its spec allows
+    SANDBOX_UNAVAILABLE = "sandbox_unavailable"  # this worker cannot run code of users
     DIVERGED = "diverged"  # the loss is no longer a finite number
     RUNNER_ERROR = "runner_error"  # an unexpected error; the log shows it
     ARTIFACT_STORE = "artifact_store"  # results could not be stored

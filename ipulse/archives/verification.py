@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ipulse.manifest import check_stored
 from ipulse.models import validate
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import AnySpec, parse_job_spec
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.manifest import ListedFile
@@ -40,7 +40,7 @@ class OpenArchive:
 
     zip: ZipReader
     job: ArchivedJob
-    spec: ExperimentSpec
+    spec: AnySpec
     files: tuple[ListedFile, ...]
 
     def events(self) -> Iterator[ArchivedEvent]:
@@ -72,7 +72,7 @@ def open_archive(path: Path) -> Iterator[OpenArchive]:
             raise invalid(f"/{JOB}/spec_sha256", "wrong_sha256", detail)
         files = _files(archive)
         _check_manifest(archive, job, files)
-        yield OpenArchive(archive, job, parse_spec(value), files)
+        yield OpenArchive(archive, job, parse_job_spec(value), files)
 
 
 def verify_archive(path: Path) -> VerifiedArchive:

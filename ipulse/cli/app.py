@@ -34,6 +34,7 @@ from ipulse.cli.commands.jobs.ending_jobs import cancel, delete
 from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.open import open_page
 from ipulse.cli.commands.jobs.pausing import pause, resume, stop
+from ipulse.cli.commands.jobs.programs import push_program
 from ipulse.cli.commands.jobs.status import priority, status
 from ipulse.cli.commands.jobs.submit import continue_job, submit, validate
 from ipulse.cli.commands.jobs.watch import logs, watch
@@ -141,6 +142,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     "nir": {"import": import_nir},
     "op": {"new": new_op, "check": check_library, "test": compare_op},
     "profile": {DEFAULT: profile, "diff": profile_diff},
+    "program": {"push": push_program},
     "sweep": {
         "run": run_sweep,
         "list": list_sweeps,
@@ -159,6 +161,7 @@ GROUP_HELP = {
     "agent": "Run jobs on other machines: join, list and drain agents.",
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "data": "Upload your own data sets, look at them and delete them.",
+    "program": "Upload Poplar programs, to run them as jobs.",
     "nir": "Import networks of other simulators.",
     "op": "Write, check and test custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",

@@ -17,12 +17,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "submit": (
         "submit examples/digits.yaml --watch",
         "submit examples/digits.yaml --set epochs=5 --set 'layers[0].neurons=256'",
+        "submit examples/poplar/leaky_neurons.yaml --watch",
         "submit wide.yaml --after 5f3a9c0d --after 1085e90b:end",
         "submit wide.yaml --from 5f3a9c0d --start-mode weights",
         "submit - --priority 10 < spec.json",
         "submit examples/digits.yaml --weights pretrained.npz",
         "submit examples/digits.yaml --tag baseline --group wide --note 'First try.'",
     ),
+    "program push": ("program push examples/poplar",),
     "validate": (
         "validate examples/digits.yaml",
         "validate examples/digits.yaml --set /seed=7 --json",

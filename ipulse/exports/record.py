@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ipulse.client import Artifact, Client, Job, JobEvent
 from ipulse.client.times import time_of
-from ipulse.spec import parse_spec
+from ipulse.spec import parse_job_spec
 from ipulse.spec.flat import Setting, flat_settings
 
 
@@ -46,9 +46,10 @@ class JobRecord:
     @property
     def chosen_settings(self) -> dict[str, Setting]:
         """The settings that differ from their defaults, and the kinds of data and device."""
-        spec = parse_spec(self.job.json["spec"])
+        spec = parse_job_spec(self.job.json["spec"])
         chosen = flat_settings(spec.model_dump(mode="json", exclude_defaults=True))
-        kinds = {f"{name}.kind": self.settings[f"{name}.kind"] for name in ("data", "device")}
+        names = ("kind", "data.kind", "device.kind")
+        kinds = {name: self.settings[name] for name in names if name in self.settings}
         return {**kinds, **chosen}
 
     @property

@@ -22,6 +22,7 @@ from .data.shifts import Shifts
 from .device import ConnectionType, CPUDevice, Device, EmulatorDevice, IPUDevice, IPUs
 from .experiment import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, parse_spec, spec_to_json
 from .export import ExportSpec, NirExportSpec
+from .job_spec import AnySpec, JobSpec, parse_job_spec
 from .network.conv import (
     AveragePool1DSpec,
     AveragePoolSpec,
@@ -47,6 +48,7 @@ from .network.surrogate import (
     TableSpec,
 )
 from .profile import ProfileSpec
+from .program import PoplarProgramSpec, ProgramDevice, ProgramLimits
 from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
 from .training.regularisers import LowerBound, Regulariser, UpperBound
 from .training.schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
@@ -58,6 +60,7 @@ __all__ = [
     "AdamSpec",
     "AdamWSpec",
     "AdaptationSpec",
+    "AnySpec",
     "ArcTanSpec",
     "AveragePool1DSpec",
     "AveragePoolSpec",
@@ -82,6 +85,7 @@ __all__ = [
     "GrowingCapacity",
     "IPUDevice",
     "IPUs",
+    "JobSpec",
     "LayerSpec",
     "LeakyReadoutSpec",
     "LinearLatency",
@@ -93,8 +97,11 @@ __all__ = [
     "NpzData",
     "Optimizer",
     "PoissonData",
+    "PoplarProgramSpec",
     "PopulationCode",
     "ProfileSpec",
+    "ProgramDevice",
+    "ProgramLimits",
     "RandmanData",
     "RateCode",
     "RateSchedule",
@@ -115,6 +122,7 @@ __all__ = [
     "TrainingSpec",
     "UpperBound",
     "YinYangData",
+    "parse_job_spec",
     "parse_spec",
     "spec_to_json",
 ]

@@ -61,6 +61,7 @@ class ExperimentSpec(StrictModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     version: Annotated[Literal[1], ExactInteger] = Field(description="Version of this schema.")
+    kind: Literal["training"] = Field(default="training", description="Training of a network.")
     network: NetworkSpec = Field(description="The network to train.")
     name: str = Field(
         default="experiment",
@@ -321,6 +322,6 @@ def parse_spec(value: Any) -> ExperimentSpec:
     return validate(ExperimentSpec, value, InvalidSpec)
 
 
-def spec_to_json(spec: ExperimentSpec) -> dict[str, Any]:
+def spec_to_json(spec: StrictModel) -> dict[str, Any]:
     """Returns the resolved spec as JSON, every default written out: what is stored and hashed."""
     return spec.model_dump(mode="json")

@@ -28,6 +28,15 @@ class BlockingDataSets:
         """
         return finished(self._calls.push_dataset(path, name, on_progress))
 
+    def push_program(self, folder: PathLike) -> str:
+        """Upload the source package of a folder, and return `sha256:` and its digest.
+
+        Equal folders have equal digests. It is kept for a day, and as long as a job uses it.
+        Raises NotPermitted unless the token may submit code, and InvalidInput for a folder that
+        cannot be a package.
+        """
+        return finished(self._calls.push_program(folder))
+
     def upload_weights(self, path: PathLike, on_progress: UploadProgress | None = None) -> str:
         """Upload an npz file of initial weights and return its SHA-256.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import FOLLOWING
+from ipulse_core.source_package import PREFIX, read_folder, write_package
 
 from . import calls
 from .resources import DatasetVersion
@@ -32,6 +35,14 @@ class DataSets(FileUploads):
         """Upload initial weights; see Client.upload_weights."""
         _, sha256 = await self._upload(path, "weights", on_progress)
         return sha256
+
+    async def push_program(self, folder: PathLike) -> str:
+        """Upload the source package of a folder; see Client.push_program."""
+        with tempfile.NamedTemporaryFile() as content:
+            write_package(read_folder(Path(folder)), content.file)
+            content.flush()
+            _, sha256 = await self._upload(content.name, "program", None)
+        return PREFIX + sha256
 
     async def datasets(self) -> list[DatasetVersion]:
         """Return the latest version of every data set, newest data sets first."""

@@ -11,7 +11,7 @@ import httpx
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
-from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
@@ -22,7 +22,7 @@ from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPl
 
 _EVERY_JOB = JobSearch()
 
-Spec = Union[ExperimentSpec, Mapping[str, Any], str, "os.PathLike[str]"]
+Spec = Union[ExperimentSpec, PoplarProgramSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 def validate(spec: Spec) -> APICall[ValidSpec]:
@@ -222,17 +222,17 @@ def _state(name: str) -> str:
 
 def _document(spec: Spec) -> bytes:
     """Return the JSON text of a spec. Raises InvalidSpec for values that JSON cannot express."""
-    if isinstance(spec, ExperimentSpec):
+    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
         return strict_json.dumps(spec_to_json(spec)).encode()
     if isinstance(spec, (str, os.PathLike)):
         from ipulse.spec.document.file import read_spec_file
 
-        spec = spec_to_json(read_spec_file(Path(spec)).spec())
+        spec = spec_to_json(read_spec_file(Path(spec)).job_spec())
     try:
         return strict_json.dumps(spec).encode()
     except (TypeError, ValueError):
         # The value is not JSON, such as NaN or an array: the parser reports its place.
-        return strict_json.dumps(spec_to_json(parse_spec(spec))).encode()
+        return strict_json.dumps(spec_to_json(parse_job_spec(spec))).encode()
 
 
 def _job(response: httpx.Response) -> Job:

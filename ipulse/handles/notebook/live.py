@@ -61,7 +61,7 @@ def state_of(job: JobHandle) -> dict[str, Any]:
         "ended": job.state.is_terminal,
         "headline": job.headline,
         "epochs": epochs,
-        "all_epochs": job.spec["training"]["epochs"],
+        "all_epochs": job.spec.get("training", {}).get("epochs", 0),
         "curves": curves,
         "phases": job.json["phase_seconds"],
         "log": [str(line) for line in job.logs()[-_LINES:]],

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import AnySpec, ExperimentSpec, parse_job_spec, parse_spec
 from ipulse.spec.document.yaml_document import parse, yaml
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidJSON, InvalidSpec, Problem
 from ipulse_core.limits import MAX_SPEC_BYTES
+
+_Spec = TypeVar("_Spec")
 
 # A character beyond U+FFFF as JSON escapes it, after any number of escaped backslashes.
 _PAIR = re.compile(
@@ -57,8 +59,19 @@ class SpecFile:
         Raises:
             InvalidSpec: With the line of every problem.
         """
+        return self._parsed(parse_spec)
+
+    def job_spec(self) -> AnySpec:
+        """Returns the spec in the file, of any kind.
+
+        Raises:
+            InvalidSpec: With the line of every problem.
+        """
+        return self._parsed(parse_job_spec)
+
+    def _parsed(self, parse_value: Callable[[Any], _Spec]) -> _Spec:
         try:
-            return parse_spec(self.value)
+            return parse_value(self.value)
         except InvalidSpec as error:
             raise InvalidSpec([self.placed(problem) for problem in error.problems]) from None
 

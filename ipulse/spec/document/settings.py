@@ -14,7 +14,11 @@ from ipulse_core.errors import InvalidSpec, Problem
 
 def read_spec(path: Path, settings: Sequence[str] | None = None) -> ExperimentSpec:
     """Return the spec in a file, with the fields that settings replace. Raises InvalidSpec."""
-    original = read_spec_file(path)
+    return spec_of(read_spec_file(path), settings)
+
+
+def spec_of(original: SpecFile, settings: Sequence[str] | None = None) -> ExperimentSpec:
+    """Return the spec of a file, with the fields that settings replace. Raises InvalidSpec."""
     if not settings:
         return original.spec()
     changed = with_settings(original, settings)

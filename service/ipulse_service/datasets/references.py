@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ipulse.spec import EventsData, ExperimentSpec, NpzData, Recording, parse_spec, spec_to_json
+from ipulse.spec import (
+    AnySpec,
+    EventsData,
+    ExperimentSpec,
+    NpzData,
+    Recording,
+    parse_spec,
+    spec_to_json,
+)
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
@@ -20,19 +28,19 @@ _PLACE = "/data/dataset"
 _SHOWN = "`ipulse data list` shows all data sets"
 
 
-def digest_of(spec: ExperimentSpec) -> str | None:
+def digest_of(spec: AnySpec) -> str | None:
     """Returns the SHA-256 of the uploaded data that a resolved spec needs."""
     reference = _reference(spec)
     return reference.removeprefix(_DIGEST) if reference and ":" in reference else None
 
 
-def resolve(transaction: Transaction, spec: ExperimentSpec) -> ExperimentSpec:
+def resolve(transaction: Transaction, spec: AnySpec) -> AnySpec:
     """Returns the spec with the digest in place of the name, and with sizes from the data set.
 
     Raises InvalidSpec if there is no such version that is ready, or the spec does not fit it.
     """
     reference = _reference(spec)
-    if reference is None:
+    if reference is None or not isinstance(spec, ExperimentSpec):
         return spec
     version = _find(transaction, reference)
     facts = version.parsed_facts
@@ -50,7 +58,7 @@ def resolve(transaction: Transaction, spec: ExperimentSpec) -> ExperimentSpec:
     return parse_spec(value)
 
 
-def pin(transaction: Transaction, spec: ExperimentSpec) -> None:
+def pin(transaction: Transaction, spec: AnySpec) -> None:
     """Keeps the data of a resolved spec from being deleted before the transaction ends.
 
     Raises InvalidSpec if they have been deleted since the spec was resolved.
@@ -61,7 +69,9 @@ def pin(transaction: Transaction, spec: ExperimentSpec) -> None:
         _find(transaction, _DIGEST + digest)
 
 
-def _reference(spec: ExperimentSpec) -> str | None:
+def _reference(spec: AnySpec) -> str | None:
+    if not isinstance(spec, ExperimentSpec):
+        return None
     if isinstance(spec.data, (NpzData, EventsData, Recording)):
         return spec.data.dataset
     return None

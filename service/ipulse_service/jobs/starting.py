@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import select
 
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import AnySpec, ExperimentSpec, PoplarProgramSpec, parse_spec
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_core.source_package import PREFIX
 from ipulse_core.start_weights import mismatches, start_shapes
 from ipulse_core.states import JobState
 from ipulse_service.datasets import uploads
@@ -22,7 +23,8 @@ from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
 
-StartMode = Literal["continue", "weights"]
+StartMode = Literal["continue", "weights"]  # of a job that a user names
+FileMode = Literal["continue", "weights", "package"]
 
 # Fields of a spec that a continued training may change: they do not touch what is trained so far.
 _FREE = (
@@ -56,7 +58,7 @@ class StartFile:
     """A file of a job that another job starts from, kept as long as that job exists."""
 
     job: str  # empty for an upload
-    mode: StartMode
+    mode: FileMode
     artifact_id: str
     name: str
     role: str
@@ -91,7 +93,7 @@ class StartFile:
 
 
 def resolve(
-    transaction: Transaction, request: StartRequest, spec: ExperimentSpec, value: dict[str, Any]
+    transaction: Transaction, request: StartRequest, spec: AnySpec, value: dict[str, Any]
 ) -> StartFile:
     """Returns the file to start from, whose digest is fixed now.
 
@@ -105,6 +107,9 @@ def resolve(
             f"the job {parent.id} is {parent.state.value}: wait for its end, pause or stop it"
         )
     former = json.loads(parent.spec)
+    if not isinstance(spec, ExperimentSpec):
+        detail = "only the training of a network starts from another job: leave it out"
+        raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])
     if request.mode == "weights":
         return _weights(transaction, parent, former, spec)
     found = artifacts.latest_checkpoint(transaction, parent)
@@ -124,37 +129,72 @@ def resolve(
     return _file(parent, "continue", found, epoch)
 
 
-def uploaded(transaction: Transaction, spec: ExperimentSpec) -> StartFile | None:
-    """Returns the uploaded weights that a spec names, None if it names none.
+def uploaded(transaction: Transaction, spec: AnySpec) -> StartFile | None:
+    """Returns the uploaded file that a spec names: initial weights, or a program's package.
 
-    Raises InvalidInput where there is no such upload.
+    Returns None if it names none. Raises InvalidInput where there is no such upload.
     """
+    if isinstance(spec, PoplarProgramSpec):
+        return _upload(transaction, _PACKAGE, spec.package.removeprefix(PREFIX))
     initial = spec.network.initial
     if initial is None or initial.upload is None:
         return None
-    upload = uploads.with_content(transaction, "weights", initial.upload)
+    return _upload(transaction, _WEIGHTS, initial.upload)
+
+
+class _Uploaded(NamedTuple):
+    """A kind of file that a spec may name."""
+
+    mode: FileMode
+    purpose: str
+    name: str
+    media_type: str
+    pointer: str
+    what: str
+    hint: str
+
+
+_WEIGHTS = _Uploaded(
+    "weights",
+    "weights",
+    "weights.npz",
+    "application/octet-stream",
+    "/network/initial/upload",
+    "file of weights",
+    "`ipulse submit --weights FILE`",
+)
+_PACKAGE = _Uploaded(
+    "package",
+    "program",
+    "package.tar",
+    "application/x-tar",
+    "/package",
+    "source package",
+    "`ipulse program push FOLDER`",
+)
+
+
+def _upload(transaction: Transaction, kind: _Uploaded, sha256: str) -> StartFile:
+    upload = uploads.with_content(transaction, kind.purpose, sha256)
     if upload is not None:
         return StartFile(
             job="",
-            mode="weights",
+            mode=kind.mode,
             artifact_id=upload.id,
-            name="weights.npz",
-            role="weights",
-            media_type="application/octet-stream",
+            name=kind.name,
+            role=kind.mode,
+            media_type=kind.media_type,
             sha256=upload.sha256,
             size=upload.size,
             epoch=None,
         )
-    query = select(jobs.c.start_from).where(jobs.c.start_sha256 == initial.upload)
+    query = select(jobs.c.start_from).where(jobs.c.start_sha256 == sha256)
     for text in transaction.connection.execute(query).scalars():
         file = StartFile(**json.loads(text))
-        if not file.job:
+        if not file.job and file.mode == kind.mode:
             return file
-    detail = (
-        "no such file of weights was uploaded in the last day: upload it with "
-        "`ipulse submit --weights FILE`"
-    )
-    raise InvalidInput([Problem("/network/initial/upload", "upload_unknown", detail)])
+    detail = f"no such {kind.what} was uploaded in the last day: upload it with {kind.hint}"
+    raise InvalidInput([Problem(kind.pointer, "upload_unknown", detail)])
 
 
 def checkpoint_epoch(transaction: Transaction, job: JobRow) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from ipulse.spec import ExperimentSpec, spec_to_json
+from ipulse.spec import AnySpec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_service.background import outbox
@@ -56,7 +56,7 @@ class KeyReused(InvalidInput):
 class ResolvedSpec:
     """A spec with all defaults: the model, its JSON, the canonical text, and the text's SHA-256."""
 
-    spec: ExperimentSpec
+    spec: AnySpec
     value: dict[str, Any]
     text: str
     sha256: str
@@ -70,7 +70,7 @@ class Submitted:
     replayed: bool
 
 
-def resolve(spec: ExperimentSpec) -> ResolvedSpec:
+def resolve(spec: AnySpec) -> ResolvedSpec:
     """Returns the spec with all defaults filled in."""
     value = spec_to_json(spec)
     text = strict_json.dumps(value)

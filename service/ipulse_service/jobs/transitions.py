@@ -23,7 +23,7 @@ from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
+    from ipulse.spec import AnySpec
     from ipulse_service.jobs.starting import StartFile
 
 RETRY_TOPIC = "retry"  # notified when a job starts to wait for another attempt
@@ -50,7 +50,7 @@ _MOVED = ("message", "phase_ms", "state_since", "finished_at", "deadline_at", "d
 
 def add(
     transaction: Transaction,
-    spec: ExperimentSpec,
+    spec: AnySpec,
     text: str,
     sha256: str,
     options: SchedulingOptions,

@@ -61,8 +61,8 @@ def specs_of(config: SweepConfig, parameters: dict[str, Any]) -> dict[int, Resol
     """
     spec = with_settings_at(config.spec, parameters)
     if not config.seeds:
-        resolved = submission.resolve(parse_spec(spec))
-        return {resolved.spec.seed: resolved}
+        only = parse_spec(spec)
+        return {only.seed: submission.resolve(only)}
     return {seed: submission.resolve(parse_spec({**spec, "seed": seed})) for seed in config.seeds}
 
 

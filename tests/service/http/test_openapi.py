@@ -9,7 +9,8 @@ import openapi_spec_validator
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # stubs not locked
 
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.models import StrictModel
+from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, parse_spec
 from ipulse_service.http.openapi import describe_object_defaults
 from ipulse_service.jobs.events import KINDS
 from tests.service.agents import METRIC
@@ -50,17 +51,23 @@ def without_nulls(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:validate"])
-def test_the_body_is_the_experiment_spec(document: dict[str, Any], path: str) -> None:
+@pytest.mark.parametrize("model", [ExperimentSpec, PoplarProgramSpec])
+def test_the_body_is_the_spec_of_a_job(
+    document: dict[str, Any], path: str, model: type[StrictModel]
+) -> None:
+    name, schemas = model.__name__, document["components"]["schemas"]
     body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-    described = document["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
-    expected = ExperimentSpec.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = {**without_nulls(expected.pop("$defs")), "ExperimentSpec": without_nulls(expected)}
+    members = [part["$ref"].rpartition("/")[2] for part in body["schema"]["oneOf"]]
+    assert name in members
+    described = schemas[name]
+    expected = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    parts = {**without_nulls(expected.pop("$defs")), name: without_nulls(expected)}
     describe_object_defaults(parts)
-    expected = parts.pop("ExperimentSpec")
+    expected = parts.pop(name)
     assert {**described, "examples": []} == {**expected, "examples": []}
-    assert parts.items() <= document["components"]["schemas"].items()
+    assert parts.items() <= schemas.items()
     [example] = described["examples"]
-    assert parse_spec(example).data.kind == "digits"
+    assert isinstance(parse_job_spec(example), model)
 
 
 def test_no_default_is_an_object_and_each_is_described(document: dict[str, Any]) -> None:

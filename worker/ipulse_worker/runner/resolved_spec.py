@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Dict, Tuple, cast
 
 if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
+    from ipulse.spec import AnySpec, ExperimentSpec
 
 # Fields whose objects have keys of the user's own.
 _MAPS = ("engine_options", "metadata", "pvti_options")
@@ -22,7 +22,7 @@ def read_spec(document: Dict[str, Any]) -> ExperimentSpec:
     return cast("ExperimentSpec", _part(document))
 
 
-def spec_document(spec: ExperimentSpec) -> Dict[str, Any]:
+def spec_document(spec: AnySpec) -> Dict[str, Any]:
     """Returns the resolved spec as JSON."""
     document: Dict[str, Any] = _json(spec)
     return document

@@ -6,7 +6,7 @@ import platform
 import sys
 import traceback
 from contextlib import suppress
-from typing import BinaryIO, Callable, Optional
+from typing import BinaryIO, Callable, Optional, Union
 
 import tensorflow as tf
 
@@ -25,7 +25,10 @@ from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.program.attempt import ProgramAttempt
+from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.runner_start import RunnerStart
+from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable
 from ipulse_worker.runner.training.divergence import Diverged
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher
@@ -112,13 +115,17 @@ def run_attempt(
     try:
         assignment = read_assignment(line)
         directory = assignment.work_dir
-        attempt = AttemptProcess(assignment, events, cancellation, timeline, start)
+        attempt: Union[AttemptProcess, ProgramAttempt]
+        if assignment.spec.get("kind") == "poplar_program":
+            attempt = ProgramAttempt(assignment, events, cancellation, timeline)
+        else:
+            attempt = AttemptProcess(assignment, events, cancellation, timeline, start)
         summary = attempt.run()
     except BrokenPipeError:
         raise  # the agent has ended, so nobody reads the outcome
     except Exception as error:  # noqa: BLE001 - every error must end the job with a reason
         # Our own errors say what is wrong and where, so they need no traceback.
-        if not isinstance(error, (Cancelled, IPUlseError, NativeError)):
+        if not isinstance(error, (Cancelled, IPUlseError, NativeError, ProgramFailure)):
             traceback.print_exc(file=sys.stderr)
         return outcome_of(error, cancellation.requested, directory)
     return DoneEvent(reason=attempt.reason.value, message=attempt.message, summary=summary)
@@ -135,6 +142,10 @@ def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = Non
     """
     if cancelled or isinstance(error, Cancelled):
         return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
+    if isinstance(error, ProgramFailure):
+        return _done(error.reason, error.message)
+    if isinstance(error, SandboxUnavailable):
+        return _done(Reason.SANDBOX_UNAVAILABLE, error.message)
     of_poplar = poplar_errors.find(str(error))
     if of_poplar is not None:
         return _done(of_poplar.reason, of_poplar.message)

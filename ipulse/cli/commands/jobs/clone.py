@@ -43,7 +43,7 @@ def clone(
     with at.connect() as client:
         job = client.get(find_job(client, job_id))
         file = SpecFile(f"the spec of {job.id}", job.json["spec"], None)
-        spec = with_settings(file, settings or ()).spec()
+        spec = with_settings(file, settings or ()).job_spec()
         made = client.submit(spec, tags=tags or (), group=group, notes=note)
         return show_submitted(client, made, watch, as_json)
 

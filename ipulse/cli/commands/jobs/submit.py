@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ipulse.cli.commands.jobs.programs import is_program, local_reference, program_of
 from ipulse.cli.commands.jobs.watch import follow
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
@@ -27,8 +29,15 @@ from ipulse.cli.options import (
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, short_id, show, show_facts
 from ipulse.client import Client, Job
-from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
-from ipulse.spec.document.settings import read_spec
+from ipulse.spec import (
+    AnySpec,
+    ExperimentSpec,
+    PoplarProgramSpec,
+    parse_spec,
+    spec_to_json,
+)
+from ipulse.spec.document.file import read_spec_file
+from ipulse.spec.document.settings import spec_of
 from ipulse.spec.experiment import layer_sizes, weight_count
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
@@ -107,16 +116,25 @@ def submit(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Submit a job from a spec in YAML or JSON.
+    """Submit a job from a spec in YAML or JSON: a training, or a Poplar program.
 
     The spec is checked here first, so that problems are reported with their lines. The id is
     printed, and on a terminal the address of the job's page. With --json the
     job is printed; with --json and --watch every event is one line, and the last line is the job.
     """
-    spec = read_spec(file, settings)
-    with at.connect() as client:
-        if weights is not None:
-            spec = _with_weights(client, spec, weights)
+    read = read_spec_file(file)
+    with ExitStack() as stack:
+        spec: AnySpec
+        if is_program(read):
+            if weights is not None:
+                detail = "a program has no network: leave out --weights"
+                raise InvalidInput([Problem("/weights", "inconsistent", detail)], detail)
+            client = stack.enter_context(at.connect())
+            spec = program_of(read, settings, client.push_program)
+        else:
+            trained = spec_of(read, settings)
+            client = stack.enter_context(at.connect())
+            spec = trained if weights is None else _with_weights(client, trained, weights)
         job = client.submit(
             spec,
             key,
@@ -195,15 +213,31 @@ def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False)
     With --json one object is printed: valid, the spec with every default filled in, and
     its SHA-256.
     """
-    spec = read_spec(file, settings)
+    read = read_spec_file(file)
+    spec: AnySpec
+    if is_program(read):
+        spec = program_of(read, settings, local_reference)
+    else:
+        spec = spec_of(read, settings)
     document = spec_to_json(spec)
     text = strict_json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     if as_json:
         emit({"valid": True, "spec": document, "spec_sha256": digest})
         return Exit.OK
-    training = spec.training
     show(f"{file} is valid.")
+    if isinstance(spec, PoplarProgramSpec):
+        show_facts(
+            [
+                ("name", spec.name),
+                ("program", ", ".join(spec.sources)),
+                ("package", spec.package),
+                ("device", f"{spec.device.kind}, {spec.device.ipus} IPUs"),
+                ("sha256", digest),
+            ]
+        )
+        return Exit.OK
+    training = spec.training
     show_facts(
         [
             ("name", spec.name),

@@ -83,7 +83,8 @@ def _xs(job: JobRow, points: CurvePoints, axis: Axis) -> list[float]:
         case "step":
             return [*points.steps]
         case "samples":
-            batch_size = json.loads(job.spec)["training"]["batch_size"]
+            training = json.loads(job.spec).get("training")  # a program reports no steps
+            batch_size = training["batch_size"] if training else 0
             return [step * batch_size for step in points.steps]
         case "training_time":
             return points.trained.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ipulse.spec import ExperimentSpec, NpzData, Recording
+from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
 from ipulse_core.data_sets import key_of
 from ipulse_service.jobs.job import JobRow
 
@@ -19,8 +19,10 @@ class Needs(NamedTuple):
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
 
     @classmethod
-    def of_spec(cls, spec: ExperimentSpec) -> Needs:
+    def of_spec(cls, spec: AnySpec) -> Needs:
         """Returns the needs of a spec."""
+        if isinstance(spec, PoplarProgramSpec):
+            return cls(spec.device.kind, spec.device.ipus)
         device, data = spec.device, spec.data
         ipus = 0
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ipulse.spec import ExperimentSpec
+from ipulse.spec import AnySpec, IPUDevice
 from ipulse_core.checkout import python_path
 from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
 from ipulse_core.poplar_environment import poplar_environment
 
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),
-    *("IPULSE_DEVICES", EMULATED_IPUS_VARIABLE),
+    *("IPULSE_DEVICES", "IPULSE_SANDBOX", EMULATED_IPUS_VARIABLE),
     *("IPULSE_EXECUTABLE_BYTES", "IPULSE_EXECUTABLE_DAYS"),
     # Set by `enable.sh` of a Poplar SDK, and the address of the IPUs of a pod.
     *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
@@ -40,6 +40,6 @@ def runner_environment(
     return variables
 
 
-def device_environment(spec: ExperimentSpec, work_dir: str) -> dict[str, str]:
+def device_environment(spec: AnySpec, work_dir: str) -> dict[str, str]:
     """Return variables that must be set when the runner starts; a warm runner lacks them."""
-    return poplar_environment(spec.device, work_dir) if spec.device.kind == "ipu" else {}
+    return poplar_environment(spec.device, work_dir) if isinstance(spec.device, IPUDevice) else {}

@@ -6,7 +6,7 @@ import logging
 import time
 from dataclasses import replace
 
-from ipulse.spec import parse_spec, spec_to_json
+from ipulse.spec import parse_job_spec, spec_to_json
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import (
     ArtifactEvent,
@@ -74,7 +74,7 @@ class RunnerSupervisor:
         Raises the error by which the lease was lost, also only then.
         """
         try:
-            spec = parse_spec(self._assignment.spec)
+            spec = parse_job_spec(self._assignment.spec)
         except InvalidSpec as error:
             problems = "; ".join(str(problem) for problem in error.problems)
             message = f"{error.message} {problems}"[:MESSAGE_CHARACTERS]

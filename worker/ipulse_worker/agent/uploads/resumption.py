@@ -16,6 +16,7 @@ from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile, StoredC
 # Fixed names: names from the service never become paths.
 NAME = "resume.checkpoint"
 START_NAME = "start.npz"
+PACKAGE_NAME = "package.tar"
 
 
 def fetch_checkpoint(
@@ -41,7 +42,8 @@ def fetch_start_file(
     def download(file: BinaryIO) -> None:
         api.download_start_file(claim.lease, file)
 
-    return _fetch(download, claim, start.sha256, directory / START_NAME)
+    name = PACKAGE_NAME if start.mode == "package" else START_NAME
+    return _fetch(download, claim, start.sha256, directory / name)
 
 
 def _fetch(

@@ -12,12 +12,12 @@ from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
+    from ipulse.spec import AnySpec
 
 CHUNK = 1 << 20
 
 
-def spec_sha256(spec: ExperimentSpec) -> str:
+def spec_sha256(spec: AnySpec) -> str:
     """Return the SHA-256 of the canonical text of the spec with all defaults."""
     return hashlib.sha256(strict_json.dumps(spec_document(spec)).encode("utf-8")).hexdigest()
 

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from ipulse_core import source_package
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.files import artifacts
@@ -55,6 +56,11 @@ def start_upload(
     `complete` is true if the service has the content of a data set that every user may read: then
     nothing need be sent.
     """
+    if announced.purpose == "program":
+        caller.check_submits_code()
+        if announced.size > source_package.MAX_BYTES:
+            detail = f"a source package may have {source_package.MAX_BYTES:,} bytes"
+            raise TooLarge((), f"{detail}; this one has {announced.size:,}")
     limit = state.settings.max_dataset_bytes
     if announced.size > limit:
         raise TooLarge(
@@ -122,6 +128,8 @@ async def append_to_upload(
                 file.suspend()
                 return receiving.offset_response(file.size, 204)
             receiving.check_content(file, upload.size, upload.sha256, "/body")
+            if upload.purpose == "program":
+                await threads.run(source_package.check_package, file.path)
             await threads.run(file.sync)
             await threads.run(uploads.finish, state.database, state.blobs, upload, file)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import JobSpec, PoplarProgramSpec, parse_spec
 from ipulse_core.limits import GROUP, HIGHEST_PRIORITY, LOWEST_PRIORITY, MAX_NOTES, MAX_TAGS
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -25,7 +25,7 @@ from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-from ipulse_service.jobs.starting import StartMode, StartRequest
+from ipulse_service.jobs.starting import NothingToStartFrom, StartMode, StartRequest
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
@@ -114,7 +114,7 @@ class SubmitQuery(BaseModel):
     responses=_SPEC_ERRORS,
 )
 def submit_job(
-    spec: ExperimentSpec,
+    spec: JobSpec,
     state: State,
     caller: CurrentCaller,
     response: Response,
@@ -126,8 +126,11 @@ def submit_job(
     """Submits a spec. The job is stored on disk before the response is sent, and will run.
 
     Within 24 hours the same Idempotency-Key returns the same job. While another request with the
-    key is in progress, the response is 409 with Retry-After.
+    key is in progress, the response is 409 with Retry-After. A Poplar program needs a token with
+    the flag `submit_code`.
     """
+    if isinstance(spec, PoplarProgramSpec):
+        caller.check_submits_code()
     key = None if idempotency_key is None else check_key(idempotency_key)
     resolved = submission.resolve(spec)
     submitted = submission.submit(
@@ -180,6 +183,8 @@ def continue_job(
         parent = store.get(transaction, job_id)
         epochs = starting.checkpoint_epoch(transaction, parent) + request.epochs
     document = json.loads(parent.spec)
+    if "training" not in document:
+        raise NothingToStartFrom(f"the job {job_id} trains no network")
     document["training"]["epochs"] = epochs
     resolved = submission.resolve(parse_spec(document))
     start = StartRequest(job_id, "continue")
@@ -202,7 +207,7 @@ def continue_job(
     response_description="The spec is valid.",
     responses=_SPEC_ERRORS,
 )
-def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
+def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
     with state.database.read() as transaction:
         resolved = submission.with_data(transaction, submission.resolve(spec))
@@ -217,7 +222,7 @@ def validate_spec(spec: ExperimentSpec, state: State) -> ValidatedSpec:
     responses=_SPEC_ERRORS,
 )
 def plan_job(
-    spec: ExperimentSpec,
+    spec: JobSpec,
     state: State,
     priority: Annotated[
         int,

@@ -15,7 +15,7 @@ from ipulse_service.http.schemas.base import (
     Digest,
     example,
 )
-from ipulse_service.jobs.starting import StartMode
+from ipulse_service.jobs.starting import FileMode
 
 
 class CheckpointInfo(BaseModel):
@@ -30,7 +30,7 @@ class CheckpointInfo(BaseModel):
 class StartFileInfo(BaseModel):
     """A file of another job that an attempt without a checkpoint starts from."""
 
-    mode: StartMode
+    mode: FileMode
     sha256: Digest
     size: int = Field(description="Bytes.")
     name: str

@@ -58,10 +58,11 @@ class UploadRequest(StrictModel):
 
     size: int = Field(ge=1, le=_MAX_SIZE, description="Bytes.")
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    purpose: Literal["dataset", "weights", "archive"] = Field(
+    purpose: Literal["dataset", "weights", "archive", "program"] = Field(
         default="dataset",
         description="dataset: a version of a data set; weights: network.initial.upload of a spec; "
-        "archive: of a job, for `POST /v1/jobs:import`.",
+        "archive: of a job, for `POST /v1/jobs:import`; program: the source package of a spec, "
+        "which needs the right to submit code.",
     )
 
 

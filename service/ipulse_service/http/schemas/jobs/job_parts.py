@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, cast
 
 from pydantic import BaseModel, Field
 
@@ -53,7 +53,11 @@ class StartInfo(BaseModel):
         if start is None or not start.job:  # the spec names the digest of uploaded weights
             return None
         return cls(
-            job=start.job, mode=start.mode, name=start.name, sha256=start.sha256, epoch=start.epoch
+            job=start.job,
+            mode=cast(StartMode, start.mode),  # a package is never another job's
+            name=start.name,
+            sha256=start.sha256,
+            epoch=start.epoch,
         )
 
 

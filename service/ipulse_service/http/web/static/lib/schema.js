@@ -7,7 +7,7 @@ const FIRST = ["version", "name", "seed", "data", "network", "training", "device
 /** @type {Promise<any> | null} */
 let asked = null;
 
-/** The schema of ExperimentSpec; `$defs` holds all other schemas. */
+/** The schema of ExperimentSpec; `$defs` holds all other schemas, also that of a program. */
 export function specSchema() {
   asked ??= api.get("/openapi.json").then(({ components: { schemas } }) => ({ $ref: "#/components/schemas/ExperimentSpec", $defs: schemas })).catch((error) => {
     asked = null;
@@ -48,6 +48,11 @@ function inOrder(value, { properties }) {
   return Object.entries(value).sort(([a], [b]) => place(a) - place(b));
 }
 
+/** The schema of a whole spec is that of its kind; a training need not name its own. */
+function ofKind(node, root, value) {
+  return node === root && value.kind === "poplar_program" ? { $ref: "#/components/schemas/PoplarProgramSpec" } : node;
+}
+
 /** The value with its fields in the order of the schema. */
 export function ordered(value, root, node = root) {
   if (Array.isArray(value)) {
@@ -55,7 +60,7 @@ export function ordered(value, root, node = root) {
     return value.map((one) => ordered(one, root, list?.items));
   }
   if (value === null || typeof value !== "object") return value;
-  const [schema] = alternatives(node, root, value).filter(({ properties }) => properties);
+  const [schema] = alternatives(ofKind(node, root, value), root, value).filter(({ properties }) => properties);
   if (!schema) return value;
   return Object.fromEntries(inOrder(value, schema).map(([name, one]) => [name, ordered(one, root, schema.properties[name])]));
 }
@@ -67,13 +72,13 @@ export function withoutDefaults(value, root, node = root) {
     return value.map((one) => withoutDefaults(one, root, list?.items));
   }
   if (value === null || typeof value !== "object") return value;
-  const [schema] = alternatives(node, root, value).filter(({ properties }) => properties);
+  const [schema] = alternatives(ofKind(node, root, value), root, value).filter(({ properties }) => properties);
   if (!schema) return value;
   const kept = {};
   for (const [name, one] of inOrder(value, schema)) {
     const field = schema.properties[name];
     if (!field) kept[name] = one;
-    else if (schema.required?.includes(name) || name === "kind") kept[name] = withoutDefaults(one, root, field);
+    else if (schema.required?.includes(name) || (name === "kind" && node !== root)) kept[name] = withoutDefaults(one, root, field);
     else if (!isDefault(one, field, root)) kept[name] = withoutDefaults(one, root, field);
   }
   return kept;

@@ -23,6 +23,7 @@ const TABS = [
   ["report", "Report", () => import("./report.js")],
 ];
 const DEFAULT_TAB = "overview";
+const OF_TRAINING = ["metrics", "spikes", "layers"]; // a program has nothing to show there
 
 class JobView extends View {
   static poll = 5000; // renews queue positions and durations
@@ -103,7 +104,7 @@ class JobView extends View {
       ${this.store?.broken ? html`<p class="stale" role="status">The connection was lost; reconnecting.</p>` : nothing}
       ${phaseBar(job, this.store, this.tab !== DEFAULT_TAB)}
       <nav class="tabs" aria-label="Parts of the job">
-        ${TABS.map(([name, words]) => html`<a href="/jobs/${job.id}${name === DEFAULT_TAB ? "" : `/${name}`}"
+        ${TABS.filter(([name]) => job.spec?.kind !== "poplar_program" || !OF_TRAINING.includes(name)).map(([name, words]) => html`<a href="/jobs/${job.id}${name === DEFAULT_TAB ? "" : `/${name}`}"
           aria-current=${name === this.tab ? "page" : nothing}>${words}</a>`)}
       </nav>
       ${this.content(job)}`;

@@ -1,7 +1,7 @@
 // The overview: what became of the job, its main figures, and its two main curves.
 import "../../charts/curve.js";
 import { api } from "../../lib/api.js";
-import { isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
+import { bytes, isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { toast } from "../../parts/toast.js";
 import { Tab, documentOf, html, nothing } from "./tab.js";
@@ -17,6 +17,8 @@ const WHY = {
 };
 const HINTS = {
   out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
+  build_failed: "The log has the compiler's whole output.",
+  sandbox_unavailable: "Install bubblewrap on the workers.",
   diverged: "Lower training.optimizer.learning_rate, or set training.gradient_clipping.",
   data_unavailable: "Put the data set into the data directory of a worker, or upload it.",
   data_invalid: "Check the file; the message names the place.",
@@ -100,7 +102,7 @@ class Overview extends Tab {
   curves(store) {
     const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_|validation_)?(accuracy|loss)$/.test(name));
     const { groups } = charts(all);
-    if (!groups.length) return phaseOf(this.job.state) ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
+    if (!groups.length) return phaseOf(this.job.state) && this.job.spec?.kind !== "poplar_program" ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
       ${groups[0][1].map(([kind, list]) => html`<figure class="card">
         <ip-curve .series=${curvesOf(list, "epoch")} .x=${"epoch"} .name=${titleOf(kind)} .unit=${unitOf(kind)} group="job"></ip-curve>
@@ -144,12 +146,16 @@ export function mainFigures(job) {
   const epoch = summary ? summary.kept_epoch : progress.evaluated.epoch;
   const ofEpoch = epoch === undefined ? "" : `epoch ${number(epoch)}`;
   const list = [];
+  if (values.exit_status !== undefined) list.push(["exit status", number(values.exit_status), "of the program"]);
+  if (values.emulated_cycles !== undefined) list.push(["cycles", number(values.emulated_cycles), "of the first engine, emulated"]);
+  if (values.build_seconds !== undefined) list.push(["build", metric("run_seconds", values.build_seconds), ""], ["run", metric("run_seconds", values.run_seconds), ""]);
+  if (values.peak_memory_bytes !== undefined) list.push(["peak memory", bytes(values.peak_memory_bytes), "of all its processes"]);
   if (values.test_accuracy !== undefined) list.push([`${split} accuracy`, percent(values.test_accuracy), ofEpoch]);
   if (values.test_loss !== undefined) list.push([`${split} loss`, number(values.test_loss), ofEpoch]);
   if (values.validation_accuracy !== undefined) list.push(["validation accuracy", percent(values.validation_accuracy), ofEpoch]);
   if (values.accuracy !== undefined) list.push(["training accuracy", percent(values.accuracy), ofEpoch && `mean of ${ofEpoch}`]);
   if (progress?.epochs) list.push(["epochs", `${number(summary?.epochs ?? progress.epoch)} of ${number(job.spec?.training?.epochs ?? progress.epochs)}`, ""]);
-  if (values.run_seconds !== undefined) list.push(["training time", metric("run_seconds", values.run_seconds), ""]);
+  if (values.run_seconds !== undefined && values.exit_status === undefined) list.push(["training time", metric("run_seconds", values.run_seconds), ""]);
   if (values.samples_per_second !== undefined) list.push(["samples/s", number(values.samples_per_second), isOver(job.state) ? "in training steps" : ""]);
   return list.slice(0, 6).map(([name, value, note]) => [name.charAt(0).toUpperCase() + name.slice(1), value, note]);
 }

@@ -43,7 +43,7 @@ class Profile extends Tab {
 
   draw(loaded) {
     const { profile } = loaded;
-    if (!profile) return notYet(this.job, "profile");
+    if (!profile && !loaded.tiles) return notYet(this.job, "profile"); // a program has only that of its tiles
     const parts = PARTS.filter(([, , has]) => has(loaded));
     const named = this.route?.query.get("part");
     const part = parts.some(([name]) => name === named) ? named : "summary";
@@ -55,7 +55,7 @@ class Profile extends Tab {
 
   part(part, { profile, tiles, trace, liveness, tree, poplar }) {
     switch (part) {
-      case "memory": return html`${this.memory(profile)}${tiles ? tileMemory(tiles) : nothing}`;
+      case "memory": return html`${profile ? this.memory(profile) : nothing}${tiles ? tileMemory(tiles) : nothing}`;
       case "liveness": return html`<h2>Memory over time <span class="soft">${known(tiles)}</span></h2>
         <ip-liveness .liveness=${liveness} .program=${this.program} @choose=${(event) => this.choose(event.detail)}></ip-liveness>`;
       case "program": return html`<h2>Program tree <span class="soft">cycles of all runs, ${known(tiles)}</span></h2>
@@ -65,7 +65,7 @@ class Profile extends Tab {
         ${tiles.execution.runs.some((run) => run.truncated) ? html`<p class="soft small">Only the first steps of a run are recorded.</p>` : nothing}`;
       case "timeline": return html`<h2>Time line of the attempt <span class="soft">measured</span></h2>
         <ip-time-line .job=${this.job} .file=${trace}></ip-time-line>`;
-      default: return html`${this.summary(profile)}${tiles ? tileCycles(tiles) : nothing}`;
+      default: return html`${profile ? this.summary(profile) : nothing}${tiles ? tileCycles(tiles) : nothing}`;
     }
   }
 

@@ -1,0 +1,94 @@
+"""program push, and the files that `ipulse submit` takes for a program."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, say, show
+from ipulse.spec import PoplarProgramSpec
+from ipulse.spec.document.file import SpecFile
+from ipulse.spec.document.settings import with_settings
+from ipulse_core import source_package
+from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.source_package import InvalidPackage
+
+KIND = "poplar_program"
+
+
+@addressed
+def push_program(
+    at: Address,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder with the program.", show_default=False)
+    ],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Upload the source package of a program and print its digest, for the field `package`.
+
+    Equal folders have equal digests. Hidden files, `build` and `__pycache__` are left out. The
+    token must have the right to submit code.
+    """
+    with at.connect() as client:
+        reference = client.push_program(folder)
+    if as_json:
+        emit({"package": reference})
+    else:
+        show(reference)
+        say("It is kept for a day, and as long as a job uses it.")
+    return Exit.OK
+
+
+def is_program(file: SpecFile) -> bool:
+    """Return whether a file is the spec of a program."""
+    return isinstance(file.value, dict) and file.value.get("kind") == KIND
+
+
+def program_of(
+    file: SpecFile, settings: Sequence[str] | None, package: Callable[[Path], str]
+) -> PoplarProgramSpec:
+    """Return the spec of a program in a file.
+
+    Args:
+        file: its `package` may be a folder, relative to the file.
+        settings: fields that are replaced.
+        package: returns the reference of a folder's package.
+
+    Raises InvalidSpec with the lines of all problems.
+    """
+    if settings:
+        file = with_settings(file, settings)
+    given = file.value.get("package")
+    if isinstance(given, str) and not re.match(source_package.REFERENCE, given):
+        # Everything else is checked before anything is sent.
+        _spec(replace(file, value={**file.value, "package": source_package.PREFIX + "0" * 64}))
+        folder = Path(file.name).parent / given
+        try:
+            file = replace(file, value={**file.value, "package": package(folder)})
+        except InvalidPackage as error:
+            problem = Problem("/package", error.code, error.problems[0].detail)
+            raise InvalidSpec([file.placed(problem)]) from error
+    return _spec(file)
+
+
+def local_reference(folder: Path) -> str:
+    """Return the reference that a folder would get. Raises InvalidPackage."""
+    with tempfile.TemporaryFile() as content:
+        source_package.write_package(source_package.read_folder(folder), content)
+        content.seek(0)
+        return source_package.PREFIX + hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _spec(file: SpecFile) -> PoplarProgramSpec:
+    spec = file.job_spec()
+    assert isinstance(spec, PoplarProgramSpec)  # noqa: S101 - `is_program` was asked
+    return spec

@@ -1,0 +1,111 @@
+"""A user's program from the folder to the profile, through a real service, agent and sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ipulse.client import Client
+from ipulse.stack.stack import Stack
+from ipulse_core.errors import InvalidInput, NotPermitted
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 300.0
+
+requires_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="needs bubblewrap: apt-get install bubblewrap"
+)
+
+# The path of a graph that copies one constant; ARGS are run before.
+PROGRAM = """
+#include <fstream>
+#include <iostream>
+#include <poplar/DeviceManager.hpp>
+#include <poplar/Engine.hpp>
+#include <poplar/Graph.hpp>
+using namespace poplar;
+int main(int count, char **arguments) {
+  std::ofstream("result.txt") << "written by " << (count > 1 ? arguments[1] : "nobody");
+  auto devices = DeviceManager::createDeviceManager().getDevices(TargetType::IPU, 1);
+  devices.front().attach();
+  Graph graph(devices.front().getTarget());
+  graph.addCodelets("vertices.cpp");
+  Tensor x = graph.addVariable(FLOAT, {4}, "x");
+  graph.setTileMapping(x, 0);
+  ComputeSet set = graph.addComputeSet("spin");
+  auto vertex = graph.addVertex(set, "Spin", {{"x", x}});
+  graph.setTileMapping(vertex, 0);
+  Engine engine(graph, program::Execute(set));
+  engine.load(devices.front());
+  engine.run(0);
+  std::cout << "ran" << std::endl;
+  return count > 2 ? 7 : 0;
+}
+"""
+VERTEX = """
+#include <poplar/Vertex.hpp>
+class Spin : public poplar::Vertex {
+public:
+  poplar::Output<poplar::Vector<float>> x;
+  bool compute() { for (auto &v : x) v = 1; return true; }
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def coder(stack: Stack) -> Iterator[Client]:
+    """A client whose token may submit code."""
+    with Client(stack.url, token_file=stack.token_path) as owner:
+        token = owner.create_token("coder", "user", 3600, submit_code=True)
+    with Client(stack.url, token.secret) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "program"
+    made.mkdir()
+    (made / "main.cpp").write_text(PROGRAM)
+    (made / "vertices.cpp").write_text(VERTEX)
+    return made
+
+
+def spec(package: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "kind": "poplar_program",
+        "package": package,
+        "sources": ["main.cpp"],
+        "device": {"ipus": 1},
+        **changes,
+    }
+
+
+def test_a_token_without_the_right_is_refused(client: Client, coder: Client, folder: Path) -> None:
+    with pytest.raises(NotPermitted, match="submit-code"):
+        client.push_program(folder)
+    package = coder.push_program(folder)
+    with pytest.raises(NotPermitted, match="submit-code"):
+        client.submit(spec(package))
+    with pytest.raises(InvalidInput):
+        coder.submit(spec("sha256:" + "0" * 64))
+
+
+@requires_bubblewrap
+def test_a_program_runs_and_leaves_its_files(coder: Client, folder: Path, tmp_path: Path) -> None:
+    job = coder.submit(spec(coder.push_program(folder), arguments=["somebody"]))
+    ended = coder.wait(job.id, SECONDS)
+    assert ended.state == "succeeded", ended.message
+    names = {artifact.name: artifact.role for artifact in coder.artifacts(job.id)}
+    assert names["result.txt"] == "output"
+    assert "main.cpp" not in names  # as it was sent
+    assert {"poplar_profile.json", "report.html", "manifest.json"} <= set(names)
+    coder.download(job.id, tmp_path / "results")
+    assert (tmp_path / "results" / "result.txt").read_text() == "written by somebody"
+    lines = [event.fields["message"] for event in coder.events(job.id) if event.kind == "log"]
+    assert "ran" in lines
+    assert (ended.summary or {})["emulated_cycles"] > 0

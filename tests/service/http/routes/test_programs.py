@@ -1,0 +1,154 @@
+"""Programs: who may send them, and what of a package is checked before it is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from ipulse_core.source_package import PackedFile, write_package
+from tests.service.datasets.uploading import check_refused
+from tests.service.running import InProcess
+
+SOURCES = [PackedFile("main.cpp", b"int main() {}")]
+
+
+def package(files: list[PackedFile] = SOURCES) -> bytes:
+    content = io.BytesIO()
+    write_package(files, content)
+    return content.getvalue()
+
+
+def with_link() -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        info = tarfile.TarInfo("main.cpp")
+        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(info)
+    return content.getvalue()
+
+
+def spec(content: bytes, **changes: Any) -> dict[str, Any]:
+    digest = hashlib.sha256(content).hexdigest()
+    return {
+        "version": 1,
+        "kind": "poplar_program",
+        "package": f"sha256:{digest}",
+        "sources": ["main.cpp"],
+        **changes,
+    }
+
+
+def announced(client: httpx.Client, content: bytes) -> httpx.Response:
+    digest = hashlib.sha256(content).hexdigest()
+    body = {"size": len(content), "sha256": digest, "purpose": "program"}
+    return client.post("/v1/uploads", json=body)
+
+
+def pushed(client: httpx.Client, content: bytes) -> httpx.Response:
+    """Announces and sends a package; returns the answer to the last bytes."""
+    begun = announced(client, content)
+    assert begun.status_code in (200, 201), begun.text
+    headers = {"upload-offset": "0", "content-type": "application/octet-stream"}
+    return client.patch(begun.headers["location"], content=content, headers=headers)
+
+
+@pytest.fixture
+def coder(service: InProcess) -> Iterator[httpx.Client]:
+    """A client whose token may submit code."""
+    body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
+    token = service.user.post("/v1/tokens", json=body).json()["token"]
+    with service.client() as client:
+        client.headers["authorization"] = f"Bearer {token}"
+        yield client
+
+
+def test_a_token_without_the_right_can_neither_push_nor_submit(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    content = package()
+    check_refused(announced(service.user, content), 403, "code_not_permitted")
+    assert pushed(coder, content).status_code == 204
+    # Also where the package is known: the owner's own token is none of those that may.
+    check_refused(service.user.post("/v1/jobs", json=spec(content)), 403, "code_not_permitted")
+    job = coder.post("/v1/jobs", json=spec(content))
+    assert job.status_code == 202, job.text
+    assert job.json()["device"] == "emulator"
+    assert job.json()["spec"]["limits"]["seconds"] > 0
+
+
+def test_the_right_ends_with_its_token(service: InProcess, coder: httpx.Client) -> None:
+    token_id = coder.headers["authorization"].split("_")[1]
+    assert service.user.delete(f"/v1/tokens/{token_id}").status_code == 204
+    assert announced(coder, package()).status_code == 401
+
+
+@pytest.mark.parametrize("content", [b"no archive", with_link()], ids=["text", "link"])
+def test_a_bad_package_is_refused_and_not_stored(
+    service: InProcess, coder: httpx.Client, content: bytes
+) -> None:
+    refused = pushed(coder, content)
+    check_refused(refused, 422, "invalid_package")
+    digest = hashlib.sha256(content).hexdigest()
+    assert not (service.settings.artifacts_dir / "sha256" / digest[:2] / digest).exists()
+    check_refused(coder.post("/v1/jobs", json=spec(content)), 422, "invalid_input", "/package")
+
+
+def test_a_package_with_another_digest_is_refused(coder: httpx.Client) -> None:
+    content = package()
+    begun = announced(coder, content)
+    headers = {"upload-offset": "0", "content-type": "application/octet-stream"}
+    other = content.replace(b"int", b"INT")
+    sent = coder.patch(begun.headers["location"], content=other, headers=headers)
+    check_refused(sent, 422, "wrong_content", "/body/sha256")
+
+
+def test_a_package_that_is_too_large_is_refused_before_it_is_sent(coder: httpx.Client) -> None:
+    body = {"size": 17 * 2**20, "sha256": "0" * 64, "purpose": "program"}
+    check_refused(coder.post("/v1/uploads", json=body), 413, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"kind": "script"}, "/kind"),
+        ({"sources": []}, "/sources"),
+        ({"sources": ["../main.cpp"]}, "/sources/0"),
+        ({"sources": ["/etc/passwd"]}, "/sources/0"),
+        ({"package": "folder"}, "/package"),
+        ({"codelets": ["a/v.cpp", "b/v.cpp"]}, "/codelets/1"),
+        ({"device": {"ipus": 3}}, "/device/ipus"),
+        ({"device": {"kind": "ipu"}}, "/device/kind"),
+        ({"limits": {"seconds": 0}}, "/limits/seconds"),
+        ({"network": {}}, "/network"),
+    ],
+)
+def test_what_is_wrong_in_a_spec_has_its_place(
+    coder: httpx.Client, changes: dict[str, Any], pointer: str
+) -> None:
+    problem = coder.post("/v1/jobs", json=spec(package(), **changes)).json()
+    assert [error["pointer"] for error in problem["errors"]] == [pointer]
+
+
+def test_a_program_does_not_continue_a_training(service: InProcess, coder: httpx.Client) -> None:
+    content = package()
+    pushed(coder, content)
+    job = coder.post("/v1/jobs", json=spec(content)).json()["id"]
+    continued = coder.post(f"/v1/jobs/{job}/continue", json={"epochs": 3})
+    assert continued.status_code == 409, continued.text
+    service.user.post(f"/v1/jobs/{job}/cancel")
+    for answer in (
+        coder.post("/v1/jobs", json=spec(content), params={"start_from": job}),
+        coder.post(f"/v1/jobs/{job}/continue", json={"epochs": 3}),
+    ):
+        assert answer.status_code in (409, 422), answer.text
+
+
+def test_a_sweep_of_programs_is_refused(coder: httpx.Client) -> None:
+    body = {"version": 1, "spec": spec(package()), "method": "grid", "parameters": {}}
+    assert coder.post("/v1/sweeps", json=body).status_code == 422

@@ -1,0 +1,221 @@
+"""What a program in the sandbox can do to the machine and to others: nothing."""
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Dict, Iterator, List
+
+import pytest
+
+from ipulse_core.events import LogEvent
+from ipulse_worker.runner.sandbox import bubblewrap
+from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable
+from ipulse_worker.runner.sandbox.limits import SandboxLimits, tree_of
+from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
+
+LIMITS: Dict[str, Any] = {
+    "seconds": 60,
+    "memory_bytes": 2**28,
+    "disk_bytes": 2**22,
+    "processes": 32,
+}
+
+if shutil.which("bwrap") is None:
+    pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
+
+
+class Place:
+    """A sandbox with a package of one file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: List[str] = []
+        self.stop = threading.Event()
+        self.sandbox = Sandbox(folder / "scratch", {}, self._log, self._check)
+        self.package = folder / "package"
+        self.package.mkdir()
+        (self.package / "given.txt").write_text("as given")
+        self.sandbox.add("/package", self.package)
+
+    def _log(self, event: LogEvent) -> None:
+        self.lines.append(event.message)
+
+    def _check(self) -> None:
+        if self.stop.is_set():
+            raise InterruptedError("cancelled")
+
+    def run(self, script: str, **limits: Any) -> SandboxResult:
+        """Run a shell script; its files are in `out`."""
+        self.out = Path(tempfile.mkdtemp(dir=str(self.folder)))
+        command = ["sh", "-c", script]
+        chosen = SandboxLimits(**{**LIMITS, **limits})
+        return self.sandbox.run(command, {}, chosen, self.out, "/package")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    tmp_path.chmod(0o700)
+    yield Place(tmp_path)
+    assert tree_of(os.getpid()) == [os.getpid()] or not _sandboxes()
+
+
+def _sandboxes() -> List[str]:
+    found = []
+    for pid in tree_of(os.getpid()):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"bwrap" in command:
+            found.append(command.decode(errors="replace"))
+    return found
+
+
+def test_returns_what_it_printed_and_wrote(place: Place) -> None:
+    result = place.run("cat given.txt; echo; echo no >&2; mkdir a; echo x > a/b.txt; exit 3")
+    assert (result.status, result.exceeded) == (3, None)
+    assert sorted(place.lines) == ["as given", "no"]
+    assert sorted(result.returned.names) == ["a/b.txt", "given.txt"]
+    assert (place.out / "a" / "b.txt").read_text() == "x\n"
+
+
+def test_it_cannot_change_what_it_was_given(place: Place) -> None:
+    result = place.run("echo worse > /package/given.txt || echo refused")
+    assert "refused" in place.lines
+    assert (place.package / "given.txt").read_text() == "as given"
+    assert result.status == 0
+
+
+def test_the_files_and_secrets_of_the_machine_are_not_there(place: Place) -> None:
+    secret = place.folder / "worker-token"
+    secret.write_text("top secret")
+    place.run(
+        f"cat {secret} /proc/*/environ /proc/1/root{secret}; ls / /home /root {place.folder}; "
+        "cat /etc/passwd /etc/shadow; ls /var; env"
+    )
+    text = "\n".join(place.lines)
+    assert "top secret" not in text
+    assert "root:" not in text
+    assert "HOME=/tmp" in text
+    for name in os.environ:
+        if name not in ("HOME", "PATH", "LANG", "PWD", "TMPDIR", "SHLVL", "OLDPWD", "_"):
+            assert f"\n{name}=" not in text
+
+
+def test_there_is_no_network(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        program = f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)"
+        result = place.run(f'python3 -c "{program}"')
+    assert result.status != 0
+    assert any("Error" in line or "not found" in line for line in place.lines)
+
+
+def test_others_processes_cannot_be_seen_or_ended(place: Place) -> None:
+    result = place.run(f"kill -9 {os.getpid()} && echo killed; ls /proc | grep -c '^[0-9]'")
+    assert "killed" not in place.lines
+    assert int(place.lines[-1]) < 20
+    assert result.status == 0
+
+
+def test_a_full_disk_is_its_own(place: Place) -> None:
+    free = shutil.disk_usage(str(place.folder)).free
+    result = place.run("head -c 100000000 /dev/zero > big; head -c 300000000 /dev/zero > /tmp/b")
+    assert result.status != 0
+    total = sum(path.stat().st_size for path in place.out.rglob("*") if path.is_file())
+    assert total <= LIMITS["disk_bytes"]
+    assert shutil.disk_usage(str(place.folder)).free > free - 2**30
+
+
+def test_links_and_devices_are_not_returned(place: Place) -> None:
+    result = place.run("ln -s /etc/passwd link; mkfifo pipe; ln given.txt hard; echo > 'a b;c'")
+    assert sorted(result.returned.names) == ["given.txt", "hard"]
+    assert len(result.returned.skipped) == 1
+    assert not any(path.is_symlink() for path in place.out.rglob("*"))
+
+
+def test_a_sparse_file_cannot_fill_the_workers_disk(place: Place) -> None:
+    result = place.run("for n in 1 2 3 4 5; do truncate -s 3000000 sparse$n; done")
+    total = sum(path.stat().st_size for path in place.out.rglob("*") if path.is_file())
+    assert total <= LIMITS["disk_bytes"]
+    assert result.returned.skipped
+
+
+def test_a_forged_list_of_files_harms_nothing(place: Place) -> None:
+    script = "for fd in /proc/[0-9]*/fd/3; do head -c 5000 /dev/urandom > $fd; done; true"
+    result = place.run(script)
+    assert all(len(Path(name).parts) == 1 for name in result.returned.names)
+
+
+def test_time_is_limited(place: Place) -> None:
+    result = place.run("sleep 1000", seconds=0.5)
+    assert result.exceeded == "seconds"
+    assert result.seconds < 30
+
+
+def test_memory_is_limited(place: Place) -> None:
+    result = place.run("head -c 4000000000 /dev/zero | tail")
+    assert result.exceeded == "memory" or result.status != 0
+    assert result.seconds < 60
+
+
+def test_what_it_leaves_running_ends_with_it(place: Place) -> None:
+    result = place.run("(setsid sleep 1000 &) ; (trap '' TERM HUP; sleep 1001 &) ; echo end")
+    assert result.status == 0
+    assert result.seconds < 30
+
+
+def test_a_cancellation_ends_it(place: Place) -> None:
+    threading.Timer(0.3, place.stop.set).start()
+    with pytest.raises(InterruptedError):
+        place.run("sleep 1000")
+
+
+def test_a_fork_bomb_is_bounded(place: Place) -> None:
+    program = "import os\nwhile True:\n try: os.fork()\n except OSError: pass"
+    before = len(os.listdir("/proc"))
+    most = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal most
+        while not done.wait(0.05):
+            most = max(most, len(tree_of(os.getpid())))
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        result = place.run(f'python3 -c "{program}"', seconds=1.5)
+    finally:
+        done.set()
+        counter.join()
+    assert result.exceeded == "seconds"
+    assert 10 < most < LIMITS["processes"] + 20
+    assert len(os.listdir("/proc")) < before + 200
+
+
+def test_without_bubblewrap_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
+        bubblewrap.require_bubblewrap()
+
+
+def test_an_operator_may_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: List[str] = []
+    sandbox = Sandbox(
+        tmp_path / "scratch",
+        {"IPULSE_SANDBOX": "none"},
+        lambda event: lines.append(event.message),
+        lambda: None,
+    )
+    out = tmp_path / "out"
+    out.mkdir()
+    result = sandbox.run(["sh", "-c", "echo x > y; kill -9 $$"], {}, SandboxLimits(**LIMITS), out)
+    assert result.status == 128 + signal.SIGKILL
+    assert result.returned.names == ["y"]

@@ -1,0 +1,246 @@
+"""One attempt at a job that runs a program, from its package to its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional, cast
+
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.toolchain import compiler
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
+from ipulse_core.source_package import PREFIX, unpack_package
+from ipulse_core.states import Phase, Reason
+from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.clock import Timeline, utc_now
+from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
+from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.phase_progress import PhaseProgress
+from ipulse_worker.runner.program.build import (
+    BUILD,
+    PACKAGE,
+    PROGRAM,
+    FirstError,
+    build_program,
+    tool_environment,
+)
+from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.program.outputs import REPORTS, exception_of, outputs
+from ipulse_worker.runner.program.report import ProgramReport
+from ipulse_worker.runner.resolved_spec import read_spec
+from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
+from ipulse_worker.runner.sandbox.limits import SandboxLimits
+from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE, Sandbox, SandboxResult
+from ipulse_worker.runner.work_dir import WorkDir
+from poplar_emulator import build as emulator
+from poplar_emulator.emulate import SANITIZE
+
+if TYPE_CHECKING:
+    from ipulse.spec import PoplarProgramSpec
+
+POLL_SECONDS = 1.0  # while all emulated IPUs are busy
+ACQUIRE_SECONDS = 3600.0
+
+
+class ProgramAttempt:
+    """Builds and runs the program of an assignment."""
+
+    reason = Reason.COMPLETED
+
+    # Results of a phase for later phases.
+    _sandbox: Sandbox
+    _prefix: Path
+    _out: Path
+    _result: SandboxResult
+    _summary: Dict[str, float]
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        events: EventWriter,
+        cancellation: Cancellation,
+        timeline: Timeline,
+    ) -> None:
+        """Read the assignment. Raises InvalidInput."""
+        if assignment.protocol != PROTOCOL:
+            detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
+            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
+        self._assignment = assignment
+        self._spec = cast("PoplarProgramSpec", read_spec(assignment.spec))
+        self._work_dir = WorkDir(Path(assignment.work_dir))
+        self._events = events
+        self._cancellation = cancellation
+        self._timeline = timeline
+        timeline.begin_earlier(assignment.start_seconds)
+        self._progress = PhaseProgress(events)
+        self._errors = FirstError()
+        self._started_at = utc_now()
+        self._lease: Optional[Reservation] = None
+        self._package: Dict[str, str] = {}  # digests by name
+        self._build_seconds = 0.0
+        self.message = ""
+
+    def run(self) -> Dict[str, float]:
+        """Run all phases and return the figures of the program."""
+        steps: Dict[Phase, Callable[[], None]] = {
+            Phase.PREPARE: self._prepare,
+            Phase.COMPILE: self._compile,
+            Phase.ACQUIRE: self._acquire,
+            Phase.RUN: self._run,
+            Phase.REPORT: self._report,
+        }
+        try:
+            for phase, step in steps.items():
+                with self._phase(phase):
+                    step()
+        finally:
+            if self._lease is not None:
+                self._lease.release()
+        return self._summary
+
+    @contextmanager
+    def _phase(self, phase: Phase) -> Iterator[None]:
+        self._cancellation.check()
+        ended = self._timeline.of("phase")
+        self._events.write(PhaseEvent(phase.value, ended[-1].seconds if ended else None))
+        self._progress.phase = phase
+        with self._timeline.span("phase", phase.value, start=ended[-1].end if ended else 0.0):
+            yield
+
+    def _folder(self, name: str) -> Path:
+        """Make a folder that the sandbox may show; the attempt's own is closed to others."""
+        folder = self._work_dir.path / name
+        folder.mkdir()
+        folder.chmod(0o755)
+        return folder
+
+    def _prepare(self) -> None:
+        """Look for a sandbox, and unpack the program."""
+        self._progress(0.5, "unpacking the program")
+        scratch = self._work_dir.path / "scratch"
+        self._sandbox = Sandbox(scratch, os.environ, self._log, self._cancellation.check)
+        if self._sandbox.is_off:
+            self._events.log("this worker runs programs without a sandbox", level="warning")
+        if self._assignment.start_from is None:
+            raise InvalidInput([Problem("/package", "missing", "the package was not downloaded")])
+        package = self._work_dir.path / "package"
+        archive = Path(self._assignment.start_from)
+        self._package = unpack_package(archive, self._spec.package[len(PREFIX) :], package)
+        for path in [package, *package.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        for field in ("sources", "codelets"):
+            for index, name in enumerate(getattr(self._spec, field)):
+                if name not in self._package:
+                    detail = f"/{field}/{index}: the package has no file {name}."
+                    raise ProgramFailure(Reason.BUILD_FAILED, detail)
+        self._sandbox.add(PACKAGE, package)
+
+    def _compile(self) -> None:
+        self._progress(0.0, "the emulator")
+        self._prefix = prefix = emulator.build(
+            progress=lambda build: self._progress(0.0, "the emulator", build)
+        )
+        for place, folder in {str(prefix): prefix, **compiler_folders(compiler())}.items():
+            self._sandbox.add(place, folder)
+        self._progress(0.5, "compiling the program")
+        built = self._folder("build")
+        self._build_seconds = build_program(self._sandbox, self._spec, prefix, built, self._errors)
+        self._sandbox.add(BUILD, built)
+
+    def _acquire(self) -> None:
+        ipus = self._spec.device.ipus
+        policy = WaitPolicy(
+            POLL_SECONDS,
+            ACQUIRE_SECONDS,
+            self._cancellation.check,
+            lambda wait: self._progress(0.0, f"waiting for {ipus} emulated IPU(s): {wait}"),
+        )
+        pool = Pool.of_environment(os.environ, cache_directory())
+        self._lease = pool.acquire(ipus, self._assignment.job_id, policy)
+
+    def _run(self) -> None:
+        self._progress(0.0, "running the program")
+        limits = self._spec.limits
+        self._out = self._folder("out")
+        build = self._sandbox.place(BUILD)
+        self._result = self._sandbox.run(
+            [f"{build}/{PROGRAM}", *self._spec.arguments],
+            self._environment(build),
+            SandboxLimits(
+                limits.seconds,
+                limits.memory_mib * 2**20,
+                limits.disk_mib * 2**20,
+                limits.processes,
+            ),
+            self._out,
+            initial=PACKAGE,
+        )
+
+    def _environment(self, build: str) -> Dict[str, str]:
+        spec = self._spec
+        folders = [str(PurePosixPath(WORK_PLACE, path).parent) for path in spec.sources]
+        variables = {
+            **tool_environment(self._prefix),
+            "IPULSE_EMULATOR_CODELETS": ":".join([build, *dict.fromkeys(folders)]),
+            "IPULSE_EMULATOR_IPUS": str(spec.device.ipus),
+            "IPULSE_EMULATOR_ARCH": spec.device.architecture,
+            "IPULSE_EMULATOR_REPORTS": f"{WORK_PLACE}/{REPORTS}",
+            "IPULSE_EMULATOR_SUMMARY": "{}",
+        }
+        if spec.sanitize:
+            variables["POPLAR_ENGINE_OPTIONS"] = json.dumps(SANITIZE)
+        return variables
+
+    def _report(self) -> None:
+        """Store the files, also of a program that failed, and raise ProgramFailure for that."""
+        result = self._result
+        self._progress(0.0, "storing the files of the program")
+        for sentence in result.returned.skipped:
+            self._events.log(f"not stored: {sentence}", level="warning")
+        failure = self._failure(result)
+        report = ProgramReport(
+            self._spec, self._assignment, result, self._build_seconds, self._started_at
+        )
+        for file in outputs(self._out, result.returned.names, self._package):
+            shutil.move(str(file.path), str(self._work_dir.path / file.name))
+            self._store(report, ArtifactEvent(file.name, file.role, file.media_type))
+        report.read_profile(self._work_dir)
+        self._summary = report.summary()
+        self._work_dir.write("report.html", report.html(failure))
+        self._store(report, ArtifactEvent("report.html", "report", "text/html"))
+        if failure is not None:
+            raise failure
+        self._work_dir.write("manifest.json", report.manifest(self._work_dir))
+        self._store(report, ArtifactEvent("manifest.json", "manifest", "application/json"))
+        self.message = report.message()
+
+    def _failure(self, result: SandboxResult) -> Optional[ProgramFailure]:
+        limits = self._spec.limits
+        if result.exceeded == "memory":
+            return ProgramFailure(
+                Reason.OUT_OF_MEMORY,
+                f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
+                "limits.memory_mib.",
+            )
+        if result.exceeded:
+            return ProgramFailure(
+                Reason.LIMIT_EXCEEDED,
+                f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.",
+            )
+        if result.status == 0:
+            return None
+        why = exception_of(self._out)
+        ended = f"The program ended with exit status {result.status}"
+        return ProgramFailure(Reason.PROGRAM_FAILED, f"{ended}: {why}" if why else f"{ended}.")
+
+    def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
+        report.written.append(event)
+        self._events.write(event)
+
+    def _log(self, event: LogEvent) -> None:
+        self._errors.see(event)
+        self._events.write(event)

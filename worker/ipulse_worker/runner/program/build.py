@@ -1,0 +1,88 @@
+"""Compiles a program and its codelets against the emulator, in the sandbox."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Dict, List, Optional
+
+from ipulse_core.build_cache.toolchain import compiler
+from ipulse_core.events import LogEvent
+from ipulse_core.states import Reason
+from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.sandbox.limits import SandboxLimits
+from ipulse_worker.runner.sandbox.sandbox import TMP, WORK_PLACE, Sandbox
+from poplar_emulator.build import POPC, program_flags
+
+if TYPE_CHECKING:
+    from ipulse.spec import PoplarProgramSpec
+
+PACKAGE, BUILD = "/package", "/build"  # places in the sandbox
+PROGRAM = "program"  # the file name of the compiled program
+LIMITS = SandboxLimits(seconds=600, memory_bytes=2**32, disk_bytes=2**29, processes=64)
+_ERROR = re.compile(r"(?:fatal )?error: |undefined reference|multiple definition")
+
+
+class FirstError:
+    """Remembers the first error of a compiler among the lines of a log."""
+
+    def __init__(self) -> None:
+        self.line: Optional[str] = None
+
+    def see(self, event: LogEvent) -> None:
+        """Look at a line."""
+        if self.line is None and _ERROR.search(event.message):
+            self.line = event.message.replace(f"{PACKAGE}/", "")
+
+
+def tool_environment(prefix: Path) -> Dict[str, str]:
+    """Return the variables with which popc is found, and finds the compiler."""
+    return {
+        "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
+        "CXX": shlex.join(compiler()),
+        "IPULSE_CACHE": f"{TMP}/ipulse-cache",
+    }
+
+
+def build_program(
+    sandbox: Sandbox, spec: PoplarProgramSpec, prefix: Path, out: Path, errors: FirstError
+) -> float:
+    """Compile all parts into the folder `out` and return the seconds that it took.
+
+    Raises ProgramFailure, whose message has the compiler's first error.
+    """
+    seconds = 0.0
+    package = sandbox.place(PACKAGE)
+    for path in spec.codelets:
+        name = f"{PurePosixPath(path).stem}.gp"
+        command = [str(prefix / POPC), "-O3", f"{package}/{path}", "-o", name]
+        seconds += _compile(sandbox, command, prefix, out, path, errors)
+    sources = [f"{package}/{path}" for path in spec.sources]
+    command = [*compiler(), "-O1", *sources, "-o", PROGRAM, *spec.flags, f"-I{package}"]
+    command += program_flags(prefix)
+    seconds += _compile(sandbox, command, prefix, out, ", ".join(spec.sources), errors)
+    program = out / PROGRAM
+    if not program.is_file():
+        raise ProgramFailure(Reason.BUILD_FAILED, "The compiler wrote no program.")
+    program.chmod(0o755)
+    return seconds
+
+
+def _compile(
+    sandbox: Sandbox, command: List[str], prefix: Path, out: Path, what: str, errors: FirstError
+) -> float:
+    done = sandbox.run(command, {**tool_environment(prefix), "PWD": WORK_PLACE}, LIMITS, out)
+    if done.exceeded == "memory":
+        raise ProgramFailure(
+            Reason.OUT_OF_MEMORY,
+            f"Compiling {what} needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory.",
+        )
+    if done.exceeded:
+        raise ProgramFailure(
+            Reason.LIMIT_EXCEEDED, f"Compiling {what} takes longer than {LIMITS.seconds:g} s."
+        )
+    if done.status:
+        first = errors.line or "the log has the compiler's output"
+        raise ProgramFailure(Reason.BUILD_FAILED, f"{what} does not compile: {first}")
+    return done.seconds

@@ -1,0 +1,99 @@
+"""The files that a program left: profiles of its engines, and what else it wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
+
+from ipulse_core.events import Role
+
+REPORTS = "poplar_reports"  # a folder in the program's own
+MAX_OUTPUTS = 100
+PROFILE, SUMMARY = "poplar_profile.json", "summary.txt"
+_RESERVED = (PROFILE, SUMMARY, "report.html", "manifest.json", "package.tar")
+_RESERVED_FOLDERS = ("package", "build", "out", "scratch")
+_MEDIA = {".txt": "text/plain", ".json": "application/json", ".csv": "text/csv"}
+
+
+class OutputFile(NamedTuple):
+    """A file to store."""
+
+    path: Path
+    name: str
+    role: Role
+    media_type: str
+
+
+def engine_reports(folder: Path) -> List[Path]:
+    """Return the folders with the reports of the engines, in the order in which these ended."""
+    reports = folder / REPORTS
+    found = [path.parent for path in reports.glob("*/profile.json") if path.parent.name.isdigit()]
+    first = [reports] if (reports / "profile.json").is_file() else []
+    return [*first, *sorted(found, key=lambda path: int(path.name))]
+
+
+def exception_of(folder: Path) -> Optional[str]:
+    """Return the exception that the program did not catch, with its class."""
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        error = json.loads((folder / REPORTS / "exception.json").read_bytes())
+        return f"{str(error['type'])[:200]}: {str(error['message'])[:2000]}"
+    return None
+
+
+def total_cycles(path: Path) -> Optional[int]:
+    """Return the emulated cycles of a profile, None where a program has forged it."""
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return int(json.loads(path.read_bytes())["execution"]["totalCycles"]["total"])
+    return None
+
+
+def outputs(folder: Path, names: Iterable[str], package: Dict[str, str]) -> Iterator[OutputFile]:
+    """Yield the files that a program wrote: those that are not as in its package."""
+    taken = {*_RESERVED, *_RESERVED_FOLDERS}
+    for engine, place in enumerate(engine_reports(folder), 1):
+        role: Role = "poplar_profile" if engine == 1 else "output"
+        for file, first, media_type in (
+            ("profile.json", PROFILE, "application/json"),
+            ("summary.txt", SUMMARY, "text/plain"),
+        ):
+            name = first if engine == 1 else f"engine-{engine}-{file}"
+            taken.add(name)
+            if (place / file).is_file():
+                yield OutputFile(
+                    place / file, name, role if first == PROFILE else "output", media_type
+                )
+    number = 0
+    for name in sorted(names):
+        path = folder / name
+        if name.startswith(f"{REPORTS}/") or _is_as_before(path, package.get(name)):
+            continue
+        number += 1
+        if number > MAX_OUTPUTS:
+            return
+        flat = _free(re.sub(r"[^A-Za-z0-9._-]", "-", name)[-100:].lstrip("._-") or "file", taken)
+        taken.add(flat)
+        media_type = _MEDIA.get(os.path.splitext(flat)[1], "application/octet-stream")
+        yield OutputFile(path, flat, "output", media_type)
+
+
+def _is_as_before(path: Path, sha256: Optional[str]) -> bool:
+    if sha256 is None:
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for chunk in iter(lambda: file.read(2**20), b""):
+            digest.update(chunk)
+    return digest.hexdigest() == sha256
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{number}-{name}"
+    return free

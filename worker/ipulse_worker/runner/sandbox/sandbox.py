@@ -1,0 +1,205 @@
+"""One command in a sandbox: its output line by line, its files at the end, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess  # runs the sandbox
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from ipulse_core.captured_output import CapturedOutput
+from ipulse_core.events import LogEvent, Stream
+from ipulse_worker.runner.sandbox.bubblewrap import (
+    is_switched_off,
+    require_bubblewrap,
+    sandbox_command,
+)
+from ipulse_worker.runner.sandbox.limits import (
+    LimitWatch,
+    SandboxLimits,
+    kill_tree,
+    resource_limits,
+)
+from ipulse_worker.runner.sandbox.returned_files import ReturnedFiles, read_files
+
+WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
+WORK_PLACE = "@WORK@"
+TMP_BYTES = 2**28
+_READ_BYTES = 65_536
+JOIN_SECONDS = 5.0  # for the last output of what a command left running without a sandbox
+# Runs a command in a folder that begins as a copy of another one, and then writes the folder's
+# files to the pipe that is standard input, which the command does not have. What it left running is
+# killed before.
+_SCRIPT = r"""
+exec 3>&0 0</dev/null
+work=$1 initial=$2 is_alone=$3; shift 3
+cd "$work" || exit 125
+if [ -n "$initial" ]; then cp -r "$initial"/. . || exit 125; fi
+"$@" 3>&-
+status=$?
+if [ -n "$is_alone" ]; then kill -9 -1 2>/dev/null; fi
+find . -xdev -type f -print0 |
+    tar --create --format=ustar --hard-dereference --no-recursion --null --files-from=- \
+        >&3 2>/dev/null
+exit $status
+"""
+
+
+class SandboxResult(NamedTuple):
+    """The end of a command."""
+
+    status: int  # exit status; 128 + N after signal N
+    exceeded: Optional[str]  # "seconds" or "memory": it was ended because it used too much
+    returned: ReturnedFiles
+    peak_bytes: int  # of memory
+    seconds: float
+
+
+class Sandbox:
+    """Runs commands; where an operator has switched sandboxes off, in a folder of their own.
+
+    Places of folders in the sandbox are named by `place`, because they differ without one.
+    """
+
+    def __init__(
+        self,
+        scratch: Path,
+        environment: Mapping[str, str],
+        log: Callable[[LogEvent], None],
+        check: Callable[[], None],
+    ) -> None:
+        """Check that there is a sandbox.
+
+        Args:
+            scratch: a folder of the attempt, for runs without a sandbox.
+            environment: of the runner; only IPULSE_SANDBOX is read.
+            log: receives the output.
+            check: raises an error if the attempt was cancelled.
+
+        Raises:
+            SandboxUnavailable: there is none, and the operator has not switched it off.
+        """
+        self.is_off = is_switched_off(environment)
+        if not self.is_off:
+            require_bubblewrap()
+        self._scratch = scratch
+        self._log = log
+        self._check = check
+        self._folders: Dict[str, Path] = {}
+
+    def add(self, place: str, folder: Path) -> None:
+        """Show a folder to the commands, read-only."""
+        self._folders[place] = folder
+
+    def place(self, place: str) -> str:
+        """Return the path of a folder as the commands see it."""
+        return str(self._folders[place]) if self.is_off else place
+
+    def run(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: SandboxLimits,
+        out: Path,
+        initial: Optional[str] = None,
+    ) -> SandboxResult:
+        """Run a command and return its end, with its files in the folder `out`.
+
+        Args:
+            command: program and arguments.
+            environment: its only variables; PATH, HOME and TMPDIR are added. WORK_PLACE in them
+                becomes the path of its folder.
+            limits: of all its processes together.
+            out: an existing folder, to which its files are written.
+            initial: the place of a folder of which its own is a copy in the beginning.
+
+        Raises the error of `check`, and OSError.
+        """
+        with ExitStack() as stack:
+            work, tmp = WORK, TMP
+            if self.is_off:
+                self._scratch.mkdir(exist_ok=True)
+                work, tmp = (
+                    stack.enter_context(tempfile.TemporaryDirectory(dir=str(self._scratch)))
+                    for _ in range(2)
+                )
+            variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8"}
+            variables.update(
+                (name, value.replace(WORK_PLACE, work)) for name, value in environment.items()
+            )
+            copied = "" if initial is None else self.place(initial)
+            script = ["/bin/sh", "-c", _SCRIPT, "sh", work, copied, "" if self.is_off else "1"]
+            prefix: List[str] = []
+            if not self.is_off:
+                sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
+                prefix = sandbox_command(self._folders, sizes, variables, work)
+                variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
+            whole = [*prefix, *resource_limits(limits), *script, *command]
+            return self._run(whole, variables, limits, out)
+
+    def _run(
+        self, command: List[str], environment: Mapping[str, str], limits: SandboxLimits, out: Path
+    ) -> SandboxResult:
+        files, write_end = os.pipe()
+        start = time.monotonic()
+        try:
+            process = subprocess.Popen(  # noqa: S603 (in a sandbox)
+                command,
+                env=dict(environment),
+                stdin=write_end,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except BaseException:
+            os.close(files)
+            raise
+        finally:
+            os.close(write_end)
+
+        watch = LimitWatch(process.pid, limits, self._check)
+        threads = [
+            self._forward(process.stdout, "stdout"),
+            self._forward(process.stderr, "stderr"),
+        ]
+        try:
+            with os.fdopen(files, "rb") as stream:
+                returned = read_files(stream, out, limits.disk_bytes)
+            process.wait()
+        finally:
+            watch.stop()
+            if process.poll() is None:
+                kill_tree(process.pid)
+                process.wait()
+            for thread in threads:
+                thread.join(JOIN_SECONDS)
+        if watch.error is not None:
+            raise watch.error
+        status = process.returncode
+        return SandboxResult(
+            128 - status if status < 0 else status,
+            watch.exceeded,
+            returned,
+            watch.peak_bytes,
+            time.monotonic() - start,
+        )
+
+    def _forward(self, stream: Optional[IO[bytes]], name: Stream) -> threading.Thread:
+        """Log the lines of a stream, in a thread."""
+        assert stream is not None  # noqa: S101 - opened as a pipe
+
+        def read(source: IO[bytes] = stream) -> None:
+            captured = CapturedOutput(name)
+            with source:
+                for data in iter(lambda: os.read(source.fileno(), _READ_BYTES), b""):
+                    for event in captured.feed(data):
+                        self._log(event)
+                for event in captured.end():
+                    self._log(event)
+
+        thread = threading.Thread(target=read, name=f"sandbox-{name}", daemon=True)
+        thread.start()
+        return thread
