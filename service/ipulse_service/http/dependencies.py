@@ -101,6 +101,10 @@ AgentSession = Annotated[
     ),
 ]
 IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
+IfStillMatch = Annotated[
+    str | None,
+    Header(alias="if-match", description="Answer 412 unless the ETag is this one."),
+]
 IfNoneMatch = Annotated[str | None, Header(description="Answer 304 if the ETag is still this one.")]
 
 Protocol = Annotated[

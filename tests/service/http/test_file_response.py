@@ -46,10 +46,20 @@ def test_no_range_of_bytes_is_the_whole_file(header: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    "header", ["bytes=0-0,2-2", "bytes = 0-, -3", "bytes=5-2,99-", "bytes=" + "0-0," * 15 + "1-1"]
+)
+def test_several_ranges_are_the_whole_file(header: str) -> None:
+    assert parse_range(header, 9) is None
+
+
+@pytest.mark.parametrize(
     "header",
     [
-        "bytes=0-0,2-2",
         "bytes=" + ",".join(f"{n}-{n}" for n in range(10_000)),
+        "bytes=" + "0-0," * 16 + "1-1",
+        "bytes=0-0,a-b",
+        "bytes=0-0,,2-2",
+        "bytes=0-0,-",
         "bytes=5-2",
         "bytes=-0",
         "bytes=-",

@@ -20,7 +20,11 @@ from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.http import etags, problems
 from ipulse_service.http.problems import RangeNotSatisfiable
 
+MOST_RANGES = 16  # more of them in one header are refused as abuse
+
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]*)\s*-\s*([0-9]*)\s*", re.IGNORECASE)
+_ONE = r"\s*(?:[0-9]+\s*-\s*[0-9]*|-\s*[0-9]+)\s*"
+_SEVERAL = re.compile(rf"bytes\s*={_ONE}(?:,{_ONE}){{1,{MOST_RANGES - 1}}}", re.IGNORECASE)
 
 
 def documented(*media_types: str) -> dict[int | str, dict[str, Any]]:
@@ -32,7 +36,7 @@ def documented(*media_types: str) -> dict[int | str, dict[str, Any]]:
         206: {"description": "The bytes that the Range header names.", "content": content},
         304: {"description": "The file still has the ETag of If-None-Match."},
         307: {"description": "The object store sends the file from the signed URL in Location."},
-        **problems.documented(404, 416),
+        **problems.documented(404, 412, 416),
     }
 
 
@@ -47,12 +51,17 @@ class ByteRange:
 def parse_range(header: str | None, size: int) -> ByteRange | None:
     """Returns the range of a Range header, or None for the whole file.
 
+    Several ranges are answered with the whole file, as RFC 9110 (section 14.2) allows: whoever
+    asks for several must understand that, and it needs no multipart body.
+
     Raises:
-        RangeNotSatisfiable: The header names several ranges, a malformed one, or one beyond the
-            end of the file.
+        RangeNotSatisfiable: The header names a malformed range, one beyond the end of the file, or
+            more than MOST_RANGES.
     """
     if header is None or not header.strip().lower().startswith("bytes"):
         return None  # unknown units are ignored (RFC 9110, section 14.2)
+    if _SEVERAL.fullmatch(header.strip()):
+        return None
     match = _RANGE.fullmatch(header.strip())
     if match is None or match.group(1) == match.group(2) == "":
         raise RangeNotSatisfiable(size)
@@ -85,7 +94,7 @@ async def respond(
 ) -> Response:
     """Returns the response to GET or HEAD: the file, or a redirect to the object store.
 
-    Raises RangeNotSatisfiable or StoreTrouble.
+    Raises Changed, RangeNotSatisfiable or StoreTrouble.
     """
     # Names consist of letters, digits, dots, dashes and underscores.
     content_disposition = f'{disposition}; filename="{artifact.name}"'
@@ -96,6 +105,7 @@ async def respond(
         "repr-digest": f"sha-256=:{base64.b64encode(bytes.fromhex(artifact.sha256)).decode()}:",
         "cache-control": "private, no-cache",
     }
+    etags.require(request.headers.get("if-match"), artifact.sha256)
     if etags.matches(request.headers.get("if-none-match"), artifact.sha256):
         return Response(status_code=304, headers=headers)
     if may_redirect and request.method == "GET":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, select
+from sqlalchemy import ColumnElement, CompoundSelect, Select, select
 
 from ipulse_service.db.tables import jobs
 
@@ -20,7 +20,7 @@ def ids_of(begin: str) -> CompoundSelect[Any]:
     return _reached(is_named, "descendants").union(_reached(is_named, "ancestors"))
 
 
-def _reached(is_named: ColumnElement[bool], name: str) -> Any:
+def _reached(is_named: ColumnElement[bool], name: str) -> Select[Any]:
     """Returns a recursive query of the ids of jobs in one direction."""
     found = select(jobs.c.id, jobs.c.start_job).where(is_named).cte(name, recursive=True)
     if name == "descendants":

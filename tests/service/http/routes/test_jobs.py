@@ -74,6 +74,16 @@ class TestGet:
         assert news.status_code == 200
         assert news.headers["etag"] != tag
 
+    def test_one_that_has_changed_is_refused(self, service: InProcess) -> None:
+        job = service.submit()
+        path = f"/v1/jobs/{job['id']}"
+        tag = service.user.get(path).headers["etag"]
+        assert service.user.get(path, headers={"if-match": tag}).status_code == 200
+        assert service.user.get(path, headers={"if-match": "*"}).status_code == 200
+        service.user.post(f"{path}/cancel")
+        problem = check_problem(service.user.get(path, headers={"if-match": tag}), 412)
+        assert problem["code"] == "precondition_failed"
+
     def test_a_finished_job_shows_its_phases_and_attempts(self, service: InProcess) -> None:
         attempt = service.attempt(service.submit()["id"])
         attempt.report(METRIC)

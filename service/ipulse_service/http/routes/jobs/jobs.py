@@ -17,6 +17,7 @@ from ipulse_service.http.dependencies import (
     CurrentCaller,
     IfMatch,
     IfNoneMatch,
+    IfStillMatch,
     JobId,
     State,
     WaitSeconds,
@@ -52,13 +53,14 @@ class _View(NamedTuple):
     response_model=JobDetail,
     summary="Get a job",
     response_description="The job.",
-    responses={**_NOT_MODIFIED, **problems.documented(404)},
+    responses={**_NOT_MODIFIED, **problems.documented(404, 412)},
 )
 async def get_job(
     job_id: JobId,
     state: State,
     seconds: WaitSeconds,
     response: Response,
+    if_match: IfStillMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> JobDetail | Response:
     """Returns a job.
@@ -71,6 +73,7 @@ async def get_job(
         view = await _wait(state, job_id, if_none_match, seconds)
     else:
         view = await run_in_threadpool(_read, state, job_id, if_none_match)
+    etags.require(if_match, view.job.tag)
     if etags.matches(if_none_match, view.job.tag):
         response.headers["etag"] = etags.quoted(view.job.tag)
         return Response(status_code=304, headers=response.headers)
