@@ -111,7 +111,7 @@ def test_what_programs_for_older_sdks_rely_on(run_program: Callable) -> None:
     assert done.returncode == 0, done.stderr
     assert numbers(done.stdout) == {
         "attributes": [6],
-        "out": [1, 2, 3, 4 + 10 * 2 + 100 * 0 + 3],
+        "out": [1, 2, 3, 4 + 10 * 2 + 100 * 0 + 3 + 1000 * 2],
         "unwritten": [0, 0],
     }
     poisoned = numbers(run_program("older_styles", "true").stdout)

@@ -12,6 +12,7 @@
 #include "compute_name.h"
 #include "parser/declarations.h"
 #include "parser/ext_vectors.h"
+#include "remedies.h"
 #include "shell.h"
 #include "starts_with.h"
 #include "table_source.h"
@@ -104,28 +105,6 @@ std::string fingerprint(const std::vector<std::string> &sources,
 
 namespace {
 
-/// Flags that let a unit compile which the compiler refused with these words, because popc's rules
-/// differ from this compiler's.
-std::vector<std::string> remedies(const std::string &output) {
-  std::vector<std::string> flags;
-  // The elements of an Input lose their const in a cast.
-  if (output.find("casts away qualifiers") != std::string::npos)
-    flags.insert(flags.end(), {"-include", "popc_cast.h"});
-  // The device's C library does not define M_PI and its kind, so that codelets may.
-  if (output.find("before numeric constant") != std::string::npos &&
-      output.find(" M_") != std::string::npos)
-    flags.insert(flags.end(), {"-include", "popc_math.h"});
-  static const char *const types[] = {"half2",  "half4",  "float2", "float4", "int2",   "uint2",
-                                      "short2", "short4", "uint",   "uchar",  "ushort", "quarter"};
-  const bool missing = std::any_of(std::begin(types), std::end(types), [&](const char *type) {
-    return output.find("\u2018" + std::string(type) + "\u2019") != std::string::npos ||
-           output.find("'" + std::string(type) + "'") != std::string::npos;
-  });
-  if (missing)
-    flags.insert(flags.end(), {"-include", "ipudef.h"});
-  return flags;
-}
-
 /// Compiles a unit to the assembly `base`.s.
 void compileUnit(const std::string &source, const std::vector<std::string> &flags,
                  const std::string &base, bool extVectors) {
@@ -143,12 +122,16 @@ void compileUnit(const std::string &source, const std::vector<std::string> &flag
   std::vector<std::string> arguments = allFlags(flags);
   arguments.insert(arguments.end(),
                    {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s", unit});
-  const Outcome first = run(compilerCommand(), arguments);
-  if (first.status == 0)
-    return;
-  const std::vector<std::string> more = remedies(first.output);
-  arguments.insert(arguments.begin(), more.begin(), more.end());
-  const Outcome last = more.empty() ? first : run(compilerCommand(), arguments);
+  Outcome last = run(compilerCommand(), arguments);
+  // One error hides others: as long as they have remedies that were not tried.
+  for (std::vector<std::string> tried; last.status != 0;) {
+    const std::vector<std::string> more = remedies(last.output);
+    if (more.empty() || more == tried)
+      break;
+    arguments.insert(arguments.begin(), more.begin(), more.end());
+    tried = more;
+    last = run(compilerCommand(), arguments);
+  }
   if (last.status != 0)
     throw CompileError(what, unsupportedField(last.output) + last.output + hint(last.output));
 }

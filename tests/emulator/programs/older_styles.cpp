@@ -1,4 +1,4 @@
-// What programs for older SDKs rely on: memory that nothing wrote is zero, a field is the vector in
+// Programs for older SDKs: memory that nothing wrote is zero, a field is the vector in
 // it, codelets name a constant M_PI. Argument 1 is the option debug.poisonOutputs.
 #include <iostream>
 #include <poplar/DeviceManager.hpp>
@@ -19,6 +19,12 @@ int main(int, char **arguments) {
     #include <poplar/Vertex.hpp>
     #include <poplar/VectorListTypes.hpp>
     static const float M_PI = 3;
+    float sumOf(float *values, unsigned count) {
+      float sum = 0;
+      for (unsigned i = 0; i < count; ++i)
+        sum += values[i];
+      return sum;
+    }
     float last(poplar::Vector<float> &v) { return v[v.size() - 1]; }
     template <typename T> T first(poplar::Vector<T> &v) { return v[0]; }
     class Styles : public poplar::Vertex {
@@ -30,7 +36,8 @@ int main(int, char **arguments) {
       bool compute() {
         for (unsigned i = 0; i < in.size(); ++i)
           out[i] = in[i];
-        out[1][1] += 10 * last(state) + 100 * first(more) + M_PI;
+        out[1][1] += 10 * last(state) + 100 * first(more) + M_PI +
+                     1000 * sumOf(&state[0], state.size());
         return true;
       }
     };
