@@ -60,3 +60,21 @@ def test_random_numbers_have_their_distribution_and_repeat_with_their_seed(
     # Whole numbers from -1 to 1, the ends as likely as the middle.
     assert sum(counts) == n
     assert all(abs(count - n / 3) < 5 * (n * 2 / 9) ** 0.5 for count in counts), counts
+
+
+def test_reductions_of_tensors_that_no_tile_holds(run_program: Callable) -> None:
+    done = run_program("large_reductions")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(":") for line in done.stdout.splitlines()]
+    results = {name: [float(word) for word in rest.split()] for name, rest in lines}
+    elements = 512 * 512
+    assert results == {
+        "sum": [elements + 4],
+        "max": [5],
+        "halves": [elements / 4],
+        "integers": [elements * 3],
+        "updated": [100 + (elements - 1 + 25) / 2],
+        "kept": [elements / 2 + 4, elements / 2],
+        "least": [1],
+        "row": [512 + 4],
+    }

@@ -145,8 +145,11 @@ void checkFits(const Compiled &compiled) {
   std::ostringstream words;
   words << "Out of memory: Cannot fit all variable data onto one or more tiles. Tile " << tile
         << " needs " << worst->total() << " bytes and has " << limit << "; " << over
-        << (over == 1 ? " tile is" : " tiles are") << " over. Largest variables of tile " << tile
-        << ":";
+        << (over == 1 ? " tile is" : " tiles are") << " over. Of these, "
+        << worst->internalExchangeCode + worst->globalExchangeCode + worst->hostExchangeCode
+        << " are code of exchanges, " << worst->controlCode + worst->vertexCode
+        << " other code and " << worst->vertexInstanceState + worst->vertexFieldData
+        << " vertices. Largest variables of tile " << tile << ":";
   const char *between = " ";
   for (const auto &[bytes, v] : largestVariables(graph, tile, 5)) {
     words << between << '\'' << graph.variables[v].name << "' " << bytes << " bytes"
