@@ -41,8 +41,8 @@ Tensor random(Graph &graph, const Tensor *seed, std::uint32_t seedModifier, cons
                             distribution == Distribution::LogUniform;
   if (isContinuous && outType != poplar::FLOAT && outType != poplar::HALF)
     throw poputil::poplibs_error("this distribution has no values of type " + outType.toString());
-  const Tensor out =
-      graph.clone(outType, reference, debugContext, poplar::TensorCloneMethod::CREATE_NEW_ORDER);
+  // In the order of the reference: a product reads its operand in long pieces.
+  const Tensor out = graph.clone(outType, reference, debugContext);
   const auto mapping = graph.getTileMapping(out);
   Tensor from;
   if (seed) {
