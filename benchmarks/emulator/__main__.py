@@ -4,6 +4,7 @@
     python -m benchmarks.emulator speed             the emulator beside the CPU kernels
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
+    python -m benchmarks.emulator published         cycles beside published figures of IPUs
     python -m benchmarks.emulator connections       seconds of a runner's phases by connection
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
@@ -19,6 +20,7 @@ COMMANDS = {
     "op": "op_cost",
     "speed": "op_speed",
     "questions": "questions",
+    "published": "published",
     "connections": "connections",
 }
 

@@ -1,0 +1,86 @@
+"""Compare the emulator's cycles with published figures of IPUs.
+
+    python -m benchmarks.emulator published
+    python -m benchmarks.emulator published --check    exit code 1 if a ratio is beyond 2
+
+The kernels are those of published.cpp, written anew after the published ones. A ratio above 1 says
+that the emulator predicts more cycles than were measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.common import command_line
+from benchmarks.common.tables import Row, finish
+
+PROGRAM = Path(__file__).with_name("published.cpp")
+WORST = 2.0
+PI = "github.com/UCL-RITS/pi_examples"
+HEAT = "github.com/simehaa/IPU"
+HEAT_AGAIN = "github.com/TszwangKo/FYP_IPU_DEVITO"
+COOKBOOK = "github.com/UoB-HPC/ipu-hpc-cookbook"
+SHEET = "data sheet of the GC200"
+
+
+class Figure(NamedTuple):
+    """A published figure, its source, and the case of the program that is compared with it."""
+
+    name: str
+    source: str
+    published: float  # cycles of a tile
+    case: str  # of the program
+    factor: float = 1  # from the case's cycles to the published figure
+
+
+def _figures() -> list[Figure]:
+    mk2, cells, tiles = 1.33e9, 360**3 / 1472 / 6, 1472
+    heat = cells / (17 * 17 * 18)  # the published mesh has some more cells for each worker
+    mk1_triad = 6144 * 12 / (8e12 / 1216 / 1.6e9)
+    exchange = 16384 * 4 / (8e12 / tiles / mk2)
+    return [
+        Figure("pi, 1,000 slices, C++", PI, 90_084, "slices_1000"),
+        Figure("pi, 2,917,776 slices, C++", PI, 262_599_924, "slices_100000", 29.17776),
+        Figure("pi, 2,917,776 slices, Julia", PI, 245_093_526, "slices_100000", 29.17776),
+        Figure("heat equation in 3D, a step", HEAT, 0.43e-3 * mk2, "heat_17_17_18", heat),
+        Figure("the same, repeated by others", HEAT_AGAIN, 0.36e-3 * mk2, "heat_17_17_18", heat),
+        Figure("STREAM triad, Mk1, 8 TB/s", COOKBOOK, mk1_triad, "triad_6144"),
+        Figure("exchange of all tiles, 8 TB/s", SHEET, exchange, "exchange_16384"),
+    ]
+
+
+def measure() -> list[Row]:
+    """Return a row per figure. Raises CalledProcessError."""
+    command = [sys.executable, "-m", "ipulse", "emulate", str(PROGRAM), "--no-profile"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    cycles = {name: float(number) for name, number in map(str.split, done.stdout.splitlines())}
+    rows: list[Row] = []
+    for figure in _figures():
+        emulated = cycles[figure.case] * figure.factor
+        rows.append(
+            {
+                "kernel": figure.name,
+                "source": figure.source,
+                "published (cycles)": round(figure.published),
+                "emulated (cycles)": round(emulated),
+                "ratio": emulated / figure.published,
+            }
+        )
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = command_line.parser("emulator published", __doc__)
+    parser.add_argument("--check", action="store_true", help=f"fail if a ratio is beyond {WORST}")
+    options = parser.parse_args(arguments)
+    rows = measure()
+    finish(rows, options.output)
+    ratios = [float(row["ratio"]) for row in rows]
+    off = [max(ratio, 1 / ratio) for ratio in ratios]
+    print(f"median of the factors between both: {statistics.median(off):.2f}; worst {max(off):.2f}")
+    return int(options.check and max(off) > WORST)
