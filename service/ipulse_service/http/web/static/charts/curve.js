@@ -5,6 +5,8 @@ import { number } from "../lib/format.js";
 import { aligned, smoothed } from "./points.js";
 
 const HEIGHT = 220;
+const WHOLE = new Set(["epoch", "step", "samples", "trial", "program step"]); // axes whose ticks are whole numbers
+const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 const groups = new Map(); // name -> charts with linked zoom
 
 /**
@@ -125,7 +127,8 @@ class CurveChart extends LitElement {
       width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
       cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
       scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => span(low, high) } },
-      axes: [{ ...axis, size: 26, grid: { show: false } }, { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],
+      axes: [{ ...axis, size: 26, grid: { show: false }, ...(WHOLE.has(this.x) ? { incrs: (_plot, _axis, low, high) => (high - low < 2 ? [0.05, 0.1, 0.25, 0.5, 1] : WHOLE_STEPS) } : {}) },
+        { ...axis, size: 52, values: (_, ticks) => (this.log ? ticks.map((tick) => (tick === null ? "" : number(tick))) : tickTexts(ticks)) }],
       bands: banded.map((one, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)` })),
       series: [{}, ...banded.flatMap(() => [edge, edge]), ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],
       hooks: {
@@ -240,6 +243,14 @@ function colourOf(place, name) {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
+}
+
+/** Ticks with as many decimals as tell them apart. @param {number[]} ticks */
+function tickTexts(ticks) {
+  const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0;
+  if (!step || step >= 1 || step < 1e-6) return ticks.map(number);
+  const decimals = Math.ceil(-Math.log10(step) - 1e-9) + (/[1-9]0*[1-9]/.test(step.toPrecision(2)) ? 1 : 0);
+  return ticks.map((tick) => tick.toFixed(decimals).replace("-", "−"));
 }
 
 /** A range with a little space above and below. */

@@ -53,7 +53,7 @@ const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_a
 /** A metric or column in words; displayed layers count from 1. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
-  const words = plain(name).replace(/(?:network\.)?layers\.(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "");
+  const words = plain(name).replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

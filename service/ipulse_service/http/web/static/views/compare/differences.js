@@ -45,7 +45,7 @@ function cell(job, column, top, baseline) {
   const isBest = column.isMetric && value !== undefined && value === top;
   const isOther = baseline && job !== baseline;
   const isChanged = isOther && !column.isMetric && value !== column.value(baseline);
-  return html`<td class="${typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""} ${isChanged ? "changed" : ""}" data-label=${column.words}>
+  return html`<td class="${column.isMetric || typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""} ${isChanged ? "changed" : ""}" data-label=${column.words}>
     <span>${metric(column.key, value)}${isBest ? html`<span class="visually-hidden"> (best)</span>` : nothing}
     ${isChanged ? html`<span class="visually-hidden"> (not as the baseline)</span>` : nothing}
     ${isOther && column.isMetric ? difference(column.key, value, column.value(baseline)) : nothing}</span></td>`;
@@ -62,7 +62,7 @@ export function differences(view, data) {
   const table = view.isTransposed
     ? html`<thead><tr><th scope="col">Setting or metric</th>${rows.map((job) => html`<th scope="col">${name(job)}</th>`)}</tr></thead>
       <tbody>${columns.map((column) => html`<tr><th scope="row" title=${column.key}>${column.words}</th>${rows.map((job) => cell(job, { ...column, words: job.name }, tops.get(column.key), baseline))}</tr>`)}</tbody>`
-    : html`<thead><tr><th scope="col">Job</th><th scope="col">State</th>${columns.map((column) => html`<th scope="col" class=${typeof column.value(jobs[0] ?? {}) === "number" ? "number" : ""} title=${column.key}>${column.words}</th>`)}</tr></thead>
+    : html`<thead><tr><th scope="col">Job</th><th scope="col">State</th>${columns.map((column) => html`<th scope="col" class=${column.isMetric || jobs.some((job) => typeof column.value(job) === "number") ? "number" : ""} title=${column.key}>${column.words}</th>`)}</tr></thead>
       <tbody>${rows.map((job) => html`<tr><th scope="row">${name(job)}</th><td class="c-state" data-label="State">${chip(job.state)}</td>${columns.map((column) => cell(job, column, tops.get(column.key), baseline))}</tr>`)}</tbody>`;
   return html`<section class="section" aria-label="Settings and metrics">
     <div class="bar"><h2>Settings that differ, and results</h2>
