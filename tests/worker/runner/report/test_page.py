@@ -123,6 +123,7 @@ class TestReportHTML:
             "Confusion matrix",
             "Time",
             "Network",
+            "Terms",
             "Reproduction",
         ]
         labels = "".join(page.text["span"])
