@@ -127,6 +127,9 @@ def test_two_profiles_are_compared(page: Page, service: InProcess) -> None:
     assert "new" in rows["ordered"]
     page.press("Show what is equal")
     page.until(lambda: any(t.startswith("readout, backward") for t in page.texts(".changes th")))
+    page.open(f"/compare?jobs={fast},{slow}")
+    page.press("Compare profiles")
+    page.until(lambda: f"a={slow}" in page.address())
     page.press("Swap")
     page.until(lambda: f"a={fast}" in page.address())
     page.until(lambda: "+100 %" in " ".join(page.texts(".changes tbody tr")))

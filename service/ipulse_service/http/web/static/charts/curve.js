@@ -127,7 +127,7 @@ class CurveChart extends LitElement {
       width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
       cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
       scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => span(low, high) } },
-      axes: [{ ...axis, size: 26, grid: { show: false }, ...(WHOLE.has(this.x) ? { incrs: (_plot, _axis, low, high) => (high - low < 2 ? [0.05, 0.1, 0.25, 0.5, 1] : WHOLE_STEPS) } : {}) },
+      axes: [{ ...axis, size: 26, grid: { show: false }, ...(WHOLE.has(this.x) ? { incrs: (_plot, _axis, low, high) => (high - low < 1 ? [0.05, 0.1, 0.25, 0.5, 1] : WHOLE_STEPS) } : {}) },
         { ...axis, size: 52, values: (_, ticks) => (this.log ? ticks.map((tick) => (tick === null ? "" : number(tick))) : tickTexts(ticks)) }],
       bands: banded.map((one, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)` })),
       series: [{}, ...banded.flatMap(() => [edge, edge]), ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],

@@ -32,7 +32,8 @@ export function parallel(axes, lines, colored) {
         axisLabel: { color: colors.soft, fontSize: 12 }, areaSelectStyle: { color: colors.s1, opacity: 0.2, borderColor: colors.s1 },
       } },
       parallelAxis: axes.map((axis, dim) => ({
-        dim, name: axis.label.length > 22 ? `${axis.label.slice(0, 21)}…` : axis.label,
+        dim, nameTextStyle: { align: dim === 0 ? "left" : dim === axes.length - 1 ? "right" : "center", ...(dim === 0 ? { padding: [0, 0, 0, -40] } : {}) },
+        name: axis.label.length > 22 ? `${axis.label.slice(0, 21)}…` : axis.label,
         axisLabel: { formatter: (value) => (typeof value === "number" ? metric(axis.key, value) : value) },
         ...(axis.isNumber ? { type: axis.isLog ? "log" : "value", scale: true } : { type: "category", data: axis.categories }),
       })),

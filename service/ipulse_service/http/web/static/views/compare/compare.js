@@ -87,6 +87,12 @@ class CompareView extends View {
     return this.brushed ? jobs.filter((job) => this.brushed.has(job.id)) : jobs;
   }
 
+  /** The jobs, if there are two that have profiles. */
+  get profiled() {
+    const { jobs } = this.data.comparison;
+    return jobs.length === 2 && jobs.every((job) => job.state === "succeeded") ? jobs : [];
+  }
+
   remove_(id) {
     const left = this.data.comparison.jobs.map((job) => job.id).filter((one) => one !== id);
     updateQuery({ jobs: left.map((one) => one.slice(4)).join(","), q: null });
@@ -100,7 +106,8 @@ class CompareView extends View {
     return html`
       <div class="head"><h1>Compare</h1><p class="summary soft">${comparison.compared < comparison.total
         ? `the newest ${comparison.compared.toLocaleString("en")} of ${comparison.total.toLocaleString("en")} jobs` : `${comparison.total.toLocaleString("en")} ${comparison.total === 1 ? "job" : "jobs"}`}
-        ${this.brushed ? html` · ${this.brushed.size} chosen by the axes` : nothing}</p></div>
+        ${this.brushed ? html` · ${this.brushed.size} chosen by the axes` : nothing}</p>
+        ${this.profiled.length === 2 ? html`<div class="buttons"><a class="button" href="/profiles/diff?a=${this.profiled[1].id}&b=${this.profiled[0].id}">Compare profiles</a></div>` : nothing}</div>
       ${this.chips(data)}
       ${curves(this, data)}
       ${differences(this, data)}

@@ -4,6 +4,7 @@ import { api } from "../../lib/api.js";
 import { bytes, isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { toast } from "../../parts/toast.js";
+import { ref } from "../../vendor.js";
 import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
@@ -24,6 +25,9 @@ const HINTS = {
   data_invalid: "Check the file; the message names the place.",
   no_progress: "Look at the log for the last thing that it did.",
 };
+
+/** Scrolls to the last line. @param {Element | undefined} box */
+const toEnd = (box) => { if (box) setTimeout(() => { box.scrollTop = box.scrollHeight; }); };
 
 class Overview extends Tab {
   /** The last lines of the log of a job that failed, and the neurons that a completed one has. */
@@ -62,7 +66,7 @@ class Overview extends Tab {
         <p>${message}</p>
         ${HINTS[job.reason] ? html`<p>${HINTS[job.reason]}</p>` : nothing}
         ${lines.length ? html`<h3>The last lines of its log</h3>
-          <pre class="tail" tabindex="0">${lines.map((line) => html`<span class=${line.level}>${line.message}</span>\n`)}</pre>` : nothing}
+          <pre class="tail" tabindex="0" ${ref(toEnd)}>${lines.map((line) => html`<span class=${line.level}>${line.message}</span>\n`)}</pre>` : nothing}
         <p class="buttons"><a class="button" href="/jobs/${job.id}/log">Whole log</a><a class="button" href="/new?from=${job.id}">Clone and change</a></p>
       </section>`;
     }
@@ -88,7 +92,7 @@ class Overview extends Tab {
     const dropped = job.summary?.dropped_spikes;
     const dead = (spikes?.layers ?? []).filter((one) => one.dead?.length > MOST_DEAD * one.neurons);
     return html`${dead.map((one) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
-        Raise the gain of its weights, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`)}
+        Raise <code>network.initial_membrane_std</code>, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`)}
       ${dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing}`;
   }
 
