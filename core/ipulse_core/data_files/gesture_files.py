@@ -52,9 +52,10 @@ def gestures_in(directory: DataDirectory, name: str) -> List[List[Gesture]]:
     folder = directory.folder(name, hint=HINT)
     if directory.has(name, LISTS[0]):
         parts = [_recorded(directory, name, listed) for listed in LISTS]
-        _check_disjoint(*parts)
+        _check_disjoint(*parts, LISTS)
     elif directory.has(name, CUT[0]):
         parts = [_cut(directory, name, part) for part in CUT]
+        _check_disjoint(*parts, CUT)
     else:
         raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {HINT}")
     for gestures, purpose in zip(parts, ("to learn from", "to test")):
@@ -140,15 +141,23 @@ def _recorded(directory: DataDirectory, name: str, listed: str) -> List[Gesture]
     return gestures
 
 
-def _check_disjoint(training: Sequence[Gesture], test: Sequence[Gesture]) -> None:
-    """Raise DataInvalid if a recording is in both lists."""
-    tested = {gesture.path for gesture in test}
+def _check_disjoint(
+    training: Sequence[Gesture], test: Sequence[Gesture], places: Sequence[str]
+) -> None:
+    """Raise DataInvalid if a recording is for both; a cut one is known by its folder's name."""
+    tested = {_recording(gesture) for gesture in test}
     for gesture in training:
-        if gesture.path in tested:
+        recording = _recording(gesture)
+        if recording in tested:
             raise DataInvalid(
-                f"{gesture.path.name} is in {LISTS[0]} and in {LISTS[1]}, next to it: a recording "
-                "is either for training or for the test"
+                f"{recording} is in {places[0]} and in {places[1]}, next to it: a recording is "
+                "either for training or for the test"
             )
+
+
+def _recording(gesture: Gesture) -> str:
+    path = gesture.path
+    return path.parent.name if path.suffix == ".npy" else path.name
 
 
 def _cut(directory: DataDirectory, name: str, part: str) -> List[Gesture]:

@@ -171,11 +171,14 @@ class TestRecordings:
 class TestCutSamples:
     @pytest.fixture
     def cut(self, tmp_path: Path) -> Path:
-        for part in ("ibmGestureTrain", "ibmGestureTest"):
-            (tmp_path / "dvs_gesture" / part / "user01_led").mkdir(parents=True)
+        for part, recording in (
+            ("ibmGestureTrain", "user01_led"),
+            ("ibmGestureTest", "user24_led"),
+        ):
+            (tmp_path / "dvs_gesture" / part / recording).mkdir(parents=True)
             for label in (0, 10):
                 rows = np.array([[label, 0, 0, 0], [label, 5, 1, 45], [1, 1, 1, 4000]])
-                name = tmp_path / "dvs_gesture" / part / "user01_led" / f"{label}.npy"
+                name = tmp_path / "dvs_gesture" / part / recording / f"{label}.npy"
                 np.save(str(name), rows.astype(np.float64))
         return tmp_path
 
@@ -193,6 +196,13 @@ class TestCutSamples:
         monkeypatch.setattr(gesture_files, "ROWS_AT_ONCE", 2)
         for one, other in zip(loaded(cut).trains.batch(np.arange(4)), whole):
             np.testing.assert_array_equal(one, other)
+
+    def test_a_recording_in_both_folders_is_named(self, cut: Path) -> None:
+        test = cut / "dvs_gesture" / "ibmGestureTest"
+        (test / "user24_led").rename(test / "user01_led")
+        words = "user01_led is in ibmGestureTrain and in ibmGestureTest"
+        with pytest.raises(DataInvalid, match=words):
+            loaded(cut)
 
     def test_a_truncated_sample_is_named(self, cut: Path) -> None:
         path = cut / "dvs_gesture" / "ibmGestureTrain" / "user01_led" / "0.npy"
@@ -243,7 +253,7 @@ class TestCutSamples:
         assert digest(loaded(cut)) == before
 
     def test_another_class_is_refused(self, cut: Path) -> None:
-        folder = cut / "dvs_gesture" / "ibmGestureTest" / "user01_led"
+        folder = cut / "dvs_gesture" / "ibmGestureTest" / "user24_led"
         (folder / "0.npy").rename(folder / "11.npy")
         with pytest.raises(DataInvalid, match="the name must be the class, 0 to 10"):
             loaded(cut)
