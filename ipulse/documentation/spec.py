@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
-from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec
+from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, PoplarProgramSpec
 from ipulse.spec.document.example import example_path
 from ipulse_core.limits import TRIMMED
 
@@ -38,6 +38,13 @@ weights, and one training step computes at most {MAX_STATE:,} membrane values (`
 """
 
 
+_PROGRAM = """\
+## Programs
+
+A spec with `kind: poplar_program` runs a [Poplar program](../guides/program.md), has no network and
+has the fields below."""
+
+
 def spec_page() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
@@ -46,6 +53,9 @@ def spec_page() -> str:
     paths = [path for path, _ in models]
     for path, model in models:
         parts.append(_section(path, _tag(model) if paths.count(path) > 1 else "", model))
+    parts.append(_PROGRAM)
+    for path, model in _models(PoplarProgramSpec, ""):
+        parts.append(_section(path and f"program.{path}", "" if path else _tag(model), model))
     return "\n\n".join(parts) + "\n"
 
 

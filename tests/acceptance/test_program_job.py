@@ -109,3 +109,44 @@ def test_a_program_runs_and_leaves_its_files(coder: Client, folder: Path, tmp_pa
     lines = [event.fields["message"] for event in coder.events(job.id) if event.kind == "log"]
     assert "ran" in lines
     assert (ended.summary or {})["emulated_cycles"] > 0
+
+
+FAILURES = {
+    "compiler": ({"sources": ["broken.cpp"]}, "build_failed", "broken.cpp"),
+    "missing": ({"sources": ["nothing.cpp"]}, "build_failed", "nothing.cpp"),
+    "status": ({"arguments": ["somebody", "fails"]}, "program_failed", "exit status 7"),
+    "time": ({"sources": ["endless.cpp"], "limits": {"seconds": 1}}, "limit_exceeded", "1 s"),
+    "memory": (
+        {"sources": ["greedy.cpp"], "limits": {"memory_mib": 64}},
+        "out_of_memory",
+        "64 MiB",
+    ),
+    "secrets": ({"sources": ["curious.cpp"]}, "build_failed", "curious.cpp"),
+}
+
+
+@requires_bubblewrap
+@pytest.mark.parametrize("name", ["compiler", *(n for n in FAILURES if n != "compiler")])
+@pytest.mark.verify
+def test_a_program_that_fails_says_why(
+    stack: Stack, coder: Client, folder: Path, name: str
+) -> None:
+    (folder / "broken.cpp").write_text("int main() { return nothing; }")
+    (folder / "endless.cpp").write_text("int main() { for (;;) ; }")
+    (folder / "greedy.cpp").write_text(
+        "#include <cstdlib>\n#include <cstring>\n"
+        "int main() { for (;;) std::memset(std::malloc(1 << 22), 1, 1 << 22); }"
+    )
+    token = stack.token_path
+    (folder / "curious.cpp").write_text(f'#include "{token}"\nint main() {{}}')
+    changes, reason, words = FAILURES[name]
+    job = coder.submit(spec(coder.push_program(folder), **changes))
+    ended = coder.wait(job.id, SECONDS)
+    assert (ended.state, ended.reason) == ("failed", reason), ended.message
+    assert words in ended.message
+    log = "\n".join(
+        event.fields["message"] for event in coder.events(job.id) if event.kind == "log"
+    )
+    assert token.read_text().strip() not in log
+    if name == "status":  # what it left is stored all the same
+        assert "result.txt" in {artifact.name for artifact in coder.artifacts(job.id)}

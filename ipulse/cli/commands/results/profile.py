@@ -40,7 +40,7 @@ def profile(
     """
     with at.connect() as client:
         found = find_job(client, job_id)
-        profile_json: dict[str, Any] = client.profile(found)
+        profile_json, has_times = _job_profile(client, found)
         tiles = None if as_json or to is not None else _job_report(client, found)
     if to is not None:
         with errors_name(to):
@@ -50,7 +50,7 @@ def profile(
     elif to is not None:
         show(str(to))
     else:
-        for line in profile_lines(profile_json):
+        for line in profile_lines(profile_json) if has_times else ():
             show(line)
         for line in tile_lines(tiles) if isinstance(tiles, Report) else ():
             show(line)
@@ -129,6 +129,19 @@ def _report(at: Any, reference: str) -> Any:
         detail = "it has no profile of tiles: only completed jobs on emulator and IPU do"
         raise NotFound(f"{reference}: {detail}")
     return report
+
+
+def _job_profile(client: Client, job_id: str) -> tuple[dict[str, Any], bool]:
+    """Return profile.json and True; of a program, the profile of its tiles and False."""
+    try:
+        return client.profile(job_id), True
+    except NotFound:
+        if client.get(job_id).json["spec"].get("kind") != "poplar_program":
+            raise
+        with tempfile.TemporaryDirectory(prefix="ipulse-profile-") as folder:
+            for path in client.download(job_id, Path(folder), [_ROLE]):
+                return json.loads(path.read_bytes()), False
+        raise
 
 
 def _job_report(client: Client, job_id: str) -> Any:
