@@ -52,10 +52,10 @@ def gestures_in(directory: DataDirectory, name: str) -> List[List[Gesture]]:
     folder = directory.folder(name, hint=HINT)
     if directory.has(name, LISTS[0]):
         parts = [_recorded(directory, name, listed) for listed in LISTS]
-        _check_disjoint(*parts, LISTS)
+        _check_disjoint(parts[0], parts[1], LISTS)
     elif directory.has(name, CUT[0]):
         parts = [_cut(directory, name, part) for part in CUT]
-        _check_disjoint(*parts, CUT)
+        _check_disjoint(parts[0], parts[1], CUT)
     else:
         raise DataUnavailable(f"neither {LISTS[0]} nor {CUT[0]} is in {folder}: {HINT}")
     for gestures, purpose in zip(parts, ("to learn from", "to test")):
