@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.handles.optional import data_frame
+from ipulse_core.pva.job_difference import JobDifference
 
 _LAYER_FIELDS = ("neurons", "capacity", "firing_rate", "gradient_share", "spikes_per_sample")
 
@@ -56,6 +57,24 @@ class JobProfile:
     def capacities(self) -> list[int | None]:
         """The final capacity of every spiking layer."""
         return [layer["capacity"] for layer in self._layers()]
+
+    def diff(self, other: JobProfile) -> Any:
+        """What differs in another profile: seconds, samples per second and bytes, a DataFrame.
+
+        Rows are indexed by part (speed, phases, step, layers or memory) and name, and have the
+        values `before` in this profile and `after` in the other one; what is equal is left out.
+        For programs on tiles see `ipulse profile diff`.
+        """
+        found = JobDifference(self.json, other.json)
+        changes = [
+            {"part": part, **change.to_json()}
+            for part in ("speed", "phases", "step", "layers", "memory")
+            for change in getattr(found, part)
+            if change.amount or change.before is None or change.after is None
+        ]
+        names = ("part", "name", "before", "after", "change", "relative")
+        columns = {name: [change[name] for change in changes] for name in names}
+        return data_frame(columns).set_index(["part", "name"])
 
     def __repr__(self) -> str:
         attempt = self.json["attempt"]

@@ -14,6 +14,7 @@ import pytest
 import ipulse
 from ipulse import Experiment, JobFailed
 from ipulse.handles import Connection
+from ipulse.handles.jobs.job_profile import JobProfile
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound
 from ipulse_core.states import JobState
 from tests.ipulse.live_service import Agent, LiveService
@@ -176,6 +177,17 @@ def test_the_profile_is_tables(ended: Ended) -> None:
     assert found.layers.loc["1", "firing_rate"] == 0.1
     assert found.phases.loc["run", "seconds"] == 1.5
     assert found.memory == {"weights": 100}
+
+
+def test_two_profiles_differ_in_what_changed() -> None:
+    before, after = profile(), profile()
+    assert len(JobProfile(before).diff(JobProfile(after))) == 0
+    after["execution"]["phases"][0]["seconds"] = 3.0
+    after["memory"]["optimizer"] = {"bytes": 200, "how": "computed"}
+    found = JobProfile(before).diff(JobProfile(after))
+    assert list(found.index) == [("phases", "run"), ("memory", "optimizer")]
+    assert found.loc[("phases", "run"), "relative"] == 1.0
+    assert found.loc[("memory", "optimizer"), "change"] == 200
 
 
 def test_the_profile_of_the_tiles_has_the_names_of_libpva(ended: Ended) -> None:
