@@ -25,6 +25,7 @@ ONLINE = [
     "guides/program.md",
     "guides/python.md",
     "guides/sweeps.md",
+    "guides/regression.md",
 ]
 
 

@@ -126,10 +126,10 @@ def outcome(
         began = time.perf_counter()
         metrics = train(spec)
         seconds.append(time.perf_counter() - began)
-        accuracies.append(metrics.accuracy)
+        accuracies.append(metrics.score)
         rates.append(metrics.firing_rates[: len(spec.network.layers)])
         label = f"{task.title}, {'gated' if gated else 'dense'}, {weights_dtype}, seed {seed}"
-        print(f"{label}: {100 * metrics.accuracy:.2f} %, {seconds[-1]:.1f} s", file=sys.stderr)
+        print(f"{label}: {100 * metrics.score:.2f} %, {seconds[-1]:.1f} s", file=sys.stderr)
     hidden = (layer.neurons for layer in spec.network.layers)
     sizes = [input_channels(spec.data), *hidden, class_count(spec.data)]
     return Outcome(

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Tuple
 
+# Losses of a leaky readout's membrane against target values.
+REGRESSION_LOSSES = ("step_mse", "mean_membrane_mse", "last_membrane_mse")
+
 # Kinds of data with a fixed number of classes; the others have a field for it.
 _CLASSES = {"digits": 10, "dvs_gesture": 11, "n_mnist": 10, "shd": 20, "ssc": 35, "yin_yang": 3}
 
 
 def class_count(data: Any) -> int:
-    """Returns how many classes the data have."""
-    classes = _CLASSES.get(data.kind)
+    """Returns how many readout neurons the data need: one per class, or per target value."""
+    classes = getattr(data, "outputs", 0) or _CLASSES.get(data.kind)
     return int(data.classes if classes is None else classes)
 
 
@@ -102,6 +105,16 @@ def splits_neurons(device: Any, layers: int) -> bool:
     if device.split is None:
         return bool(device.ipus > layers)
     return bool(device.split == "neurons" and device.ipus > 1)
+
+
+def is_regression(training: Any) -> bool:
+    """Returns whether the loss compares the readout with target values instead of labels."""
+    return training.loss in REGRESSION_LOSSES
+
+
+def score_name(training: Any) -> str:
+    """Returns the metric that is reported beside the loss; larger is better for accuracy only."""
+    return "mae" if is_regression(training) else "accuracy"
 
 
 def spike_targets(training: Any) -> Tuple[float, float]:

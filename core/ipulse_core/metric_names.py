@@ -5,6 +5,7 @@ from __future__ import annotations
 SMALLER_IS_BETTER = (
     "loss",
     "error",
+    "mae",
     "seconds",
     "penalty",
     "overflow",

@@ -37,6 +37,7 @@ from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
 from .profile import ProfileSpec
+from .regression import regression_problems
 from .training.training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
@@ -118,6 +119,7 @@ class ExperimentSpec(StrictModel):
             return
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
+        yield from regression_problems(self)
         yield from self._problems_of_training()
         yield from self._problems_of_export()
         for problem in self.profile.problems_on(self.device):

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, model_validator
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
 from ipulse.spec import ExperimentSpec
 from ipulse.spec.experiment import has_validation
+from ipulse.spec.regression import regresses
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
@@ -117,14 +118,24 @@ class SweepConfig(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _compare_by_validation(cls, value: Any) -> Any:
-        """Return the sweep with the metric of its objective, if trials have a validation part."""
+    def _choose_metric(cls, value: Any) -> Any:
+        """Return the sweep with the metric that fits its trials, unless it names one.
+
+        It is of the validation part where there is one, and the mean absolute error of a
+        regression.
+        """
         objective = value.get("objective", {}) if isinstance(value, dict) else None
         if not isinstance(objective, dict) or "metric" in objective:
             return value
         parameters = value.get("parameters")
         varies = isinstance(parameters, dict) and VALIDATION in parameters
-        if not varies and not has_validation(value.get("spec")):
+        part = "validation" if varies or has_validation(value.get("spec")) else "test"
+        if regresses(value.get("spec")):
+            return {
+                **value,
+                "objective": {"goal": "minimize", **objective, "metric": f"{part}_mae"},
+            }
+        if part == "test":
             return value
         return {**value, "objective": {**objective, "metric": "validation_accuracy"}}
 

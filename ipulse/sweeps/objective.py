@@ -18,6 +18,7 @@ class SweepObjective(StrictModel):
         max_length=128,
         description="Name of a metric of an epoch, or of the summary. Where the spec has "
         "data.validation: validation_accuracy if not given, and never one of the test samples. "
+        "For a regression, if not given: test_mae or validation_mae, to be minimized. "
         "With judged_on: validation, test_... is measured on the validation set.",
     )
     goal: Goal = Field(default="maximize", description="Which values are better.")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ipulse.cli.display.progress import accuracy_of
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from tests.service.datasets.files import hdf5, n_mnist, spikes
@@ -69,6 +72,31 @@ def test_a_job_learns_from_an_upload(
         pytest.fail("the agent does not say that it keeps the data set")
     client.delete_dataset(f"own-{kind}")
     assert client.get(again.id).state.value == "succeeded"
+
+
+def test_a_regression_has_errors_and_no_accuracy(
+    stack: Stack, client: Client, tmp_path: Path
+) -> None:
+    random = np.random.RandomState(7)
+    rates = random.uniform(0.1, 0.9, (40, 1, 1))
+    some = random.rand(40, 12, 8) < rates
+    path = tmp_path / "rates.npz"
+    np.savez(path, spikes=some, targets=np.broadcast_to(2 * rates - 1, (40, 12, 1)))
+    version = client.push_dataset(path, "rates")
+    assert version.state == "ready", version.refusal
+    document = spec(kind="npz", dataset="rates", validation=0.2)
+    document["training"]["loss"] = "step_mse"
+    job = client.wait(client.submit(document).id, SECONDS)
+    assert job.state.value == "succeeded", job.message
+    summary = job.json["summary"]
+    assert {"test_mae", "test_r2", "mae", "validation_mae", "test_loss"} <= set(summary)
+    assert not any("accuracy" in name for name in summary)
+    paths = {path.name: path for path in client.download(job.id, tmp_path / "files")}
+    report = paths["report.html"].read_text("utf-8")
+    assert 'id="regression"' in report and 'id="confusion"' not in report  # noqa: PT018
+    sample = json.loads(paths["spikes.json"].read_text("utf-8"))["samples"][0]
+    assert (sample["label"], len(sample["targets"][0])) == (None, 12)
+    assert f"{summary['test_mae']:.4f}" in accuracy_of(job)
 
 
 @pytest.mark.verify

@@ -45,7 +45,9 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         "samples": len(file.labels),
         "test_samples": None if file.test is None else int(file.test.sum()),
         "channels": channels,
-        "classes": file.classes or int(file.labels.max()) + 1,
+        "classes": (file.classes or int(file.labels.max()) + 1) if file.has_labels else 0,
+        "outputs": None if file.targets is None else file.targets.shape[-1],
+        "target_steps": _target_steps(file),
         "steps": file.steps,
         "first_ms": times[0] if times else None,
         "last_ms": times[1] if times else None,
@@ -55,9 +57,23 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
             "min": int(counts.min()),
             "max": int(counts.max()),
         },
-        "label_counts": _label_counts(file.labels, file.test),
+        "label_counts": _label_counts(file.labels, file.test) if file.has_labels else [],
     }
     return facts, previews.to_json(counts)
+
+
+def _target_steps(file: SampleFile) -> Optional[int]:
+    """Return the steps that have targets of their own.
+
+    Raises:
+        DataInvalid: the file has another number of steps.
+    """
+    if file.targets is None or file.targets.ndim == 2:
+        return None
+    steps: int = file.targets.shape[1]
+    if file.steps not in (None, steps):
+        raise DataInvalid(f"the targets have {steps:,} steps, and the samples {file.steps:,}")
+    return steps
 
 
 def _check_labels(file: SampleFile) -> None:

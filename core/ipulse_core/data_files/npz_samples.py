@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import numpy as np
 
@@ -20,7 +20,8 @@ FORMS: Dict[Tuple[str, ...], Tuple[int, ...]] = {
     ("ids", "counts"): (3, 2),  # [samples, steps, slots] and [samples, steps]
     ("event_samples", "event_times_ms", "event_channels"): (1, 1, 1),
 }
-KNOWN = {"labels", "test", *(name for names in FORMS for name in names)}
+BESIDES = {"labels", "targets", "test"}  # what a file may have with the arrays of any form
+KNOWN = {*BESIDES, *(name for names in FORMS for name in names)}
 BYTES_AT_ONCE = 2**24
 EVENTS_AT_ONCE = 2**20
 
@@ -34,15 +35,18 @@ def opened_npz_samples(path: Path) -> Iterator[SampleFile]:
     """
     with opened_npz(path, KNOWN) as file:
         form = form_of(path, file.headers)
-        labels = _labels(path, file)
+        targets = read_targets(path, file)
+        labels = _labels(path, file, targets)
         samples = len(labels)
+        about: Dict[str, Any] = {"targets": targets, "has_labels": "labels" in file.headers}
         for name, axes in zip(form, FORMS[form]):
             shape = file.headers[name].shape
             allowed = FORMS[form] if form == ("values",) else (axes,)
             if len(shape) not in allowed:
                 raise DataInvalid(f"{path}: {name} must have {axes} axes; it has {len(shape)}")
             if not name.startswith("event") and shape[0] != samples:
-                raise DataInvalid(f"{path}: {shape[0]:,} samples of {name}, {samples:,} labels")
+                beside = "labels" if about["has_labels"] else "targets"
+                raise DataInvalid(f"{path}: {shape[0]:,} samples of {name}, {samples:,} {beside}")
         test = _test(path, file, samples)
         shape = file.headers[form[0]].shape
         none: Iterator[np.ndarray] = iter(())
@@ -50,16 +54,19 @@ def opened_npz_samples(path: Path) -> Iterator[SampleFile]:
             channels = math.prod(shape[1:])
             rows = _values(path, file, channels)
             yield SampleFile(
-                "npz", "values", labels, test, iter(()), rows, per_ms=None, channels=channels
+                "npz", "values", labels, test, iter(()), rows, None, channels=channels, **about
             )
         elif form == ("spikes",):
             blocks = _spikes(path, file)
-            yield SampleFile("npz", "spikes", labels, test, blocks, none, None, shape[1], shape[2])
+            yield SampleFile(
+                "npz", "spikes", labels, test, blocks, none, None, shape[1], shape[2], **about
+            )
         elif form == ("ids", "counts"):
             blocks = _ids(path, file)
-            yield SampleFile("npz", "ids", labels, test, blocks, none, None, shape[1])
+            yield SampleFile("npz", "ids", labels, test, blocks, none, None, shape[1], **about)
         else:
-            yield SampleFile("npz", "events", labels, test, _events(path, file, samples), none)
+            events = _events(path, file, samples)
+            yield SampleFile("npz", "events", labels, test, events, none, **about)
 
 
 def form_of(path: Path, headers: Dict[str, NpyHeader]) -> Tuple[str, ...]:
@@ -68,7 +75,7 @@ def form_of(path: Path, headers: Dict[str, NpyHeader]) -> Tuple[str, ...]:
     Raises:
         DataInvalid: it has another set of arrays.
     """
-    given = set(headers) - {"labels", "test"}
+    given = set(headers) - BESIDES
     form = next((names for names in FORMS if given == set(names)), None)
     if form is None:
         forms = "; ".join(" and ".join(names) for names in FORMS)
@@ -79,11 +86,39 @@ def form_of(path: Path, headers: Dict[str, NpyHeader]) -> Tuple[str, ...]:
     return form
 
 
-def _labels(path: Path, file: NpzFile) -> np.ndarray:
+def read_targets(path: Path, file: NpzFile) -> Optional[np.ndarray]:
+    """Return the array `targets` as float32, None if there is none.
+
+    Raises:
+        DataInvalid: it has another form, or a value is not finite.
+    """
+    header = file.headers.get("targets")
+    if header is None:
+        return None
+    is_of_numbers = header.dtype.kind in "iuf" and len(header.shape) in (2, 3)
+    if not is_of_numbers or header.shape[0] < 2 or 0 in header.shape:
+        raise DataInvalid(
+            f"{path}: targets must be numbers [samples, outputs] or [samples, steps, outputs] of "
+            f"at least two samples; they are {header.dtype} {header.shape}"
+        )
+    with np.errstate(over="ignore"):
+        targets: np.ndarray = file.array("targets").astype(np.float32)
+    for at in np.argwhere(~np.isfinite(targets))[:1]:
+        raise DataInvalid(f"{path}: sample {at[0]:,} has a target that is not finite in float32")
+    return targets
+
+
+def _labels(path: Path, file: NpzFile, targets: Optional[np.ndarray]) -> np.ndarray:
     header = file.headers.get("labels")
+    if header is None and targets is not None:
+        return np.zeros(len(targets), np.int64)
     is_list = header is not None and len(header.shape) == 1 and header.dtype.kind in "iu"
     if header is None or not is_list or header.shape[0] < 2:
-        raise DataInvalid(f"{path} must have labels, a list of at least two integers")
+        raise DataInvalid(
+            f"{path} must have labels, a list of at least two integers, or targets to regress"
+        )
+    if targets is not None and len(targets) != header.shape[0]:
+        raise DataInvalid(f"{path}: {len(targets):,} targets, {header.shape[0]:,} labels")
     return file.array("labels")
 
 
@@ -93,7 +128,7 @@ def _test(path: Path, file: NpzFile, samples: int) -> Optional[np.ndarray]:
     test = file.array("test")
     if test.dtype != np.bool_ or test.shape != (samples,) or test.all() or not test.any():
         raise DataInvalid(
-            f"{path}: test must be booleans, one per label, some of them true and some not"
+            f"{path}: test must be booleans, one per sample, some of them true and some not"
         )
     return test
 

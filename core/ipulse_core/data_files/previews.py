@@ -62,7 +62,7 @@ class Previews:
         values = _thinned(self._values[slot])
         return {
             "sample": number,
-            "label": int(file.labels[number]),
+            "label": int(file.labels[number]) if file.has_labels else None,
             "is_test": None if file.test is None else bool(file.test[number]),
             "form": file.form,
             "events": events,

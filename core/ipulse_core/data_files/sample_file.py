@@ -37,3 +37,5 @@ class SampleFile:
     steps: Optional[int] = None  # where the file itself has steps
     channels: Optional[int] = None  # where the format defines them
     classes: Optional[int] = None  # where the format defines them
+    targets: Optional[np.ndarray] = None  # float32 [samples, outputs] or [samples, steps, outputs]
+    has_labels: bool = True  # False: there are only targets, and all labels are 0

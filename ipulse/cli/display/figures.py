@@ -7,7 +7,7 @@ from typing import Any
 
 # Names of metrics that are fractions, and shown in percent.
 _PERCENT = frozenset({"accuracy", "firing_rate", "gradient_set"})
-_SHOWN = ("accuracy", "loss")
+_SHOWN = ("accuracy", "mae", "loss")
 
 
 def percent(share: float) -> str:

@@ -89,7 +89,8 @@ def _numbers(axis: str, x: Sequence[float]) -> list[Any]:
 
 def chooser(columns: Columns) -> str:
     """Return the metric to choose an epoch by: of the validation samples where there are any."""
-    return "validation_accuracy" if "validation_accuracy" in columns else "test_accuracy"
+    names = ("validation_accuracy", "validation_mae", "test_mae")
+    return next((name for name in names if name in columns), "test_accuracy")
 
 
 def best_epoch(columns: Columns, metric: str) -> BestEpoch:

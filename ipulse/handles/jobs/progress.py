@@ -55,6 +55,9 @@ def _line(event: JobEvent) -> str | None:
         "validation_accuracy",
         "test_loss",
         "test_accuracy",
+        "mae",
+        "validation_mae",
+        "test_mae",
     )
     values = [f"{name} {fields['values'][name]:.4g}" for name in shown if name in fields["values"]]
     return f"epoch {fields['epoch']}/{fields['epochs']}  {'  '.join(values)}"

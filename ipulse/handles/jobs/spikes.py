@@ -15,15 +15,15 @@ class SampleSpikes:
 
     Attributes:
         sample: Its number in the data set.
-        label: Its class.
-        predicted: The class that the network chose.
+        label: Its class; None in a regression.
+        predicted: The class that the network chose; None in a regression.
         steps: Time steps of the sample.
         layers: Pairs of lists, the steps and the neurons of all spikes, by layer: input, 1, 2, ...
     """
 
     sample: int
-    label: int
-    predicted: int
+    label: int | None
+    predicted: int | None
     steps: int
     layers: dict[str, tuple[list[int], list[int]]]
 
@@ -38,7 +38,8 @@ class SampleSpikes:
             axis.set_ylabel(name if name == "input" else f"layer {name}")
         axes[-1, 0].set_xlim(-0.5, self.steps - 0.5)
         axes[-1, 0].set_xlabel("time step")
-        figure.suptitle(f"sample {self.sample}: class {self.label}, predicted {self.predicted}")
+        answer = "" if self.label is None else f": class {self.label}, predicted {self.predicted}"
+        figure.suptitle(f"sample {self.sample}{answer}")
         return figure
 
 

@@ -47,6 +47,16 @@ OwnClasses = Annotated[
         description="Labels are 0 to classes - 1; 0: as many as the uploaded data set has.",
     ),
 ]
+OwnOutputs = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=1000,
+        description="Instead of classes: target values of a sample or of each of its steps, for a "
+        "loss of a regression. 0: as many as the targets of the uploaded data set, if the loss "
+        "needs them.",
+    ),
+]
 OwnSteps = Annotated[
     int,
     Field(
@@ -90,6 +100,7 @@ class NpzData(StrictModel):
     )
     channels: OwnChannels = 0
     classes: OwnClasses = 0
+    outputs: OwnOutputs = 0
     steps: OwnSteps = 0
     kind: Literal["npz"] = Field(default="npz", description="Data set.")
     shape: Shape = None
@@ -157,8 +168,10 @@ def _naming_problems(data: NpzData) -> Iterator[Problem]:
         yield Problem("/name", "inconsistent", "give either dataset or name")
     elif data.dataset is None:
         for field in ("channels", "classes", "steps"):
-            if not getattr(data, field):
-                yield Problem(f"/{field}", "inconsistent", "is required for a file that name names")
+            if not getattr(data, field) and not (field == "classes" and data.outputs):
+                detail = "is required for a file that name names"
+                detail += ", or outputs for a regression" if field == "classes" else ""
+                yield Problem(f"/{field}", "inconsistent", detail)
     yield from _size_problems(data)
 
 
@@ -169,6 +182,8 @@ def _size_problems(data: NpzData | EventsData) -> Iterator[Problem]:
         yield Problem("/shape", "inconsistent", detail)
     if data.classes == 1:
         yield Problem("/classes", "inconsistent", "1 is below the minimum of 2")
+    if data.classes and getattr(data, "outputs", 0):
+        yield Problem("/outputs", "inconsistent", "give either classes or outputs")
 
 
 class Recording(StrictModel):

@@ -62,10 +62,14 @@ class EarlyStoppingSpec(StrictModel):
         "accuracy",
         "validation_loss",
         "validation_accuracy",
+        "test_mae",
+        "mae",
+        "validation_mae",
     ] = Field(
         default="test_loss",
         description="The metric; with data.validation, validation_loss if not given, and never of "
-        "the test samples. Losses should fall, accuracies should rise. Where test samples decide "
+        "the test samples. Losses and mean absolute errors (mae, of a regression) should fall, "
+        "accuracies should rise. Where test samples decide "
         "when to stop, their accuracy is slightly too optimistic: set data.validation.",
     )
     patience: int = Field(

@@ -19,6 +19,9 @@ Loss = Literal[
     "step_cross_entropy",
     "spike_count_cross_entropy",
     "spike_count_mse",
+    "step_mse",
+    "mean_membrane_mse",
+    "last_membrane_mse",
 ]
 SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse")
 
@@ -62,7 +65,9 @@ class TrainingSpec(StrictModel):
         description="With a leaky readout: cross-entropy of the membrane's mean over time, of its "
         "maximum over time, or of its value at each step (mean of all steps; the predicted class "
         "is the one that leads most often). With a spiking readout: cross-entropy of the spike "
-        "counts, or the mean squared distance of the spike counts from spike_targets.",
+        "counts, or the mean squared distance of the spike counts from spike_targets. For a "
+        "regression, with a leaky readout and the targets of an npz data set: mean squared error "
+        "of the membrane at each step, of its mean over time, or at the last step.",
     )
     spike_targets: SpikeTargets | None = Field(
         default=None,

@@ -43,7 +43,13 @@ class DatasetFacts(_Strict):
         description="Null if the file defines no test set: `data.test_fraction` does."
     )
     channels: int = Field(description="Channels, or values, of a sample.")
-    classes: int = Field(description="Labels are 0 to classes - 1.")
+    classes: int = Field(description="Labels are 0 to classes - 1; 0 if there are only targets.")
+    outputs: int | None = Field(
+        default=None, description="Target values of a sample or step; null if there are none."
+    )
+    target_steps: int | None = Field(
+        default=None, description="Steps with targets of their own; null: one target per sample."
+    )
     steps: int | None = Field(description="Time steps, where the file itself has steps.")
     first_ms: float | None = Field(description="Time of the first event, where events have times.")
     last_ms: float | None = Field(description="Time of the last event, where events have times.")
@@ -78,7 +84,7 @@ class SamplePreview(_Strict):
     )
 
     sample: int = _Count
-    label: int
+    label: int | None = Field(description="Null if the file has targets and no labels.")
     is_test: bool | None = Field(description="Null if the file defines no test set.")
     form: Form
     events: int = Field(description="Events of the sample.")

@@ -14,6 +14,7 @@ from ipulse.spec import (
     parse_spec,
     spec_to_json,
 )
+from ipulse_core.derived_values import REGRESSION_LOSSES, is_regression
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
@@ -54,7 +55,7 @@ def resolve(transaction: Transaction, spec: AnySpec) -> AnySpec:
     value = spec_to_json(spec)
     value["data"]["dataset"] = _DIGEST + version.sha256
     if isinstance(spec.data, (NpzData, EventsData)):
-        value["data"].update(_sizes(spec.data, version, facts))
+        value["data"].update(_sizes(spec, spec.data, version, facts))
     return parse_spec(value)
 
 
@@ -114,8 +115,10 @@ def _ready(version: VersionRow) -> VersionRow:
     return version
 
 
-def _sizes(data: NpzData | EventsData, version: VersionRow, facts: DatasetFacts) -> dict[str, Any]:
-    """Returns channels, classes and steps. Raises InvalidSpec for those that do not fit."""
+def _sizes(
+    spec: ExperimentSpec, data: NpzData | EventsData, version: VersionRow, facts: DatasetFacts
+) -> dict[str, Any]:
+    """Returns channels, classes or outputs, and steps. Raises InvalidSpec if they do not fit."""
     problems = []
     name = version.reference
     is_fixed = facts.form in ("spikes", "values")  # each sample is an array of so many
@@ -125,13 +128,9 @@ def _sizes(data: NpzData | EventsData, version: VersionRow, facts: DatasetFacts)
         what = "has" if is_fixed else "needs at least"
         detail = f"{name} {what} {facts.channels:,} channels; got {data.channels:,}"
         problems.append(Problem("/data/channels", "dataset_mismatch", detail))
-    classes = data.classes or max(2, facts.classes)
-    if classes > MAX_CLASSES:
-        detail = f"{name} has labels up to {facts.classes - 1:,}; at most {MAX_CLASSES - 1:,}"
-        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
-    elif classes < facts.classes:
-        detail = f"{name} has labels up to {facts.classes - 1:,}; got {data.classes:,} classes"
-        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
+    is_of_values = isinstance(data, NpzData) and is_regression(spec.training)
+    readout = _outputs if is_of_values else _classes
+    sizes = readout(spec, version, facts, problems)
     if isinstance(data, NpzData) and (facts.form == "values") != (data.encoding is not None):
         needs = "has values: give an encoding" if data.encoding is None else "has spikes already"
         detail = f"{name} {needs}"
@@ -139,14 +138,55 @@ def _sizes(data: NpzData | EventsData, version: VersionRow, facts: DatasetFacts)
     steps = data.steps or _steps(data, name, facts, problems)
     if problems:
         raise InvalidSpec(problems)
-    return {"channels": data.channels or facts.channels, "classes": classes, "steps": steps}
+    return {"channels": data.channels or facts.channels, **sizes, "steps": steps}
+
+
+def _classes(
+    spec: ExperimentSpec, version: VersionRow, facts: DatasetFacts, problems: list[Problem]
+) -> dict[str, Any]:
+    """Returns the number of classes, and adds what does not fit to the problems."""
+    name, given = version.reference, getattr(spec.data, "classes", 0)
+    classes = given or max(2, facts.classes)
+    if not facts.classes:
+        detail = f"{name} has targets and no labels: use {', '.join(REGRESSION_LOSSES)}"
+        problems.append(Problem("/training/loss", "dataset_mismatch", detail))
+    elif classes > MAX_CLASSES:
+        detail = f"{name} has labels up to {facts.classes - 1:,}; at most {MAX_CLASSES - 1:,}"
+        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
+    elif classes < facts.classes:
+        detail = f"{name} has labels up to {facts.classes - 1:,}; got {given:,} classes"
+        problems.append(Problem("/data/classes", "dataset_mismatch", detail))
+    return {"classes": classes}
+
+
+def _outputs(
+    spec: ExperimentSpec, version: VersionRow, facts: DatasetFacts, problems: list[Problem]
+) -> dict[str, Any]:
+    """Returns the number of target values, and adds what does not fit to the problems."""
+    name, given, loss = version.reference, getattr(spec.data, "outputs", 0), spec.training.loss
+    found = facts.outputs or 0
+    if not found:
+        detail = f"{name} has no targets, which the loss {loss} needs: add the array targets"
+        problems.append(Problem("/training/loss", "dataset_mismatch", detail))
+    elif found > MAX_CLASSES or given not in (0, found):
+        limit = f"; got {given:,}" if given else f"; at most {MAX_CLASSES:,} are possible"
+        detail = f"{name} has {found:,} target values{limit}"
+        problems.append(Problem("/data/outputs", "dataset_mismatch", detail))
+    steps = facts.target_steps
+    if steps is not None and loss != "step_mse":
+        detail = f"{name} has targets of {steps:,} steps, and the loss needs one a sample: step_mse"
+        problems.append(Problem("/training/loss", "dataset_mismatch", detail))
+    if steps is not None and spec.data.steps not in (0, steps):
+        detail = f"{name} has targets of {steps:,} steps; got {spec.data.steps:,}"
+        problems.append(Problem("/data/steps", "dataset_mismatch", detail))
+    return {"outputs": found}
 
 
 def _steps(
     data: NpzData | EventsData, name: str, facts: DatasetFacts, problems: list[Problem]
 ) -> int:
     """Returns the steps of the data set itself, or up to its last event."""
-    steps = facts.steps
+    steps = facts.steps or facts.target_steps
     if steps is None and facts.last_ms is None:
         detail = f"is required: {name} has values, of which the encoding makes spikes"
         problems.append(Problem("/data/steps", "missing", detail))

@@ -19,6 +19,7 @@ from ipulse.spec import (
     ExportSpec,
     IPUDevice,
     LayerSpec,
+    LeakyReadoutSpec,
     NetworkSpec,
     NpzData,
     ProfileSpec,
@@ -28,7 +29,13 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
-from ipulse_core.derived_values import class_count, image_of, input_channels, spiking_layers
+from ipulse_core.derived_values import (
+    class_count,
+    image_of,
+    input_channels,
+    is_regression,
+    spiking_layers,
+)
 from ipulse_core.nir_targets import losses
 from ipulse_core.start_weights import constant_of
 
@@ -39,7 +46,7 @@ from .values import fitted, is_model, layers, replace, values
 def specs(draw: Any) -> ExperimentSpec:
     """Any valid experiment: sizes are shrunk until the whole fits, nothing is thrown away."""
     spec: ExperimentSpec = draw(_sound_specs())
-    spec = replace(spec, data=_fit_data(spec.data))
+    spec = replace(spec, data=_fit_data(_fit_outputs(spec)))
     spec = replace(spec, network=_fit_readout(spec))
     spec = replace(spec, network=_fit_synapses(spec))
     if _has_decay_of_1(spec.network):
@@ -128,6 +135,15 @@ def _fit_export(spec: ExperimentSpec) -> ExportSpec:
     )
 
 
+def _fit_outputs(spec: ExperimentSpec) -> Any:
+    """Targets where a leaky readout can be compared with them, and then no classes."""
+    data = spec.data
+    if isinstance(data, NpzData) and data.outputs:
+        is_leaky = isinstance(spec.network.readout, LeakyReadoutSpec)
+        return replace(data, **({"classes": 0} if is_leaky else {"outputs": 0}))
+    return data
+
+
 def _fit_data(data: Any) -> Any:
     """Data in files have one name; the sizes of a worker's own file are known."""
     if getattr(data, "judged_on", "test") == "validation":
@@ -140,7 +156,8 @@ def _fit_data(data: Any) -> Any:
         return data
     if data.dataset is not None:
         return replace(data, name="", classes=_not_one(data.classes))
-    sizes = {"channels": data.channels or 1, "classes": max(2, data.classes)}
+    classes = 0 if data.outputs else max(2, data.classes)
+    sizes = {"channels": data.channels or 1, "classes": classes}
     return replace(data, name=data.name or "mine", steps=data.steps or 1, **sizes)
 
 
@@ -155,22 +172,30 @@ def _fit_profile(spec: ExperimentSpec) -> ProfileSpec:
     return ProfileSpec() if list(profile.problems_on(spec.device)) else profile
 
 
+def _fit_bound(bound: Any, hidden: int, spikes: bool) -> Any:
+    if bound.kind == "membrane":
+        low, high = sorted((bound.low, bound.high))
+        bound = replace(bound, low=low, high=high)
+    elif not spikes:
+        bound = replace(bound, readout=False)
+    if bound.layers is not None:
+        bound = replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
+    return bound
+
+
 def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
     training, network = spec.training, spec.network
     spikes = isinstance(network.readout, SpikingReadoutSpec)
-    loss = training.loss
+    loss, regresses = training.loss, getattr(spec.data, "outputs", 0) > 0
+    if regresses != is_regression(training):
+        loss = "last_membrane_mse" if regresses else "max_membrane_cross_entropy"
     if spikes != loss.startswith("spike_count"):
         loss = "spike_count_mse" if spikes else "step_cross_entropy"
     targets, ramp = training.spike_targets, training.second_threshold_ramp
     if ramp is not None:
         ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))
     hidden = len(network.layers)
-    regularisers = tuple(
-        bound
-        if bound.layers is None
-        else replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
-        for bound in training.regularisers
-    )
+    regularisers = tuple(_fit_bound(bound, hidden, spikes) for bound in training.regularisers)
     augmentation = training.augmentation
     if augmentation is not None and image_of(spec.data) is None:
         augmentation = replace(augmentation, flip=False, crop_pixels=0)
@@ -179,7 +204,9 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
     stopping = training.early_stopping
     if stopping is not None:
         former, now = ("test_", "validation_")[:: 1 if spec.data.validation else -1]
-        stopping = replace(stopping, metric=stopping.metric.replace(former, now))
+        metric = stopping.metric.replace(former, now)
+        metric = metric.replace(*(("accuracy", "mae") if regresses else ("mae", "accuracy")))
+        stopping = replace(stopping, metric=metric)
     optimizer = training.optimizer
     if isinstance(optimizer, SGDSpec) and optimizer.momentum == 0:
         optimizer = replace(optimizer, nesterov=False)

@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.service.datasets.files import hdf5, npz, spikes
@@ -75,6 +76,65 @@ def test_what_does_not_fit_is_named(service: InProcess) -> None:
     refused(service, "/data/kind", "dataset_kind", kind="events", dataset=name)
     late = push(service, b"sample,time_ms,channel,label\n0,1,0,0\n1,99999,1,1\n")["dataset"]
     refused(service, "/data/steps", mismatch, kind="events", dataset=late)
+
+
+def test_targets_become_outputs(service: InProcess) -> None:
+    random = np.random.RandomState(secrets.randbelow(2**31))
+    some = random.rand(6, 5, 3) < 0.5
+    each = push(service, npz(spikes=some, targets=random.randn(6, 5, 2)))
+    facts = each["facts"]
+    assert (facts["outputs"], facts["target_steps"], facts["classes"]) == (2, 5, 0)
+    by_sample = push(service, npz(spikes=some, targets=random.randn(6, 4), labels=[0, 1] * 3))
+    body = spec(kind="npz", dataset=each["dataset"])
+
+    def validated(loss: str, version: dict[str, Any], status: int = 200, **data: Any) -> Any:
+        data = {"kind": "npz", "dataset": version["dataset"], **data}
+        response = service.user.post(
+            "/v1/jobs:validate", json={**body, "data": data, "training": {"loss": loss}}
+        )
+        assert response.status_code == status, response.text
+        return response.json()
+
+    found = validated("step_mse", each)["spec"]["data"]
+    assert (found["outputs"], found["classes"], found["steps"]) == (2, 0, 5)
+    found = validated("last_membrane_mse", by_sample)["spec"]["data"]
+    assert (found["outputs"], found["classes"]) == (4, 0)
+    found = validated("step_cross_entropy", by_sample)["spec"]["data"]
+    assert (found["outputs"], found["classes"]) == (0, 2)
+
+    def pointer(*arguments: Any, **data: Any) -> str:
+        return str(validated(*arguments, 422, **data)["errors"][0]["pointer"])
+
+    assert pointer("mean_membrane_mse", each) == "/training/loss"  # it has a target of each step
+    assert pointer("step_cross_entropy", each) == "/training/loss"  # it has no labels
+    assert pointer("step_mse", each, steps=4) == "/data/steps"
+    assert pointer("step_mse", by_sample, outputs=3) == "/data/outputs"
+    labels = push(service, spikes(seed=secrets.randbelow(2**31)))
+    assert pointer("step_mse", labels) == "/training/loss"
+
+
+@pytest.mark.parametrize(
+    "targets", [np.full((6, 2), np.nan), np.full((6, 2), 1e300), np.zeros(6), np.zeros((5, 2))]
+)
+def test_targets_that_cannot_be_learned_are_refused(
+    service: InProcess, targets: np.ndarray[Any, Any]
+) -> None:
+    content = npz(spikes=np.ones((6, 5, 3)), labels=[0, 1] * 3, targets=targets)
+    version = push(service, content)
+    assert version["state"] == "refused"
+    assert "target" in version["refusal"]
+
+
+def test_lists_of_the_readout_wait_for_the_classes(service: InProcess) -> None:
+    version = push(service, npz(spikes=[[[1, 0]]] * 6, labels=[0, 1, 2, 0, 1, 2]))
+    body = spec(kind="npz", dataset=version["dataset"])
+    for decays, status in (([0.9, 0.8, 0.7], 200), ([0.9, 0.8], 422)):
+        readout = {"readout": {"kind": "leaky", "decay": decays}}
+        body["network"] = {**body["network"], **readout}
+        response = service.user.post("/v1/jobs:validate", json=body)
+        assert response.status_code == status, response.text
+        if status == 422:
+            check_refused(response, 422, "invalid_spec", "/network/readout/decay")
 
 
 @pytest.mark.parametrize(

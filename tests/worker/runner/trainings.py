@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.initial_weights import initial_weights
@@ -43,6 +44,11 @@ def spec_of(**changes: Any) -> ExperimentSpec:
 def training_of(spec: ExperimentSpec, threads: int = 2) -> Training:
     """Ready for its first step."""
     dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
+    return training_on(spec, dataset, threads)
+
+
+def training_on(spec: ExperimentSpec, dataset: Dataset, threads: int = 2) -> Training:
+    """Ready for its first step on a data set."""
     model = Model(spec, dataset.trains.slots, threads)
     model.weights = initial_weights(spec, dataset)
     settings = spec.training

@@ -15,6 +15,7 @@ from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.data.targets import with_targets
 from ipulse_worker.runner.data.uploaded import directory_of
 from ipulse_worker.runner.devices import compilation, device_of
 from ipulse_worker.runner.devices.connection import attaches
@@ -27,7 +28,7 @@ from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.artifacts import Artifacts
-from ipulse_worker.runner.results.final_metrics import final_metrics
+from ipulse_worker.runner.results.final_metrics import final_metrics, held_out_score
 from ipulse_worker.runner.results.manifest import spec_sha256
 from ipulse_worker.runner.results.nir_file import require_nir
 from ipulse_worker.runner.results.training_results import results_of
@@ -125,11 +126,12 @@ class AttemptProcess:
         require_nir()
         self.device.configure()
         data_directory = directory_of(self.spec.data, self.work_dir.path, os.environ)
-        self._dataset = dataset = load(
+        loaded = load(
             self.spec.data,
             data_directory,
             loading_progress(self.progress, self.cancellation.check),
         )
+        self._dataset = dataset = with_targets(loaded, self.spec)
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         for warning in dataset.warnings:
             self.events.log(warning, level="warning")
@@ -221,9 +223,8 @@ class AttemptProcess:
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
         artifacts.write_manifest(self.spec, run_metadata, self._final)
-        accuracy = self._final["test_accuracy"]
         split = held_out_samples(self.spec).capitalize()
-        self.message = f"{split} accuracy {100 * accuracy:.1f} % (epoch {training.kept_epoch:,})."
+        self.message = f"{split} {held_out_score(self._final)} (epoch {training.kept_epoch:,})."
         if training.finished_early:
             self.reason = Reason.FINISHED_EARLY
             done, epochs = training.epochs_done, training.schedule.epochs

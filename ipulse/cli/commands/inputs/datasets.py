@@ -163,7 +163,8 @@ def _show_version(version: DatasetVersion) -> None:
             ("format", facts.get("format", "")),
             ("samples", _count(version, "samples") + ("" if test is None else f", test {test:,}")),
             ("channels", _count(version, "channels")),
-            ("classes", _count(version, "classes")),
+            ("classes", _count(version, "classes") if facts.get("classes") else ""),
+            ("targets", _targets(facts)),
             ("steps", _count(version, "steps")),
             ("times", times),
             ("events", events),
@@ -182,13 +183,13 @@ def _draw(sample: dict[str, Any], version: DatasetVersion) -> None:
     show()
     if sample["values"] is not None:
         shape = " x ".join(map(str, sample["shape"]))
-        show(f"sample {sample['sample']}, label {sample['label']}: {shape} values")
+        show(f"{_named(sample)}: {shape} values")
         return
     is_steps = sample["time_unit"] == "step"
     end = float(sample["steps"] or 1) if is_steps else float(sample["end_ms"] or 1.0)
     unit = "steps" if is_steps else "ms"
     show(
-        f"sample {sample['sample']}, label {sample['label']}: {sample['events']:,} events in "
+        f"{_named(sample)}: {sample['events']:,} events in "
         f"{end:g} {unit}, channels 0 (bottom) to {facts['channels'] - 1:,}"
     )
     for line in raster(sample["times"], sample["event_channels"], end, facts["channels"]):
@@ -203,3 +204,17 @@ def _count(version: DatasetVersion, name: str) -> str:
 def _short(version: DatasetVersion) -> str:
     samples, channels = _count(version, "samples"), _count(version, "channels")
     return f"{samples} samples, {channels} channels, {_count(version, 'classes')} classes"
+
+
+def _targets(facts: dict[str, Any]) -> str:
+    """Return how many target values a data set has; empty without targets."""
+    if not facts.get("outputs"):
+        return ""
+    values = f"{facts['outputs']:,} value" + ("" if facts["outputs"] == 1 else "s")
+    steps = facts.get("target_steps")
+    return f"{values} a sample" if steps is None else f"{values} at each of {steps:,} steps"
+
+
+def _named(sample: dict[str, Any]) -> str:
+    label = "" if sample["label"] is None else f", label {sample['label']}"
+    return f"sample {sample['sample']}{label}"

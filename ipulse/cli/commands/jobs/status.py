@@ -118,11 +118,11 @@ def _summary_facts(job: Job) -> Iterator[tuple[str, str]]:
     held_out = completed(job.progress)["held_out"] if job.progress else "test"
     epoch = f"epoch {summary['kept_epoch']:,.0f}" if "kept_epoch" in summary else ""
     for name, value in summary.items():
-        if name in ("test_accuracy", "test_loss"):
+        if name in ("test_accuracy", "test_mae", "test_r2", "test_loss"):
             yield f"{held_out} {name.removeprefix('test_')}", _scoped(name, value, epoch)
-        elif name in ("validation_accuracy", "validation_loss"):
+        elif name in ("validation_accuracy", "validation_mae", "validation_loss"):
             yield name.replace("_", " "), _scoped(name, value, epoch)
-        elif name in ("accuracy", "loss"):
+        elif name in ("accuracy", "mae", "loss"):
             yield f"training {name}", _scoped(name, value, epoch and f"mean of {epoch}")
         elif name != "seconds" and not name.endswith("_seconds"):  # they are among the phases
             yield name.replace("_", " "), plain_number(value)

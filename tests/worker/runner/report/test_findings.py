@@ -35,6 +35,7 @@ def layer(**changes: Any) -> Dict[str, Any]:
 # A rule, facts that trigger it, facts just below its limit, and a text of the finding.
 CASES = [
     ("at_chance", {"accuracy": 0.12}, {"accuracy": 0.14}, "12.0 %"),
+    ("no_better_than_the_mean", {"r2": -0.01}, {"r2": 0.01}, "-0.010"),
     ("missing_class", {"missing_classes": (3,)}, {"missing_classes": ()}, "Class 3"),
     ("dead_neurons", layer(dead=0.21), layer(dead=0.2), "21 of 100 neurons of layer 2"),
     ("saturated_neurons", layer(saturated=0.06), layer(saturated=0.05), "6.0 %"),

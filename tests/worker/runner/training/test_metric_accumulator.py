@@ -13,7 +13,7 @@ class TestTally:
         metrics.add(np.array([8, 16.0, 8, 4.0, 40, 16, 80, 32, 3, 0]))
         metrics.add(np.array([2, 9.0, 0, 0.0, 10, 0, 20, 8, 0, 1]))
         assert metrics.loss == 2.5
-        assert metrics.accuracy == 0.8
+        assert metrics.score == 0.8
         assert metrics.penalty == 0.4
         np.testing.assert_allclose(metrics.firing_rates, [50 / (10 * 5 * 10), 16 / (10 * 5 * 4)])
         np.testing.assert_allclose(metrics.active_gradient_fractions, [100 / 500, 40 / 200])

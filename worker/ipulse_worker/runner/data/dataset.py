@@ -37,6 +37,13 @@ class Dataset:
     # int64: those that are neither trained on nor tested, to choose with, ascending
     validation: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     warnings: Tuple[str, ...] = ()  # what is probably wrong, with a hint
+    # float32 [samples, outputs] or [samples, steps, outputs], of a regression
+    targets: Optional[np.ndarray] = None
+
+    def wanted(self, samples: np.ndarray) -> np.ndarray:
+        """Return what the loss compares with: labels, or the targets of a regression."""
+        wanted: np.ndarray = (self.labels if self.targets is None else self.targets)[samples]
+        return wanted
 
 
 def divided(
@@ -45,6 +52,7 @@ def divided(
     held_out: np.ndarray,
     images: Optional[np.ndarray] = None,
     validation: Optional[np.ndarray] = None,
+    targets: Optional[np.ndarray] = None,
 ) -> Dataset:
     """Split the samples of a binning; `held_out` and `validation` are bool `[samples]`."""
     if validation is None:
@@ -57,6 +65,7 @@ def divided(
         events=binning.counts,
         images=images,
         validation=np.flatnonzero(validation),
+        targets=targets,
     )
 
 

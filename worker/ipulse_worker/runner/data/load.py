@@ -114,6 +114,8 @@ def _warnings(dataset: Dataset, data: Data) -> Iterator[str]:
             f"{name}: all events are in the first of {data.steps:,} time steps"
             f"{_times(events)}: {_hint(data)}"
         )
+    if dataset.targets is not None:
+        return  # a regression has no labels
     training = np.unique(dataset.labels[dataset.training])
     test = np.unique(dataset.labels[dataset.test])
     if len(training) == 1:

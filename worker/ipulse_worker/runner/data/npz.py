@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Dict, Optional
 import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.data_files.npz_file import read
-from ipulse_core.data_files.npz_samples import FORMS, KNOWN
+from ipulse_core.data_files.npz_file import opened_npz
+from ipulse_core.data_files.npz_samples import BESIDES, FORMS, KNOWN, read_targets
 from ipulse_core.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
@@ -33,8 +33,10 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
     path = directory.file(
         f"{file_name(data)}.npz", hint="docs/reference/data.md has the arrays that it must hold"
     )
-    arrays = read(path, KNOWN)
-    labels = _labels(path, arrays, data)
+    with opened_npz(path, KNOWN) as file:
+        targets = read_targets(path, file) if getattr(data, "outputs", 0) else None
+        arrays = {name: file.array(name) for name in file.headers if name != "targets"}
+    labels = _labels(path, arrays, data) if targets is None else np.zeros(len(targets), np.int32)
     binning = Binning(
         data.steps, input_channels(data), data.capacity, data.split_seed, data.step_ms
     )
@@ -44,9 +46,9 @@ def load(data: NpzData, directory: DataDirectory, progress: LoadProgress) -> Dat
         test = hold_out(labels, data.test_fraction, data.split_seed)
     elif test.dtype != np.bool_ or test.shape != labels.shape or test.all() or not test.any():
         raise DataInvalid(
-            f"{path}: test must be booleans, one per label, some of them true and some not"
+            f"{path}: test must be booleans, one per sample, some of them true and some not"
         )
-    return divided(binning, labels, test, images)
+    return divided(binning, labels, test, images, targets=targets)
 
 
 def _labels(path: Path, arrays: Dict[str, np.ndarray], data: NpzData) -> np.ndarray:
@@ -71,7 +73,7 @@ def _add(
     progress: LoadProgress,
 ) -> Optional[np.ndarray]:
     """Add every sample's spikes; return the values if they are images."""
-    given = set(arrays) - {"labels", "test"}
+    given = set(arrays) - BESIDES
     form = next((names for names in FORMS if given == set(names)), None)
     if form is None:
         forms = "; ".join(" and ".join(names) for names in FORMS)
@@ -85,7 +87,7 @@ def _add(
             raise DataInvalid(f"{path}: {name} must have {axes} axes; it has {arrays[name].ndim}")
         if not name.startswith("event") and len(arrays[name]) != samples:
             raise DataInvalid(
-                f"{path}: {len(arrays[name]):,} samples of {name}, {samples:,} labels"
+                f"{path}: {len(arrays[name]):,} samples of {name}, {samples:,} labels or targets"
             )
     if (form == ("values",)) != (data.encoding is not None):
         raise DataInvalid(

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ipulse_core.derived_values import spiking_layers
 from ipulse_core.errors import Conflict
 from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.training.batches import BatchEvaluation, StepResult
 
 
@@ -40,7 +41,9 @@ class CompileOnlyModel:
             (len(spiking_layers(self._model.spec.network)), self._model.spec.data.steps)
         )
         sums = np.zeros(4 + 3 * len(by_step))
-        return BatchEvaluation(sums, np.zeros(samples, np.int32), by_step, by_step)
+        labels = Objective(self._model.spec).label_signature(None)
+        predicted = np.zeros((samples, *labels.shape[1:]), labels.dtype.as_numpy_dtype)
+        return BatchEvaluation(sums, predicted, by_step, by_step)
 
     def _check(self) -> None:
         if self._connection == "NEVER":

@@ -33,7 +33,7 @@ class Model(TrainedState):
     """The network with its weights and its optimizer.
 
     A batch is ids `[time, batch, slots]` of index_type(inputs), counts int32 `[time, batch]`,
-    labels int32 `[batch]`.
+    labels as Objective describes them.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Model(TrainedState):
         batch = [
             tf.TensorSpec([time, size, self._slots], ids),
             tf.TensorSpec([time, size], tf.int32),
-            tf.TensorSpec([size], tf.int32),
+            self._objective.label_signature(size),
         ]
         mask = [] if size is None else [tf.TensorSpec([size], tf.float32)]
         self._gradient_function = _traced(
@@ -175,7 +175,7 @@ class Model(TrainedState):
         return [
             np.pad(ids.astype(np.int32), [(0, 0), (0, missing), (0, 0)], "constant"),
             np.pad(counts, [(0, 0), (0, missing)], "constant"),
-            np.pad(labels, [(0, missing)], "constant"),
+            np.pad(labels, [(0, missing), *[(0, 0)] * (labels.ndim - 1)], "constant"),
             mask,
         ]
 
@@ -204,7 +204,8 @@ class Model(TrainedState):
         gradients = clipped(
             tape.gradient(loss, self._learned), self.spec.training.gradient_clipping
         )
-        return gradients, StepMetrics(out, losses, predicted, labels, penalty, mask)
+        scores = self._objective.scores(predicted, labels)
+        return gradients, StepMetrics(out, losses, predicted, scores, penalty, mask)
 
     def _traced_evaluation(
         self,
@@ -226,7 +227,8 @@ class Model(TrainedState):
     ) -> StepMetrics:
         out = self.net(ids, counts, training=False)
         losses, predicted = self._objective.evaluate(out, labels)
-        return StepMetrics(out, losses, predicted, labels, mask=mask)
+        scores = self._objective.scores(predicted, labels)
+        return StepMetrics(out, losses, predicted, scores, mask=mask)
 
     def _traced_forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         out: LIFOutputs = self.net(ids, counts, training=False)

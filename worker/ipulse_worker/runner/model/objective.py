@@ -1,4 +1,8 @@
-"""The loss, predictions and penalties of a spec as TensorFlow ops."""
+"""The loss, predictions and penalties of a spec as TensorFlow ops.
+
+The labels of a batch are int32 `[batch]`, or for a regression the targets: float32
+`[batch, outputs]`, with the loss step_mse `[batch, time, outputs]`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import tensorflow as tf
 from ipulse_core.conv_layers import hidden_sizes
 from ipulse_core.derived_values import class_count, spike_targets
 from ipulse_ops.keras import LIFOutputs
-from ipulse_ops.training import losses
+from ipulse_ops.training import losses, regression
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
 
@@ -24,6 +28,11 @@ _OF_MEMBRANE = {
     "max_membrane_cross_entropy": (losses.max_membrane_cross_entropy, losses.predicted_by_max),
     "step_cross_entropy": (losses.step_cross_entropy, losses.predicted_by_steps),
 }
+_OUTPUTS = {
+    "step_mse": regression.outputs_by_step,
+    "mean_membrane_mse": regression.mean_outputs,
+    "last_membrane_mse": regression.last_outputs,
+}
 
 
 class Objective:
@@ -34,10 +43,17 @@ class Objective:
         self._targets = spike_targets(spec.training)
         self._regularisers = spec.training.regularisers
         self._classes = class_count(spec.data)
+        self._steps = spec.data.steps
         self._neurons = hidden_sizes(spec)
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
-        """Return losses float32 `[batch]` and predicted classes int32 `[batch]`."""
+        """Return losses float32 `[batch]` and predicted classes int32 `[batch]`.
+
+        In a regression, the outputs, in the targets' shape, take the place of the classes.
+        """
+        if self._loss in _OUTPUTS:
+            outputs = _OUTPUTS[self._loss](out.membrane)
+            return regression.squared_error(outputs, labels), outputs
         if self._loss in _OF_MEMBRANE:
             loss, predicted = _OF_MEMBRANE[self._loss]
             return loss(out.membrane, labels), predicted(out.membrane)
@@ -47,6 +63,19 @@ class Objective:
         else:
             by_sample = losses.spike_count_mse(spikes, labels, *self._targets)
         return by_sample, losses.predicted_by_spikes(spikes)
+
+    def scores(self, predicted: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        """Return float32 `[batch]`: 1 for right predictions, or the mean absolute errors."""
+        if self._loss in _OUTPUTS:
+            return regression.absolute_error(predicted, labels)
+        return tf.cast(tf.equal(predicted, labels), tf.float32)
+
+    def label_signature(self, batch: Optional[int]) -> tf.TensorSpec:
+        """Return shape and type of the labels of a batch."""
+        if self._loss not in _OUTPUTS:
+            return tf.TensorSpec([batch], tf.int32)
+        steps = [self._steps] if self._loss == "step_mse" else []
+        return tf.TensorSpec([batch, *steps, self._classes], tf.float32)
 
     def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:
         """Return the sum of all penalties, a float32 scalar; None without regularisers.

@@ -55,7 +55,7 @@ def _shares(training: Training, layers: int) -> List[np.ndarray]:
     """Return each layer's share of the forward and of the backward pass."""
     samples = training.dataset.training[: training.spec.training.batch_size]
     ids, counts = training.dataset.trains.batch(samples)
-    labels = training.dataset.labels[samples]
+    labels = training.dataset.wanted(samples)
     is_short = training.times.seconds / training.times.count < SHORT_STEP
     native.clock_phases(True)
     try:

@@ -6,9 +6,9 @@ here, so that the documentation, the tests and the report agree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
 
+from ipulse_worker.runner.report.advice import Advice, no_better_than_the_mean
 from ipulse_worker.runner.report.quantities import count, duration, listed, percent
 from ipulse_worker.runner.report.training_facts import LayerFacts, TrainingFacts
 
@@ -25,17 +25,6 @@ FRAMEWORK = 0.25  # share of a step
 LONG_COMPILE = 10.0  # seconds
 
 
-@dataclass(frozen=True)
-class Advice:
-    """One finding: what was measured, what it means and what to do."""
-
-    weight: int  # the heaviest findings are shown first
-    title: str  # with the number
-    meaning: str
-    action: str
-    section: str = ""  # id of the section of the report that shows the details
-
-
 def findings(facts: TrainingFacts) -> List[Advice]:
     """Return at most five findings, the heaviest first."""
     found = [finding for rule in RULES for finding in [rule(facts)] if finding is not None]
@@ -44,7 +33,7 @@ def findings(facts: TrainingFacts) -> List[Advice]:
 
 def at_chance(facts: TrainingFacts) -> Optional[Advice]:
     """The network predicts no better than always naming the most frequent class."""
-    if facts.accuracy > facts.chance + facts.chance_margin:
+    if facts.accuracy is None or facts.accuracy > facts.chance + facts.chance_margin:
         return None
     return Advice(
         100,
@@ -135,6 +124,8 @@ def still_rising(facts: TrainingFacts) -> Optional[Advice]:
 
 def overfit(facts: TrainingFacts) -> Optional[Advice]:
     """The training accuracy is far above the held-out accuracy."""
+    if facts.training_accuracy is None or facts.accuracy is None:
+        return None
     gap = facts.training_accuracy - facts.accuracy
     if gap <= OVERFIT:
         return None
@@ -232,7 +223,14 @@ def long_compile(facts: TrainingFacts) -> Optional[Advice]:
 
 Rule = Callable[[TrainingFacts], Optional[Advice]]
 RULES: Tuple[Rule, ...] = (
-    *(at_chance, missing_class, dead_neurons, saturated_neurons, dropped_spikes),
+    *(
+        at_chance,
+        no_better_than_the_mean,
+        missing_class,
+        dead_neurons,
+        saturated_neurons,
+        dropped_spikes,
+    ),
     *(still_rising, overfit, unlimited_gradients),
     *(full_tile, tile_balance, exchange, framework_share, long_compile),
 )

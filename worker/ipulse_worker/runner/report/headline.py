@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Tuple
 
+from ipulse_core.derived_values import score_name
 from ipulse_core.numbers import plain_number
+from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
@@ -25,7 +27,7 @@ DATA_NAMES = {
 
 def headline(results: Results) -> Dict[str, Any]:
     """Return the values of sections/headline.html."""
-    spec, metrics, profile = results.spec, results.evaluation.metrics, results.profile
+    spec, profile = results.spec, results.profile
     hidden = len(spec.network.layers)
     train = profile["execution"]["runs"][0]
     target = profile["compilation"]["target"]
@@ -39,11 +41,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "steps": spec.data.steps,
         "step_ms": plain_number(spec.data.step_ms),
         "started_at": results.started_at[:16].replace("T", " "),
-        "accuracy": metrics.accuracy,
-        "validation_accuracy": _validation_accuracy(results),
-        "correct": int(metrics.sums[2]),
-        "held_out": int(metrics.sums[0]),
-        "epochs": _epochs(results),
+        "scores": _scores(results),
         "run_seconds": train["seconds"],
         "samples_per_second": train["samples_per_second"],
         "is_emulated": target.get("emulated", False),
@@ -57,11 +55,26 @@ def headline(results: Results) -> Dict[str, Any]:
     }
 
 
-def _validation_accuracy(results: Results) -> Optional[float]:
-    """Return the accuracy of the kept epoch on the validation samples, if there are any."""
-    if not results.spec.data.validation:
-        return None
-    return results.history.epochs("validation_accuracy")[results.kept_epoch - 1]
+def _scores(results: Results) -> List[Tuple[str, str, str]]:
+    """Return the main figures: titles, values and notes."""
+    metrics, score = results.evaluation.metrics, score_name(results.spec.training)
+    samples = int(metrics.sums[0])
+    if score == "accuracy":
+        note = f"{int(metrics.sums[2]):,} of {samples:,} held-out samples, {_epochs(results)}"
+        found = [("Test accuracy", percent(metrics.score), note)]
+    else:
+        note = f"{samples:,} held-out samples, {_epochs(results)}"
+        found = [
+            ("Test mean absolute error", f"{metrics.score:.4g}", note),
+            ("Test mean squared error", f"{metrics.loss:.4g}", "the loss"),
+        ]
+    if results.spec.data.validation:
+        value = results.history.epochs(f"validation_{score}")[results.kept_epoch - 1]
+        is_accuracy = score == "accuracy"
+        title = "Validation accuracy" if is_accuracy else "Validation mean absolute error"
+        shown = percent(value) if is_accuracy else f"{value:.4g}"
+        found.append((title, shown, "samples out of the training part, to choose with"))
+    return found
 
 
 def _epochs(results: Results) -> str:

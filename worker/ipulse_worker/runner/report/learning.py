@@ -1,52 +1,53 @@
-"""The learning curves, and the confusion matrix of the held-out samples."""
+"""The learning curves, and the confusion matrix or the errors of the held-out samples."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.derived_values import REGRESSION_LOSSES, score_name
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.report.tables import Cell, ReportTable
 from ipulse_worker.runner.results.results import Results
 
-_LOSS_LABEL = {"spike_count_mse": "mean square distance (spikes²)"}
+MOST_OUTPUTS = 64  # of a regression that the table lists
+_LOSS_LABEL = {
+    "spike_count_mse": "mean square distance (spikes²)",
+    **dict.fromkeys(REGRESSION_LOSSES, "mean squared error"),
+}
 
 
 def learning(results: Results) -> Dict[str, Any]:
     """Return the values of sections/learning.html."""
     history = results.history
     epochs = list(range(1, len(history.epochs("loss")) + 1))
-    accuracy: List[charts.Series] = [
-        ("held out", "test", [100 * share for share in history.epochs("test_accuracy")]),
-        ("training", "train", [100 * share for share in history.epochs("accuracy")]),
-    ]
-    loss: List[charts.Series] = [
-        ("held out", "test", history.epochs("test_loss")),
-        ("training", "train", history.epochs("loss")),
-    ]
+    is_accuracy = score_name(results.spec.training) == "accuracy"
+    score = _by_part(results, score_name(results.spec.training), 100.0 if is_accuracy else 1.0)
+    loss = _by_part(results, "loss", 1.0)
     has_validation = results.spec.data.validation > 0
-    if has_validation:
-        shares = history.epochs("validation_accuracy")
-        accuracy.insert(1, ("validation", "s2", [100 * share for share in shares]))
-        loss.insert(1, ("validation", "s2", history.epochs("validation_loss")))
-    chooses = accuracy[1 if has_validation else 0][2]
-    best = max(range(len(epochs)), key=lambda at: chooses[at])
+    chooses = score[1 if has_validation else 0][2]
+    best = (max if is_accuracy else min)(range(len(epochs)), key=lambda at: chooses[at])
+    title, unit = ("Accuracy", " %") if is_accuracy else ("Mean absolute error", "")
+    shown = ".1f" if is_accuracy else ".4g"
     return {
+        "score": title,
         "best_epoch": epochs[best],
-        "best_accuracy": chooses[best] / 100,
+        "best_score": f"{chooses[best]:{shown}}{unit}",
+        "is_accuracy": is_accuracy,
         "has_validation": has_validation,
         "kept_epoch": results.kept_epoch,
-        "accuracy_plot": charts.curves(
-            accuracy,
+        "score_plot": charts.curves(
+            score,
             epochs,
             "epoch",
-            "accuracy (%)",
-            charts.percent_range(accuracy),
-            f"Accuracy over {len(epochs)} epochs, ending at {accuracy[0][2][-1]:.1f} % held out",
+            "accuracy (%)" if is_accuracy else "mean absolute error",
+            charts.percent_range(score) if is_accuracy else charts.zero_range(score),
+            f"{title} over {len(epochs)} epochs, ending at {score[0][2][-1]:{shown}}{unit} held "
+            "out",
             whole=True,
-            show_last=".1f",
+            show_last=shown,
         ),
         "loss_plot": charts.curves(
             loss,
@@ -61,9 +62,49 @@ def learning(results: Results) -> Dict[str, Any]:
     }
 
 
-def confusion(results: Results) -> Dict[str, Any]:
-    """Return the values of sections/confusion.html."""
+def _by_part(results: Results, name: str, scale: float) -> List[charts.Series]:
+    """Return a metric by epoch of the held-out, the validation and the training samples."""
+    parts = [("held out", "test", "test_"), ("training", "train", "")]
+    if results.spec.data.validation > 0:
+        parts.insert(1, ("validation", "s2", "validation_"))
+    return [
+        (words, kind, [scale * value for value in results.history.epochs(prefix + name)])
+        for words, kind, prefix in parts
+    ]
+
+
+def regression(results: Results) -> Optional[Dict[str, Any]]:
+    """Return the values of sections/regression.html, None for a classification."""
+    errors = results.evaluation.errors
+    if errors is None:
+        return None
+    rows = [
+        [str(output), f"{squared:.4g}", f"{absolute:.4g}", _r2(r2)]
+        for output, (squared, absolute, r2) in enumerate(
+            zip(errors.mean_squared, errors.mean_absolute, errors.by_output)
+        )
+    ]
+    return {
+        "held_out": int(results.evaluation.metrics.sums[0]),
+        "squared": f"{float(np.mean(errors.mean_squared)):.4g}",
+        "absolute": f"{float(np.mean(errors.mean_absolute)):.4g}",
+        "r2": None if errors.r2 is None else f"{errors.r2:.3f}",
+        "table": ReportTable(
+            ["output", "mean squared error", "mean absolute error", "R²"], rows[:MOST_OUTPUTS]
+        ),
+        "more": max(0, len(rows) - MOST_OUTPUTS),
+    }
+
+
+def _r2(value: Optional[float]) -> str:
+    return "constant target" if value is None else f"{value:.3f}"
+
+
+def confusion(results: Results) -> Optional[Dict[str, Any]]:
+    """Return the values of sections/confusion.html, None for a regression."""
     counts = results.evaluation.confusion
+    if counts is None:
+        return None
     totals, correct = counts.sum(axis=1), np.diag(counts)
     errors = counts - np.diag(correct)
     true, predicted = (int(at) for at in np.unravel_index(np.argmax(errors), errors.shape))

@@ -21,7 +21,7 @@ from ipulse_worker.runner.report.composition import network
 from ipulse_worker.runner.report.findings import findings
 from ipulse_worker.runner.report.gradients import gradients
 from ipulse_worker.runner.report.headline import headline
-from ipulse_worker.runner.report.learning import confusion, learning
+from ipulse_worker.runner.report.learning import confusion, learning, regression
 from ipulse_worker.runner.report.on_tiles import on_tiles
 from ipulse_worker.runner.report.quantities import count, duration, listed, percent, size
 from ipulse_worker.runner.report.reproduction import reproduction
@@ -42,6 +42,7 @@ def report_html(results: Results) -> bytes:
         activity=activity(results),
         gradients=gradients(results),
         confusion=confusion(results),
+        regression=regression(results),
         time=time_spent(results),
         tiles=on_tiles(results),
         network=network(results),

@@ -37,16 +37,17 @@ class TrainingFacts:
 
     held_out: str  # "test" or "validation"
     device: str
-    accuracy: float  # on the held-out samples, of the kept epoch
+    accuracy: Optional[float]  # on the held-out samples, of the kept epoch; None: a regression
     samples: int  # held out
     chance: float  # share of the most frequent held-out class
-    training_accuracy: float  # of the kept epoch
+    training_accuracy: Optional[float]  # of the kept epoch
     held_out_accuracies: Sequence[float]  # by epoch
     layers: Sequence[LayerFacts]
     compile_seconds: float
     run_seconds: float
     stopped_early: bool = False
     missing_classes: Tuple[int, ...] = ()
+    r2: Optional[float] = None  # of a regression, on the held-out samples
     backward_share: Optional[float] = None  # of a step
     framework_share: Optional[float] = None  # of a step
     fullest_tile: Optional[float] = None  # share of its memory
@@ -74,24 +75,27 @@ class TrainingFacts:
 def training_facts(results: Results) -> TrainingFacts:
     """Read the facts from the results."""
     spec, metrics, profile = results.spec, results.evaluation.metrics, results.profile
-    by_class = results.evaluation.confusion.sum(axis=1)
+    confusion, errors = results.evaluation.confusion, results.evaluation.errors
+    by_class = np.ones(1) if confusion is None else confusion.sum(axis=1)
     history = results.history
     phases = {phase["name"]: phase["seconds"] for phase in profile["execution"]["phases"]}
     shares = {p["name"]: p["share"] for p in profile["execution"]["runs"][0]["steps"]["parts"]}
-    epochs = history.epochs("test_accuracy")
+    epochs = history.epochs("test_accuracy") if confusion is not None else []
+    training = history.epochs("accuracy") if confusion is not None else []
     return TrainingFacts(
         held_out=held_out_samples(spec),
         device=spec.device.kind,
-        accuracy=metrics.accuracy,
+        accuracy=None if confusion is None else metrics.score,
         samples=int(metrics.sums[0]),
         chance=float(by_class.max() / by_class.sum()),
-        training_accuracy=history.epochs("accuracy")[results.kept_epoch - 1],
+        training_accuracy=training[results.kept_epoch - 1] if training else None,
         held_out_accuracies=epochs,
         layers=_layers(results),
         compile_seconds=phases.get("compile", 0.0),
         run_seconds=phases["run"],
-        stopped_early=len(epochs) < spec.training.epochs,
+        stopped_early=len(history.epochs("loss")) < spec.training.epochs,
         missing_classes=tuple(int(label) for label in np.flatnonzero(by_class == 0)),
+        r2=None if errors is None else errors.r2,
         backward_share=shares["backward"] if spec.device.kind == "cpu" else None,
         framework_share=shares["framework"] if spec.device.kind == "cpu" else None,
         **_tiles(results),

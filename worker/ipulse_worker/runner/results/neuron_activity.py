@@ -32,12 +32,14 @@ def measure_activity(model: Model, dataset: Dataset) -> Tuple[NeuronActivity, Li
     spikes = [np.zeros(size) for size in neurons]
     wanted: List[List[np.ndarray]] = [[] for _ in names]
     traces: List[SampleTrace] = []
-    choice = _Choice(class_count(spec.data))
+    choice = _Choice(class_count(spec.data), dataset.targets is not None)
     for first in range(0, len(samples), batch):
         numbers = samples[first : first + batch]
         ids, counts = dataset.trains.batch(numbers)
         labels = dataset.labels[numbers]
-        predicted = model.evaluate(ids, counts, labels).predicted
+        predicted = labels
+        if dataset.targets is None:
+            predicted = model.evaluate(ids, counts, labels).predicted
         out = model.forward(ids, counts)
         for at in range(len(names)):
             slots, filled = out.spike_ids[at], out.spike_counts[at][:, :, 0]
@@ -50,8 +52,7 @@ def measure_activity(model: Model, dataset: Dataset) -> Tuple[NeuronActivity, Li
                 trace.update(
                     sample=int(numbers[row]),
                     image=None if dataset.images is None else dataset.images[numbers[row]],
-                    label=int(labels[row]),
-                    predicted=int(predicted[row]),
+                    **_answer(dataset, int(numbers[row]), int(predicted[row])),
                 )
                 traces.append(SampleTrace(**trace))
     needed = [
@@ -60,17 +61,29 @@ def measure_activity(model: Model, dataset: Dataset) -> Tuple[NeuronActivity, Li
     return NeuronActivity(len(samples), spec.data.steps, spikes, needed), _within_limit(traces)
 
 
-class _Choice:
-    """Selects samples: the first one, one of each class, and wrong predictions."""
+def _answer(dataset: Dataset, sample: int, predicted: int) -> Dict[str, Any]:
+    """Return the class and the predicted one, or the targets of a regression."""
+    if dataset.targets is None:
+        return {"label": int(dataset.labels[sample]), "predicted": predicted}
+    return {"label": None, "predicted": None, "targets": dataset.targets[sample]}
 
-    def __init__(self, classes: int) -> None:
+
+class _Choice:
+    """Selects samples: the first one, one of each class, and wrong predictions.
+
+    A regression has no classes: the first samples are selected.
+    """
+
+    def __init__(self, classes: int, is_regression: bool) -> None:
+        self._takes_all = is_regression
         self._seen: Set[int] = set()
         self._wrong = max(4, MOST_TRACES - classes)
         self._taken = 0
 
     def takes(self, label: int, predicted: int) -> bool:
         """Return whether the next sample is selected."""
-        is_new, is_wrong = label not in self._seen, label != predicted and self._wrong > 0
+        is_new = self._takes_all or label not in self._seen
+        is_wrong = label != predicted and self._wrong > 0
         if self._taken >= MOST_TRACES or not (is_new or is_wrong or not self._taken):
             return False
         self._seen.add(label)

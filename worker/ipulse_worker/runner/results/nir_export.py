@@ -46,6 +46,9 @@ _LOGITS = {
     "step_cross_entropy": "the readout's v at each step; the class with the largest v most often",
     "spike_count_cross_entropy": "number of the readout's spikes over all steps",
     "spike_count_mse": "number of the readout's spikes over all steps",
+    "step_mse": "the readout's v at each step, which are the outputs of a regression",
+    "mean_membrane_mse": "mean of the readout's v over all steps, the outputs of a regression",
+    "last_membrane_mse": "the readout's v at the last step, the outputs of a regression",
 }
 
 

@@ -14,6 +14,7 @@ from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.results.nir_export import NirExport
 from ipulse_worker.runner.training.history import History
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+from ipulse_worker.runner.training.output_errors import OutputErrors
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -27,11 +28,12 @@ class SampleTrace:
 
     sample: int  # number in the data set
     image: Optional[np.ndarray]  # [rows, columns] in [0, 1]; None if the data are not images
-    label: int
-    predicted: int
+    label: Optional[int]  # None in a regression
+    predicted: Optional[int]  # None in a regression
     input_spikes: np.ndarray  # int64 [spikes, 2]
     layer_spikes: List[np.ndarray]  # int64 [spikes, 2] per hidden layer
     membrane: np.ndarray  # float64 [time, classes] of the readout
+    targets: Optional[np.ndarray] = None  # [outputs] or [time, outputs], of a regression
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,12 @@ class Evaluation:
     """The evaluation on the held-out samples."""
 
     metrics: MetricAccumulator
-    confusion: np.ndarray  # int64 [classes, classes]: true, predicted
+    confusion: Optional[np.ndarray]  # int64 [classes, classes]: true, predicted
     # Means per sample, float64 [spiking layers, time].
     spikes_by_step: np.ndarray
     dropped_by_step: np.ndarray
     input_spikes_by_step: np.ndarray  # float64 [time]: mean per sample
+    errors: Optional[OutputErrors] = None  # of a regression, which has no confusion matrix
 
     @property
     def dropped_spikes(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
+
+import numpy as np
 
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.results.results import Results, SampleTrace
@@ -41,10 +43,15 @@ def _sample(trace: SampleTrace) -> Dict[str, Any]:
     membrane: List[List[float]] = [
         [float(f"{value:.4g}") for value in row] for row in trace.membrane.T.tolist()
     ]
+    targets: Optional[List[Any]] = None
+    if trace.targets is not None:
+        by_output = np.atleast_2d(trace.targets).T  # one value, or one of each step
+        targets = [[float(f"{value:.4g}") for value in row] for row in by_output.tolist()]
     return {
         "sample": trace.sample,
         "label": trace.label,
         "predicted": trace.predicted,
+        **({} if targets is None else {"targets": targets}),
         "spikes": [
             {"steps": spikes[:, 0].tolist(), "neurons": spikes[:, 1].tolist()} for spikes in panels
         ],

@@ -13,7 +13,7 @@ class TrainingBatch(NamedTuple):
 
     ids: np.ndarray  # uint16 or int32 [time, batch, slots], as SpikeTrains.batch returns them
     counts: np.ndarray  # int32 [time, batch]
-    labels: np.ndarray  # int32 [batch]
+    labels: np.ndarray  # int32 [batch], or targets as Objective describes them
     learning_rate: float
 
 
@@ -40,6 +40,6 @@ class BatchEvaluation(NamedTuple):
     """The network's results on a batch that it does not learn from."""
 
     sums: np.ndarray  # float64, in the layout of MetricAccumulator.sums
-    predicted: np.ndarray  # int32 [batch]
+    predicted: np.ndarray  # int32 [batch], or a regression's outputs
     spikes_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
     dropped_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch

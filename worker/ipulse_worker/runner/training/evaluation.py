@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from ipulse_core.derived_values import class_count
+from ipulse_core.derived_values import class_count, is_regression
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 from ipulse_worker.runner.results.results import Evaluation
-from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
+from ipulse_worker.runner.training.metric_accumulator import empty_accumulator
+from ipulse_worker.runner.training.output_errors import OutputErrors
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -25,24 +25,33 @@ def evaluate(
     part: the numbers of the samples; by default the test samples.
     """
     evaluated = dataset.test if part is None else part
-    metrics = MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
-    confusion = np.zeros((class_count(spec.data), class_count(spec.data)), dtype=np.int64)
+    metrics = empty_accumulator(spec)
+    outputs = class_count(spec.data)
+    confusion = errors = None
+    if is_regression(spec.training):
+        errors = OutputErrors(outputs)
+    else:
+        confusion = np.zeros((outputs, outputs), dtype=np.int64)
     spikes = np.zeros((len(metrics.names), spec.data.steps))
     dropped = np.zeros_like(spikes)
     input_spikes = np.zeros(spec.data.steps)
     for first in range(0, len(evaluated), spec.training.batch_size):
         samples = evaluated[first : first + spec.training.batch_size]
         ids, counts = dataset.trains.batch(samples)
-        labels = dataset.labels[samples]
-        result = model.evaluate(ids, counts, labels)
+        wanted = dataset.wanted(samples)
+        result = model.evaluate(ids, counts, wanted)
         metrics.add(result.sums)
-        np.add.at(confusion, (labels, result.predicted), 1)
+        if errors is not None:
+            errors.add(result.predicted, wanted)
+        if confusion is not None:
+            np.add.at(confusion, (wanted, result.predicted), 1)
         spikes += result.spikes_by_step
         dropped += result.dropped_by_step
         input_spikes += counts.sum(axis=1)
     return Evaluation(
         metrics=metrics,
         confusion=confusion,
+        errors=errors,
         spikes_by_step=spikes / len(evaluated),
         dropped_by_step=dropped / len(evaluated),
         input_spikes_by_step=input_spikes / len(evaluated),

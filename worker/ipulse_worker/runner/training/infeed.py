@@ -15,7 +15,7 @@ class FedBatch(NamedTuple):
 
     ids: Any  # int32 [time, batch, slots]
     counts: Any  # int32 [time, batch]
-    labels: Any  # int32 [batch]
+    labels: Any  # int32 [batch], or targets as Objective describes them
     mask: Any  # float32 [batch], 0 for padding samples
     seed: Any  # int32 [2], low word first
     rates: Any  # float32 [2], see DeviceAdam.rates

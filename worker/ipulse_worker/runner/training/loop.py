@@ -231,7 +231,7 @@ class Training:
             ids, counts = self.dataset.trains.batch(samples)
         else:
             ids, counts = self.augmentation.batch(samples, self.schedule.epoch(step - 1))
-        return TrainingBatch(ids, counts, self.dataset.labels[samples], self._rate(step))
+        return TrainingBatch(ids, counts, self.dataset.wanted(samples), self._rate(step))
 
     def _record(self, epoch: int, result: StepResult, progress: TrainingProgress) -> float:
         """Record the metrics of a step; return its loss."""
@@ -272,7 +272,7 @@ class Training:
                 if len(samples):
                     metrics = evaluate(self.model, self.dataset, self.spec, samples).metrics
                     values[f"{name}_loss"] = metrics.loss
-                    values[f"{name}_accuracy"] = metrics.accuracy
+                    values[f"{name}_{metrics.score_name}"] = metrics.score
         return values
 
     def _check_weights(self, epoch: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Dict, Sequence
 
 import numpy as np
 
+from ipulse_core.derived_values import score_name
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 
 if TYPE_CHECKING:
@@ -17,27 +18,35 @@ _LAYERS = 4  # where the layers' sums begin
 class MetricAccumulator:
     """Accumulates sums over samples and derives means from them.
 
-    `sums` is float64 `[4 + 3 * layers]`: number of samples, summed loss, correct predictions and
-    summed penalties; then one value per spiking layer for spikes, active gradients (spikes and
-    gradient-only neurons) and dropped spikes.
+    `sums` is float64 `[4 + 3 * layers]`: number of samples, summed loss, correct predictions (or a
+    regression's absolute errors) and summed penalties; then one value per spiking layer for spikes,
+    active gradients (spikes and gradient-only neurons) and dropped spikes.
     """
 
-    def __init__(self, names: Sequence[str], neurons: Sequence[int], steps: int) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        neurons: Sequence[int],
+        steps: int,
+        score_name: str = "accuracy",
+    ) -> None:
         """Create an accumulator with zero sums.
 
         Args:
             names: of the spiking layers, as metric keys contain them.
             neurons: of the spiking layers.
             steps: time steps of a sample.
+            score_name: metric key of the third sum's mean.
         """
         self.names = tuple(names)
         self.neurons = tuple(neurons)
         self.steps = steps
+        self.score_name = score_name
         self.sums = np.zeros(_LAYERS + 3 * len(neurons))
 
     def fresh(self) -> MetricAccumulator:
         """Return an empty accumulator for the same layers."""
-        return MetricAccumulator(self.names, self.neurons, self.steps)
+        return MetricAccumulator(self.names, self.neurons, self.steps, self.score_name)
 
     def add(self, sums: np.ndarray) -> None:
         """Add the sums of further samples."""
@@ -49,8 +58,8 @@ class MetricAccumulator:
         return float(self.sums[1] / self.sums[0])
 
     @property
-    def accuracy(self) -> float:
-        """The fraction of correct predictions, from 0 to 1."""
+    def score(self) -> float:
+        """The fraction of correct predictions, from 0 to 1, or the mean absolute error."""
         return float(self.sums[2] / self.sums[0])
 
     @property
@@ -82,7 +91,7 @@ class MetricAccumulator:
 
     def values(self) -> Dict[str, float]:
         """Return the metrics by the keys that metric events use."""
-        values = {"loss": self.loss, "accuracy": self.accuracy}
+        values = {"loss": self.loss, self.score_name: self.score}
         if self.sums[3]:
             values["penalty"] = self.penalty
         by_layer = zip(self.names, self.firing_rates, self.active_gradient_fractions, self.dropped)
@@ -105,4 +114,6 @@ class MetricAccumulator:
 
 def empty_accumulator(spec: ExperimentSpec) -> MetricAccumulator:
     """Return an accumulator without samples for the spec's layers."""
-    return MetricAccumulator(spiking_names(spec), spiking_neurons(spec), spec.data.steps)
+    return MetricAccumulator(
+        spiking_names(spec), spiking_neurons(spec), spec.data.steps, score_name(spec.training)
+    )

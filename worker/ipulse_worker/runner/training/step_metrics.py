@@ -16,8 +16,8 @@ class StepMetrics(NamedTuple):
 
     out: LIFOutputs
     losses: Any  # float32 [batch]
-    predicted: Any  # int32 [batch]
-    labels: Any  # int32 [batch]
+    predicted: Any  # int32 [batch], or a regression's outputs
+    scores: Any  # float32 [batch]: 1 for right predictions, or a regression's absolute errors
     penalty: Optional[Any] = None  # float32 scalar for the whole batch
     mask: Optional[Any] = None  # float32 [batch], 0 for padding samples; None: no padding
 
@@ -29,9 +29,9 @@ class StepMetrics(NamedTuple):
         added = tf.constant(0.0, tf.float64)
         if self.penalty is not None:
             added = samples * tf.cast(self.penalty, tf.float64)
-        loss, right = _total(self._counted(self.losses)), _total(self._right())
+        loss, score = _total(self._counted(self.losses)), _total(self._counted(self.scores))
         of_layers = [_total(tensor) for tensor in self._of_layers()]
-        return tf.stack([samples, loss, right, added, *of_layers])
+        return tf.stack([samples, loss, score, added, *of_layers])
 
     def single_sums(self) -> List[Any]:
         """Return the inputs of `sums_of` in float32, for devices without float64.
@@ -44,7 +44,8 @@ class StepMetrics(NamedTuple):
             samples = tf.reduce_sum(self.mask)
         added = tf.constant(0.0) if self.penalty is None else samples * self.penalty
         loss = tf.reduce_sum(self._counted(self.losses))
-        head = tf.stack([samples, loss, tf.reduce_sum(self._right()), added])
+        score = tf.reduce_sum(self._counted(self.scores))
+        head = tf.stack([samples, loss, score, added])
         of_layers = [tf.reduce_sum(tensor, 1) for tensor in self._of_layers()]
         spiking = len(self.out.dropped)
         kinds = [of_layers[kind * spiking : (kind + 1) * spiking] for kind in range(3)]
@@ -76,9 +77,6 @@ class StepMetrics(NamedTuple):
         counts = self.out.spike_counts
         tensors = [*(c[:, :, 0] for c in counts), *(c[:, :, 1] for c in counts), *self.out.dropped]
         return [self._counted(tensor) for tensor in tensors]
-
-    def _right(self) -> Any:
-        return self._counted(tf.cast(tf.equal(self.predicted, self.labels), tf.float32))
 
     def _counted(self, values: Any) -> Any:
         """Set the values of padding samples, `[..., batch]`, to 0."""

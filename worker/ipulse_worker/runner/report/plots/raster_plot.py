@@ -13,6 +13,7 @@ from ipulse_worker.runner.results.results import SampleTrace
 
 READOUT_HEIGHT = 150.0
 MAX_NEURONS = 512  # rows drawn per layer; more would be thinner than a pixel
+MOST_OUTPUTS = 6  # of a regression that are drawn
 MAX_SPIKES = 10_000  # drawn in all panels, evenly chosen; more would make the page too large
 MARK_WIDTH = 8.0  # greatest width of a spike
 
@@ -72,6 +73,9 @@ def _panel(
 
 def _readout(raster: SampleTrace, duration_ms: float, step_ms: float) -> List[str]:
     """Draw a line per class, with emphasis on the predicted and on the true class."""
+    if raster.targets is not None:
+        return _outputs(raster, raster.targets, duration_ms, step_ms)
+    assert raster.label is not None and raster.predicted is not None  # noqa: S101, PT018
     low, high = float(raster.membrane.min()), float(raster.membrane.max())
     if low == high:
         low, high = low - 1.0, high + 1.0
@@ -90,5 +94,32 @@ def _readout(raster: SampleTrace, duration_ms: float, step_ms: float) -> List[st
     axes.label(f"{raster.label} (true)", "end s3")
     if not right:
         axes.label(f"{raster.predicted} (predicted)", "end s2")
+    axes.x_axis("time (ms)")
+    return axes.parts()
+
+
+def _outputs(
+    raster: SampleTrace, targets: np.ndarray, duration_ms: float, step_ms: float
+) -> List[str]:
+    """Draw the first outputs of a regression as lines, and their targets as dashed lines."""
+    steps, outputs = raster.membrane.shape
+    wanted = np.broadcast_to(targets, (steps, outputs))
+    shown = min(outputs, MOST_OUTPUTS)
+    both = np.concatenate([raster.membrane[:, :shown], wanted[:, :shown]])
+    low, high = float(both.min()), float(both.max())
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    axes = Axes(READOUT_HEIGHT, (0.0, duration_ms), (low, high))
+    axes.label("readout", "panel-name")
+    axes.label("membrane of each output, and its target")
+    if shown < outputs:
+        axes.label(f"{shown} of {outputs:,} drawn")
+    times = [(step + 1) * step_ms for step in range(steps)]
+    if low < 0.0 < high:
+        axes.grid_line(axes.y(0.0))
+    for output in range(shown):
+        axes.line(times, wanted[:, output].tolist(), "train")
+        axes.line(times, raster.membrane[:, output].tolist(), f"s{1 + output % 6}")
+        axes.label(f"output {output}", f"end s{1 + output % 6}")
     axes.x_axis("time (ms)")
     return axes.parts()

@@ -48,7 +48,7 @@ export function metric(name, value) {
   return number(value);
 }
 
-const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", accuracy: "Training acc.", loss: "Training loss" };
+const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss" };
 
 /** A metric or column in words; displayed layers count from 1. */
 export function label(name) {

@@ -6,7 +6,7 @@ import { chip } from "../../parts/chip.js";
 
 const ROWS = 50;
 const MOST_OPTIONS = 200; // jobs to choose from
-const SMALL_IS_GOOD = /loss|error|seconds|penalty|overflow|dropped|dead|saturated/; // as ipulse_core/metric_names.py
+const SMALL_IS_GOOD = /loss|error|mae|seconds|penalty|overflow|dropped|dead|saturated/; // as ipulse_core/metric_names.py
 
 /** The best of the kept values of a metric, undefined if they are equal. */
 function best(jobs, name) {

@@ -68,7 +68,8 @@ class DatasetView extends View {
     return [
       ["Format", `${facts.format}, ${plain(facts.form)}`], ["Samples", number(facts.samples)],
       ["Test samples", facts.test_samples === null ? "a share, chosen by the spec" : number(facts.test_samples)],
-      ["Channels", number(facts.channels)], ["Classes", number(facts.classes)],
+      ["Channels", number(facts.channels)], ...(facts.classes ? [["Classes", number(facts.classes)]] : []),
+      ...(facts.outputs ? [["Targets", `${number(facts.outputs)} a ${facts.target_steps ? "step" : "sample"}`]] : []),
       ...(facts.steps ? [["Time steps", number(facts.steps)]] : []), ...(facts.last_ms ? [["Duration", `${number(facts.last_ms)} ms`]] : []),
       ...(facts.events && per ? [["Events a sample", html`${number(per.mean)} <span class="soft small">${number(per.min)} to ${number(per.max)}</span>`]] : []), ...common,
     ];

@@ -108,10 +108,10 @@ class Sample extends LitElement {
     const { sample } = this;
     const step = (by) => () => { this.at = (this.at + by + previews.length) % previews.length; };
     return html`<div class="bar"><h2>Sample ${number(previews[this.at])}</h2>
-        ${sample ? html`<span class="soft">label ${sample.label}${sample.is_test ? ", test" : ""}${sample.events ? html`, ${number(sample.events)} events${sample.shown < sample.events ? `, ${number(sample.shown)} shown` : ""}` : nothing}</span>` : nothing}
+        ${sample ? html`<span class="soft">${sample.label === null ? "no label" : `label ${sample.label}`}${sample.is_test ? ", test" : ""}${sample.events ? html`, ${number(sample.events)} events${sample.shown < sample.events ? `, ${number(sample.shown)} shown` : ""}` : nothing}</span>` : nothing}
         <div class="buttons right"><button type="button" @click=${step(-1)}>Previous</button><button type="button" @click=${step(1)}>Next</button></div></div>
       ${this.problem ? html`<p class="soft">${this.problem}</p>` : nothing}
-      <canvas role="img" aria-label=${sample ? `Sample with label ${sample.label}` : "Sample"}></canvas>`;
+      <canvas role="img" aria-label=${sample && sample.label !== null ? `Sample with label ${sample.label}` : "Sample"}></canvas>`;
   }
 }
 customElements.define("ip-sample", Sample);

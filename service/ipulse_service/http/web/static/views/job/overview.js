@@ -104,7 +104,7 @@ class Overview extends Tab {
   }
 
   curves(store) {
-    const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_|validation_)?(accuracy|loss)$/.test(name));
+    const all = [...(store?.series.values() ?? [])].filter(({ name }) => /^(test_|validation_)?(accuracy|mae|loss)$/.test(name));
     const { groups } = charts(all);
     if (!groups.length) return phaseOf(this.job.state) && this.job.spec?.kind !== "poplar_program" ? html`<p class="soft">Curves appear with the first training step.</p>` : nothing;
     return html`<section class="section"><h2 class="visually-hidden">Learning curves</h2><div class="chart-grid">
@@ -155,8 +155,11 @@ export function mainFigures(job) {
   if (values.build_seconds !== undefined) list.push(["build", metric("run_seconds", values.build_seconds), ""], ["run", metric("run_seconds", values.run_seconds), ""]);
   if (values.peak_memory_bytes !== undefined) list.push(["peak memory", bytes(values.peak_memory_bytes), "of all its processes"]);
   if (values.test_accuracy !== undefined) list.push([`${split} accuracy`, percent(values.test_accuracy), ofEpoch]);
+  if (values.test_mae !== undefined) list.push([`${split} mean absolute error`, number(values.test_mae), ofEpoch]);
   if (values.test_loss !== undefined) list.push([`${split} loss`, number(values.test_loss), ofEpoch]);
   if (values.validation_accuracy !== undefined) list.push(["validation accuracy", percent(values.validation_accuracy), ofEpoch]);
+  if (values.validation_mae !== undefined) list.push(["validation mean absolute error", number(values.validation_mae), ofEpoch]);
+  if (values.test_r2 !== undefined) list.push([`${split} R²`, number(values.test_r2), ofEpoch]);
   if (values.accuracy !== undefined) list.push(["training accuracy", percent(values.accuracy), ofEpoch && `mean of ${ofEpoch}`]);
   if (progress?.epochs) list.push(["epochs", `${number(summary?.epochs ?? progress.epoch)} of ${number(job.spec?.training?.epochs ?? progress.epochs)}`, ""]);
   if (values.run_seconds !== undefined && values.exit_status === undefined) list.push(["training time", metric("run_seconds", values.run_seconds), ""]);

@@ -2,17 +2,17 @@
 import { isShare, metric } from "../../lib/format.js";
 
 const TITLES = {
-  accuracy: "Accuracy", loss: "Loss", firing_rate: "Firing rate", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes",
+  accuracy: "Accuracy", mae: "Mean absolute error", loss: "Loss", firing_rate: "Firing rate", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes",
   learning_rate: "Learning rate", gradient_norm: "Gradient norm", second_threshold: "Second threshold", capacity: "Capacity", penalty: "Penalty",
   samples_per_second: "Samples per second",
 };
 export const GROUPS = [
-  ["Learning", ["accuracy", "loss"]],
+  ["Learning", ["accuracy", "mae", "loss"]],
   ["Activity", ["firing_rate", "gradient_set", "overflow"]],
   ["Optimisation", ["learning_rate", "gradient_norm", "second_threshold", "capacity", "penalty"]],
   ["Speed", ["samples_per_second"]],
 ];
-const SPLIT = new Set(["accuracy", "loss"]);
+const SPLIT = new Set(["accuracy", "mae", "loss"]);
 const STEP_LIKE = new Set(["learning_rate", "second_threshold", "capacity"]); // never smoothed
 const COLOURS = ["--s1", "--s2", "--s3", "--s4", "--s5", "--s6", "--s7", "--s8"];
 

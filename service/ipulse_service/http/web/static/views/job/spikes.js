@@ -5,6 +5,7 @@ import "../../charts/curve.js";
 import { histogram, raster } from "./raster.js";
 import { Tab, documentOf, html, notYet } from "./tab.js";
 
+const MOST_OUTPUTS = 4; // of a regression that are drawn
 const MOST_NAMED = 40; // neurons that a list names
 
 class Spikes extends Tab {
@@ -19,19 +20,18 @@ class Spikes extends Tab {
       steps: spikes.steps, ids: spikes.neurons,
     }));
     const times = sample.readout_membrane[0].map((_, step) => (step + 1) * file.step_ms);
-    const isRight = sample.label === sample.predicted;
     const choose = (next) => updateQuery({ sample: next.sample === file.samples[0].sample ? null : next.sample });
     return html`
       <div class="bar" role="toolbar" aria-label="Sample">
         <label class="inline">sample <select @change=${(event) => choose(file.samples[event.target.selectedIndex])}>
-          ${file.samples.map((one, n) => html`<option ?selected=${n === at}>${one.sample}: true ${one.label}, predicted ${one.predicted}${one.label === one.predicted ? "" : " (wrong)"}</option>`)}</select></label>
+          ${file.samples.map((one, n) => html`<option ?selected=${n === at}>${one.sample}${one.label === null ? "" : `: true ${one.label}, predicted ${one.predicted}${one.label === one.predicted ? "" : " (wrong)"}`}</option>`)}</select></label>
         <span class="buttons"><button type="button" ?disabled=${at === 0} @click=${() => choose(file.samples[at - 1])}>Previous</button>
           <button type="button" ?disabled=${at === file.samples.length - 1} @click=${() => choose(file.samples[at + 1])}>Next</button></span>
-        <span>${isRight ? html`Predicted <b class="good">${sample.predicted}</b>, which is correct` : html`Predicted <b class="bad">${sample.predicted}</b>; the true class is ${sample.label}`}</span>
+        <span>${answer(sample)}</span>
       </div>
       <section class="card"><h2 class="visually-hidden">One sample</h2>${panels.map((panel) => html`<div class="panel"><h3>${panel.name} <span class="soft">${number(panel.rows)} neurons, ${number(panel.steps.length)} spikes</span></h3>
         <canvas class="raster ${panel.kind}" role="img" aria-label="Spikes of ${panel.name} over ${number(file.steps)} steps" ${raster(panel, file)}></canvas></div>`)}
-        <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${"readout: membrane of each class"} .unit=${""}></ip-curve></div>
+        <div class="panel"><ip-curve .series=${membranes(sample, times)} .x=${"time (ms)"} .name=${sample.targets ? "readout: membrane of each output, and its target" : "readout: membrane of each class"} .unit=${""}></ip-curve></div>
       </section>
       <section class="section"><h2>Firing rates <span class="soft">of ${number(file.measured_samples)} held-out samples</span></h2><div class="chart-grid">
         ${file.layers.map((layer) => this.rates(layer))}</div></section>`;
@@ -50,7 +50,21 @@ function list(kind, neurons, all) {
   return html`<details><summary>${number(neurons.length)} ${kind} (${percent(neurons.length / all)})</summary><span class="soft">${named}${neurons.length > MOST_NAMED ? ", …" : ""}</span></details>`;
 }
 
+function answer({ label, predicted }) {
+  if (label === null) return "Solid lines are the outputs, dashed lines their targets";
+  return label === predicted ? html`Predicted <b class="good">${predicted}</b>, which is correct` : html`Predicted <b class="bad">${predicted}</b>; the true class is ${label}`;
+}
+
+function outputs(sample, times) {
+  const colour = (output) => `--s${1 + (output % 8)}`;
+  return sample.readout_membrane.slice(0, MOST_OUTPUTS).flatMap((values, output) => [
+    { id: `output ${output}`, label: `output ${output}`, x: times, y: values, color: colour(output) },
+    { id: `target ${output}`, label: `target ${output}`, x: times, y: times.map((_, step) => sample.targets[output][step] ?? sample.targets[output][0]), color: colour(output), dash: [5, 4] },
+  ]);
+}
+
 function membranes(sample, times) {
+  if (sample.targets) return outputs(sample, times);
   return sample.readout_membrane.map((values, label) => ({
     id: `class ${label}`, label: `class ${label}${label === sample.label ? " (true)" : label === sample.predicted ? " (predicted)" : ""}`, x: times, y: values,
     color: label === sample.label ? "--s3" : label === sample.predicted ? "--s2" : "--line", faint: label !== sample.label && label !== sample.predicted,

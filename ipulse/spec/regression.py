@@ -1,0 +1,47 @@
+"""The rules between a loss that needs target values, the data and the figures that it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ipulse_core.derived_values import REGRESSION_LOSSES, is_regression
+from ipulse_core.errors import Problem
+
+if TYPE_CHECKING:
+    from .experiment import ExperimentSpec
+
+_LOSS = "/training/loss"
+
+
+def regresses(value: Any) -> bool:
+    """Returns whether a spec as parsed JSON, valid or not, has the loss of a regression."""
+    training = value.get("training") if isinstance(value, dict) else None
+    return isinstance(training, dict) and training.get("loss") in REGRESSION_LOSSES
+
+
+def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields a loss without what it is compared with, and a figure that there will not be."""
+    data, outputs = spec.data, getattr(spec.data, "outputs", 0)
+    stopping = spec.training.early_stopping
+    figure = "" if stopping is None else stopping.metric.rpartition("_")[2]
+    if is_regression(spec.training):
+        if data.kind != "npz":
+            detail = f"{data.kind} has labels and no targets: use an npz data set that has targets"
+            yield Problem(_LOSS, "inconsistent", detail)
+        elif data.classes:
+            detail = "the loss needs targets instead of labels: give outputs in its place"
+            yield Problem("/data/classes", "inconsistent", detail)
+        if figure == "accuracy":
+            detail = "a regression has no accuracy: use a loss, or mae, the mean absolute error"
+            yield Problem("/training/early_stopping/metric", "inconsistent", detail)
+        return
+    if outputs:
+        detail = (
+            "compares with labels, and data.outputs asks for targets: choose one of "
+            f"{', '.join(REGRESSION_LOSSES)}, or remove data.outputs"
+        )
+        yield Problem(_LOSS, "inconsistent", detail)
+    if figure == "mae":
+        detail = "only a regression has a mean absolute error: use a loss or an accuracy"
+        yield Problem("/training/early_stopping/metric", "inconsistent", detail)
