@@ -50,7 +50,7 @@ from .network.surrogate import (
 from .profile import ProfileSpec
 from .program import PoplarProgramSpec, ProgramDevice, ProgramLimits
 from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
-from .training.regularisers import LowerBound, Regulariser, UpperBound
+from .training.regularisers import LowerBound, MembraneBound, Regulariser, UpperBound
 from .training.schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 from .training.training import SpikeTargets, TrainingSpec
 
@@ -91,6 +91,7 @@ __all__ = [
     "LinearLatency",
     "LogLatency",
     "LowerBound",
+    "MembraneBound",
     "NMNISTData",
     "NetworkSpec",
     "NirExportSpec",

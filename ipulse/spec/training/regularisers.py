@@ -1,11 +1,14 @@
-"""Regularisers of the spike counts of hidden neurons.
+"""Regularisers of the spike counts and the membranes of layers.
 
-c is the number of spikes of a neuron in a sample. The penalty is added to the loss of a batch.
+c is the number of spikes of a neuron in a sample, u its membrane in a step. The penalty is added to
+the loss of a batch.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ExactInteger, Field, ListOf, StrictModel
+from ipulse_core.errors import Problem
 
 LayerNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
@@ -13,6 +16,10 @@ LayerNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 class _Bound(StrictModel):
     layers: Annotated[ListOf[LayerNumber], Field(min_length=1, max_length=16)] | None = Field(
         default=None, description="Numbers of the hidden layers, from 1; null: all."
+    )
+    readout: bool = Field(
+        default=False,
+        description="Whether the readout is bound, too; its spikes only if it spikes.",
     )
 
 
@@ -42,4 +49,22 @@ class UpperBound(_Bound):
     )
 
 
-Regulariser = LowerBound | UpperBound
+class MembraneBound(_Bound):
+    """strength * mean over samples, steps and neurons of max(0, low - u, u - high)^2."""
+
+    kind: Literal["membrane"] = Field(default="membrane", description="Bound.")
+    low: float = Field(
+        default=-1.0, ge=-1e6, le=1e6, description="Membrane down to which there is no penalty."
+    )
+    high: float = Field(
+        default=1.0, ge=-1e6, le=1e6, description="Membrane up to which there is no penalty."
+    )
+    strength: float = Field(default=0.1, gt=0.0, le=1e9, description="Weight of the penalty.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if no membrane is without a penalty."""
+        if self.low > self.high:
+            yield Problem("/low", "inconsistent", f"must not be above high ({self.high:g})")
+
+
+Regulariser = LowerBound | UpperBound | MembraneBound

@@ -78,7 +78,7 @@ class TrainingSpec(StrictModel):
         ListOf[Annotated[Regulariser, ByKind()]],
         Field(max_length=MAX_REGULARISERS),
         few(MAX_REGULARISERS),
-    ] = Field(default=(), description="Bounds on how often hidden neurons spike.")
+    ] = Field(default=(), description="Bounds on how often neurons spike, and on membranes.")
     second_threshold_ramp: SecondThresholdRamp | None = Field(
         default=None, description="How second thresholds rise over the epochs; null: constant."
     )

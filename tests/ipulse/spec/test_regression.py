@@ -64,6 +64,18 @@ def test_what_does_not_fit_is_named(pointer: str, document: dict[str, Any]) -> N
     assert pointer in [problem.pointer for problem in refused.value.problems]
 
 
+@pytest.mark.parametrize(
+    ("field", "bound"),
+    [("low", {"kind": "membrane", "low": 1.0, "high": 0.5}), ("readout", {"kind": "upper"})],
+)
+def test_bounds_that_cannot_hold_are_refused(field: str, bound: dict[str, Any]) -> None:
+    training = {"regularisers": [{"readout": True, **bound}]}
+    with pytest.raises(InvalidSpec) as refused:
+        parse_spec(spec({"kind": "digits"}, "step_cross_entropy", training=training))
+    pointers = [problem.pointer for problem in refused.value.problems]
+    assert pointers == [f"/training/regularisers/0/{field}"]
+
+
 @pytest.mark.parametrize("validation", [0.0, 0.2])
 def test_sweeps_minimize_the_absolute_error(validation: float) -> None:
     document = spec({**FILE, "outputs": 3, "validation": validation}, "step_mse")

@@ -29,6 +29,7 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
+from ipulse_core.conv_layers import conv_layers
 from ipulse_core.derived_values import (
     class_count,
     image_of,
@@ -195,7 +196,11 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
     if ramp is not None:
         ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))
     hidden = len(network.layers)
-    regularisers = tuple(_fit_bound(bound, hidden, spikes) for bound in training.regularisers)
+    regularisers = tuple(
+        _fit_bound(bound, hidden, spikes)
+        for bound in training.regularisers
+        if bound.kind != "membrane" or not conv_layers(network)
+    )
     augmentation = training.augmentation
     if augmentation is not None and image_of(spec.data) is None:
         augmentation = replace(augmentation, flip=False, crop_pixels=0)

@@ -169,10 +169,16 @@ def _dense_network(
         trainable=spec.network.trainable,
         threads=threads,
         seed=spec.seed,
+        return_membranes=_bounds_membranes(spec),
         name="network",
         **_backend(spec.device),
         **options,
     )
+
+
+def _bounds_membranes(spec: ExperimentSpec) -> bool:
+    """Return whether a regulariser needs the membranes of hidden layers."""
+    return any(bound.kind == "membrane" for bound in spec.training.regularisers)
 
 
 def _backend(device: Device) -> Dict[str, Any]:

@@ -14,6 +14,7 @@ from ipulse_core.conv_layers import hidden_sizes
 from ipulse_core.derived_values import class_count, spike_targets
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses, regression
+from ipulse_ops.training.membrane_bounds import membrane_bound
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
 
@@ -44,7 +45,7 @@ class Objective:
         self._regularisers = spec.training.regularisers
         self._classes = class_count(spec.data)
         self._steps = spec.data.steps
-        self._neurons = hidden_sizes(spec)
+        self._neurons = [*hidden_sizes(spec), self._classes]
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
         """Return losses float32 `[batch]` and predicted classes int32 `[batch]`.
@@ -84,11 +85,18 @@ class Objective:
         """
         found: List[Any] = []
         for bound in self._regularisers:
-            for number in bound.layers or range(1, len(self._neurons) + 1):
+            numbers = list(bound.layers or range(1, len(self._neurons)))
+            if getattr(bound, "readout", False):  # specs of 0.2.0 lack the field
+                numbers.append(len(self._neurons))
+            for number in numbers:
                 found.append(self._penalty(bound, number - 1, out, mask))
         return tf.add_n(found) if found else None
 
     def _penalty(self, bound: Regulariser, layer: int, out: LIFOutputs, mask: Any) -> Any:
+        if bound.kind == "membrane":
+            membranes = [*out.membranes, out.membrane][layer]
+            penalty = membrane_bound(membranes, bound.low, bound.high, mask)
+            return bound.strength * penalty
         slots = (out.spike_ids[layer], out.spike_counts[layer], self._neurons[layer])
         if bound.kind == "lower":
             return bound.strength * lower_bound(*slots, spikes=bound.spikes, mask=mask)
