@@ -155,7 +155,7 @@ class AttemptProcess:
             kernel_seconds=self.device.kernel_seconds,
         )
         self._start.begin(training, self.spec_sha256, self.events)
-        training.platforms.enter(training.step, TrainingPlatform.here())
+        training.platforms.enter(training.step, TrainingPlatform.here(self.spec.device.kind))
         others = [f"{OTHER_PLATFORM}: {other}" for other in training.platforms.others()]
         for warning in [*others, *warnings_of(self.spec)]:
             self.events.log(warning, level="warning")

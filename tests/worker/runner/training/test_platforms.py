@@ -18,6 +18,7 @@ from tests.worker.runner.report.test_page import Page
 
 A = TrainingPlatform("Processor X", "avx512", "0.2.0", "1.26.4", "2.21.0")
 B = replace(A, instruction_set="avx2", tensorflow="2.6.5")
+ONE, TWO = replace(A, kernel_generation=1), replace(B, kernel_generation=1)
 
 
 class TestPlatformHistory:
@@ -50,6 +51,21 @@ class TestPlatformHistory:
         for step, platform in ((0, A), (10, B), (10, A)):
             history.enter(step, platform)
         assert history.others() == []
+
+    def test_is_silent_about_platforms_with_equal_results(self) -> None:
+        history = PlatformHistory()
+        for step, platform in ((0, ONE), (10, TWO)):
+            history.enter(step, platform)
+        assert [entry["kernel_generation"] for entry in history.to_json()] == [1, 1]
+        assert history.others() == []
+
+    def test_names_another_generation_of_kernels(self) -> None:
+        for earlier, named in ((2, "2"), (None, "unknown")):
+            history = PlatformHistory()
+            history.enter(0, replace(ONE, kernel_generation=earlier))
+            history.enter(10, ONE)
+            again = PlatformHistory(json.loads(json.dumps(history.to_json())))
+            assert again.others() == [f"steps 1 to 10 with kernel generation {named} instead of 1"]
 
     def test_says_that_earlier_steps_are_not_known(self) -> None:
         history = PlatformHistory()
@@ -84,7 +100,8 @@ class TestAResumedAttempt:
         ours: List[Dict[str, Any]] = document(finished_dir, "manifest.json")["platforms"]
         assert len(ours) == 1
         assert ours[0]["first_step"] == 1
-        before = [{**ours[0], "instruction_set": "sse9", "tensorflow": "1.2.3"}]
+        other = {"instruction_set": "sse9", "tensorflow": "1.2.3", "kernel_generation": 0}
+        before = [{**ours[0], **other}]
         result = resumed(tmp_path / "work", finished_dir / "checkpoint.npz", before)
         assert result.done["reason"] == "completed", result.done
         expected = f"TensorFlow 1.2.3 instead of {ours[0]['tensorflow']}"
@@ -95,6 +112,14 @@ class TestAResumedAttempt:
         after = [*before, {**ours[0], "first_step": 201}]
         assert document(result.directory, "manifest.json")["platforms"] == after
         assert document(result.directory, "profile.json")["attempt"]["platforms"] == after
+
+    def test_is_silent_about_another_cpu(self, finished_dir: Path, tmp_path: Path) -> None:
+        ours: List[Dict[str, Any]] = document(finished_dir, "manifest.json")["platforms"]
+        before = [{**ours[0], "instruction_set": "sse9", "processor": "another"}]
+        result = resumed(tmp_path / "work", finished_dir / "checkpoint.npz", before)
+        assert result.done["reason"] == "completed", result.done
+        assert not [e for e in result.events if e.get("level") == "warning"]
+        assert len(document(result.directory, "manifest.json")["platforms"]) == 2
 
     def test_of_an_older_release_is_on_an_unknown_platform(
         self, finished_dir: Path, tmp_path: Path

@@ -27,6 +27,7 @@ from tests.worker.runner.conftest import SPEC
 OLDER_CPU = {
     "TF_ENABLE_ONEDNN_OPTS": "0",
     "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX2 FMA3",
+    "OPENBLAS_CORETYPE": "Prescott",
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA_Usable,-FMA,-FMA4,-AVX512F",
 }
 
@@ -59,12 +60,21 @@ SPECS = {
         ],
     ),
     "generated": spec_of(data={"kind": "randman"}),
+    "convolution": spec_of(
+        network={
+            "layers": [
+                {"kind": "conv2d", "filters": 8, "kernel_size": 3, "pool": {"pool_size": 2}},
+                {"neurons": 40, "second_threshold": 0.5},
+            ]
+        }
+    ),
 }
 DIGESTS = {
     "gated": "2d5f7df540bbcb621f77ea3d16427e05175c04d0d64be9aae0fa503e6b70a9fb",
     "dense": "09607cb16a12e3c0a1fe819ec215f11075cf8b6443d1e29efeae37011a1de3b2",
     "regularised": "57b49f4a0a7dab8b6b4cd9918fbfb8df0d9fb5c9f0774ba057bd7799779c64e3",
     "generated": "387929d0a86e0bdcb5438439fc5055212c73b71d216d9b0319227e7f20e9150a",
+    "convolution": "c293d1e9a6590b633dcc408b91a99038bbaf4c325c8a5cd8a1751cc3acdde0bb",
 }
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Iterator, Optional, Tuple
 
+from ipulse_ops.kernel_generation import KERNEL_GENERATION
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results.nir_export import left_out, not_written
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
+
+EVERY_CPU = (
+    f"The same spec gives the same metrics, bit for bit, with kernel generation "
+    f"{KERNEL_GENERATION}, on every CPU, for any number of threads and interruptions, and with "
+    f"every supported version of TensorFlow."
+)
+THIS_PLATFORM = (
+    "The same spec gives the same metrics, bit for bit, with these versions, this kernel and this "
+    "model of processor, for any number of threads and interruptions."
+)
 
 
 def reproduction(results: Results) -> Dict[str, Any]:
@@ -40,6 +51,7 @@ def reproduction(results: Results) -> Dict[str, Any]:
         ],
         "spec": json.dumps(spec_document(results.spec), indent=2, ensure_ascii=False),
         "is_on_one_platform": not PlatformHistory(profile["attempt"]["platforms"]).others(),
+        "promise": EVERY_CPU if results.spec.device.kind == "cpu" else THIS_PLATFORM,
         "has_tile_profile": results.poplar_profile is not None,
     }
 

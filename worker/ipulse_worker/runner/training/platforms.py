@@ -1,17 +1,19 @@
 """The platforms that a training ran on.
 
-Gradients differ in their last bits from platform to platform.
+On CPUs, results are equal to the bit on all platforms of one generation of kernels. Those of
+emulated IPUs and of IPUs may differ from platform to platform.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse_core import __version__
+from ipulse_ops.kernel_generation import KERNEL_GENERATION
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.results import provenance
 
@@ -25,38 +27,56 @@ LABELS = {
     "ipulse": "IPUlse",
     "numpy": "NumPy",
     "tensorflow": "TensorFlow",
+    "kernel_generation": "kernel generation",
 }
 
 
 @dataclass(frozen=True)
 class TrainingPlatform:
-    """The platform: the bits of a training depend on it besides the spec."""
+    """The platform: the bits of a training may depend on it besides the spec."""
 
     processor: str  # its model
     instruction_set: str  # of the LIF kernels
     ipulse: str
     numpy: str
     tensorflow: str
+    kernel_generation: Optional[int] = None  # None: of an older release, or not on a CPU
 
     @classmethod
-    def here(cls) -> TrainingPlatform:
-        """Return this process's platform; the kernels must be built."""
+    def here(cls, device: str) -> TrainingPlatform:
+        """Return this process's platform; the kernels must be built.
+
+        Args:
+            device: kind of the device that trains, such as "cpu".
+        """
         return cls(
             processor=str(provenance.host()["cpu"]),
             instruction_set=str(native.description()["kernel"]),
             ipulse=__version__,
             numpy=np.__version__,
             tensorflow=tf.__version__,
+            kernel_generation=KERNEL_GENERATION if device == "cpu" else None,
         )
 
     def differences(self, other: TrainingPlatform) -> List[str]:
-        """Return phrases such as "TensorFlow 2.6.5 instead of 2.21.0"."""
+        """Return phrases such as "TensorFlow 2.6.5 instead of 2.21.0".
+
+        There are none between platforms of one generation of kernels: their results are equal.
+        """
+        if self.kernel_generation is not None and (
+            self.kernel_generation == other.kernel_generation
+        ):
+            return []
         mine, theirs = asdict(self), asdict(other)
         return [
-            f"{LABELS[name]} {mine[name]} instead of {theirs[name]}"
+            f"{LABELS[name]} {_shown(mine[name])} instead of {_shown(theirs[name])}"
             for name in LABELS
             if mine[name] != theirs[name]
         ]
+
+
+def _shown(value: Any) -> str:
+    return "unknown" if value is None else str(value)
 
 
 class PlatformHistory:
@@ -67,9 +87,14 @@ class PlatformHistory:
         self._first_steps: List[int] = []
         self._platforms: List[TrainingPlatform] = []
         for entry in entries:
-            names = {name: str(entry[name]) for name in LABELS}
+            names = {name: str(entry[name]) for name in LABELS if name != "kernel_generation"}
             self._first_steps.append(int(entry["first_step"]))
-            self._platforms.append(TrainingPlatform(**names))
+            generation = entry.get("kernel_generation")
+            self._platforms.append(
+                TrainingPlatform(
+                    **names, kernel_generation=None if generation is None else int(generation)
+                )
+            )
 
     def enter(self, step: int, platform: TrainingPlatform) -> None:
         """Continue on a platform after `step` completed steps."""

@@ -7,6 +7,7 @@
 
 #include "conv/conv_passes.h"
 #include "support/message.h"
+#include "support/rounding.h"
 
 namespace lif {
 namespace {
@@ -84,6 +85,7 @@ bool check_conv(const ConvLayer &n, const Message &message) {
 
 template <class Run> int run_checked(const ConvLayer &layer, char *text, size_t size, Run run) {
   Message message{text, size};
+  StandardRounding rounding;
   try {
     if (!check_conv(layer, message))
       return LIF_INVALID;
