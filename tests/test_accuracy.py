@@ -9,14 +9,25 @@ import pytest
 from benchmarks.training import accuracy
 
 BY_TITLE = {task.title: task for task in accuracy.TASKS}
+SHORT = [title for title in BY_TITLE if not title.startswith("delayed_recall")]
 
 
 @pytest.mark.parametrize("gated", [False, True])
-@pytest.mark.parametrize("title", BY_TITLE)
+@pytest.mark.parametrize("title", SHORT)
 def test_a_few_epochs_suffice_for_most_of_it(title: str, gated: bool) -> None:
     """Chance is a tenth, for Yin-Yang a third."""
     outcome = accuracy.outcome(BY_TITLE[title], gated, seeds=1, quick=True)
     assert outcome.reached, f"{outcome.mean} of seed 1, target {outcome.target}"
+
+
+@pytest.mark.verify
+def test_adaptive_thresholds_recall_what_others_forget() -> None:
+    """Chance is a half."""
+    adaptive = accuracy.outcome(BY_TITLE["delayed_recall"], False, seeds=1, quick=True)
+    other = BY_TITLE["delayed_recall without adaptation"]
+    constant = accuracy.outcome(other, False, seeds=1, quick=True)
+    assert adaptive.reached, f"{adaptive.mean} of seed 1, target {adaptive.target}"
+    assert constant.reached, f"{constant.mean} of seed 1, limit {constant.at_most}"
 
 
 def test_rounded_weights_learn_as_well() -> None:

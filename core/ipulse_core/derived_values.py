@@ -31,6 +31,8 @@ def input_channels(data: Any) -> int:
         channels = data.channels * (channels_per_value(data.encoding) if data.encoding else 1)
     elif data.kind == "randman":
         channels = data.units
+    elif data.kind == "delayed_recall":
+        channels = data.classes * data.units
     elif data.kind == "yin_yang":
         channels = 5 if data.bias else 4
     elif data.kind in ("shd", "ssc"):

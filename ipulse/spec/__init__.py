@@ -8,7 +8,13 @@ every default is written out. docs/reference/spec.md is generated from these mod
 from .data import Data
 from .data.digits import DigitsData
 from .data.encoding import Encoding, LinearLatency, LogLatency, PopulationCode, RateCode
-from .data.generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
+from .data.generated import (
+    DelayedRecallData,
+    FrozenNoiseData,
+    PoissonData,
+    RandmanData,
+    YinYangData,
+)
 from .data.recordings import (
     DVSGestureData,
     EventsData,
@@ -71,6 +77,7 @@ __all__ = [
     "Conv2DSpec",
     "DVSGestureData",
     "Data",
+    "DelayedRecallData",
     "Device",
     "DigitsData",
     "EarlyStoppingSpec",

@@ -1,7 +1,13 @@
 """The data sets that an experiment can learn from, one class per `kind`."""
 
 from .digits import DigitsData
-from .generated import FrozenNoiseData, PoissonData, RandmanData, YinYangData
+from .generated import (
+    DelayedRecallData,
+    FrozenNoiseData,
+    PoissonData,
+    RandmanData,
+    YinYangData,
+)
 from .recordings import DVSGestureData, EventsData, NMNISTData, NpzData, SHDData, SSCData
 
 Data = (
@@ -10,6 +16,7 @@ Data = (
     | YinYangData
     | PoissonData
     | FrozenNoiseData
+    | DelayedRecallData
     | NpzData
     | EventsData
     | SHDData

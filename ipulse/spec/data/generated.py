@@ -9,6 +9,7 @@ from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
 
 MAX_SPIKES = 2**27  # in a data set: half a gigabyte
+MAX_CHANNELS = 65_536
 MAX_TERMS = 2**32  # random numbers or sines to generate a data set: some minutes
 
 
@@ -176,6 +177,48 @@ class FrozenNoiseData(Generated):
         frozen = round(self.templates * sites * probability)
         yield from _too_much(frozen, MAX_SPIKES, "spikes", "templates")
         spikes = round(self.samples_per_class * sites * probability)
+        yield from _too_much(spikes, MAX_SPIKES, "spikes", "samples_per_class")
+
+
+class DelayedRecallData(Generated):
+    """Two cues with a pause between them; the class is their sum, modulo the number of classes.
+
+    A cue is a burst of spikes in the channels of its number, at the start and at the end of a
+    sample. Neither cue alone says anything about the class: a network must remember the first one.
+    """
+
+    kind: Literal["delayed_recall"] = Field(default="delayed_recall", description="Data set.")
+    classes: Classes = Field(default=2, description="Classes, and different cues.")
+    units: int = Field(default=16, ge=1, le=4096, description="Input channels of each cue.")
+    steps: Steps = Field(
+        default=160, description="Time steps of one sample: two cues and the pause."
+    )
+    cue_steps: Steps = Field(default=20, description="Time steps of one cue.")
+    rate: float = Field(
+        default=0.2,
+        gt=0.0,
+        le=1.0,
+        description="Probability of a spike in a step, in the channels of a cue.",
+    )
+    noise: float = Field(
+        default=0.005,
+        ge=0.0,
+        le=1.0,
+        description="Probability of a spike in a step, elsewhere.",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields a problem if cues overlap, or the data take too much time or memory."""
+        if 2 * self.cue_steps > self.steps:
+            detail = f"two cues do not fit into {self.steps:,} steps: lower it, or raise steps"
+            yield Problem("/cue_steps", "inconsistent", detail)
+        channels = self.classes * self.units
+        yield from _too_much(channels, MAX_CHANNELS, "channels", "units")
+        samples = self.classes * self.samples_per_class
+        draws = samples * self.steps * channels
+        yield from _too_much(draws, MAX_TERMS, "random numbers", "samples_per_class")
+        cues = 2 * samples * self.cue_steps * self.units
+        spikes = round(cues * self.rate + draws * self.noise)
         yield from _too_much(spikes, MAX_SPIKES, "spikes", "samples_per_class")
 
 

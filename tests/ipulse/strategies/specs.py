@@ -14,6 +14,7 @@ from ipulse.spec import (
     MAX_STATE,
     MAX_SYNAPSES,
     CPUDevice,
+    DelayedRecallData,
     EventsData,
     ExperimentSpec,
     ExportSpec,
@@ -151,6 +152,8 @@ def _fit_data(data: Any) -> Any:
         data = replace(data, validation=0.0)
     if isinstance(data, (EventsData, NpzData)):
         data = replace(data, shape=None)
+    if isinstance(data, DelayedRecallData):
+        return replace(data, cue_steps=1, steps=max(2, data.steps))
     if isinstance(data, EventsData):
         return replace(data, dataset=data.dataset or "mine", classes=_not_one(data.classes))
     if not isinstance(data, NpzData):

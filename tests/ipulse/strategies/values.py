@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ipulse.models import MAX_INTEGER, MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
 from ipulse.spec import (
+    DelayedRecallData,
     EmulatorDevice,
     EventsData,
     FrozenNoiseData,
@@ -50,6 +51,7 @@ MOST: dict[type[Any], dict[str, int]] = {
     },
     PoissonData: {"classes": 10, "channels": 256, "samples_per_class": 5},
     FrozenNoiseData: {"classes": 10, "channels": 256, "templates": 5, "samples_per_class": 5},
+    DelayedRecallData: {"classes": 10, "units": 8, "samples_per_class": 5},
     NpzData: {"channels": 1024},
     EventsData: {"channels": 1024},
 }

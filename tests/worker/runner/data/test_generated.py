@@ -15,6 +15,7 @@ from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, ra
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.training.randomness import Purpose, stream
 from tests.worker.runner.specs import (
+    DelayedRecallData,
     DigitsData,
     FrozenNoiseData,
     LinearLatency,
@@ -54,6 +55,7 @@ DIGESTS = {
     "yin-yang": (YinYangData(), "9c4c2f9cc1d34094"),
     "yin-yang, validation": (YinYangData(judged_on="validation", bias=False), "0eac48b6c0990f13"),
     "poisson": (PoissonData(), "bd1a96e4c2a9d4d6"),
+    "delayed recall": (DelayedRecallData(samples_per_class=40, classes=3), "f82fc8c649b7ef79"),
     "frozen noise": (FrozenNoiseData(), "f4e3e94467d522d0"),
 }
 
@@ -154,6 +156,21 @@ class TestRandman:
         for unit in range(6):
             step = np.nonzero(spikes[:, :, unit].any(axis=1))[0]
             assert (step.min(), step.max()) == (0, 24)
+
+
+class TestDelayedRecall:
+    def test_the_class_is_the_sum_of_the_cues(self) -> None:
+        data = DelayedRecallData(classes=3, units=5, samples_per_class=30, rate=0.5, noise=0.0)
+        dataset = loaded(data)
+        spikes = dense(dataset, np.arange(90)).reshape(160, 90, 3, 5).sum(axis=3)
+        first, pause, last = spikes[:20].sum(axis=0), spikes[20:140], spikes[140:].sum(axis=0)
+        assert not pause.any()
+        assert np.all((first > 0).sum(axis=1) == 1)
+        assert np.all((last > 0).sum(axis=1) == 1)
+        cues = first.argmax(axis=1)
+        np.testing.assert_array_equal((cues + last.argmax(axis=1)) % 3, dataset.labels)
+        for label in range(3):  # no cue tells the class
+            assert set(cues[dataset.labels == label]) == {0, 1, 2}
 
 
 class TestYinYang:

@@ -9,7 +9,16 @@ import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.numbers import plain_number
-from ipulse_worker.runner.data import digits, events, frozen_noise, npz, poisson, randman, yin_yang
+from ipulse_worker.runner.data import (
+    delayed_recall,
+    digits,
+    events,
+    frozen_noise,
+    npz,
+    poisson,
+    randman,
+    yin_yang,
+)
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, DataTooLarge, LoadProgress
 from ipulse_worker.runner.data.event_counts import EventCounts
 from ipulse_worker.runner.data.recordings import dvs_gesture, heidelberg, n_mnist
@@ -56,6 +65,8 @@ def _load(data: Data, directory: DataDirectory, progress: LoadProgress) -> Datas
         return poisson.generate(data, progress)
     if data.kind == "frozen_noise":
         return frozen_noise.generate(data, progress)
+    if data.kind == "delayed_recall":
+        return delayed_recall.generate(data, progress)
     if data.kind == "npz":
         return npz.load(data, directory, progress)
     if data.kind == "events":

@@ -11,6 +11,7 @@ from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
 
 DATA_NAMES = {
+    "delayed_recall": "two cues with a pause between them",
     "digits": "scanned digits",
     "dvs_gesture": "gestures before an event camera",
     "frozen_noise": "frozen noise",
