@@ -119,6 +119,12 @@ def test_what_programs_for_older_sdks_rely_on(run_program: Callable) -> None:
     np.testing.assert_array_equal(poisoned["out"], [1, 2, 3, np.nan])
 
 
+def test_vertices_of_poplibs_have_their_names(run_program: Callable) -> None:
+    done = run_program("named_vertices")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["slice {2,1,4}", "Max 5 11", "Min -3 12"]
+
+
 class TestSupervisors:
     def test_a_supervisor_runs_the_workers_of_a_vertex_by_its_name(
         self, run_program: Callable

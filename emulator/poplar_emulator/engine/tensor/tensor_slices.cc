@@ -33,10 +33,11 @@ Tensor Tensor::slice(const Interval &region, unsigned dimension) const {
 }
 
 Tensor Tensor::slice(ArrayRef<std::size_t> begin, ArrayRef<std::size_t> end) const {
-  if (begin.size() != rank() || end.size() != rank())
-    throw index_error("slice needs a begin and an end for each dimension of " + shapeToString());
+  if (begin.size() != end.size() || begin.size() > rank())
+    throw index_error("slice needs as many begins as ends, and at most one for each dimension of " +
+                      shapeToString());
   Tensor result = *this;
-  for (unsigned d = 0; d < rank(); ++d)
+  for (unsigned d = 0; d < begin.size(); ++d) // further dimensions stay whole
     result = result.slice(begin[d], end[d], d);
   return result;
 }

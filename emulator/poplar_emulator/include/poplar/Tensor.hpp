@@ -44,6 +44,7 @@ public:
 
   Tensor slice(std::size_t begin, std::size_t end, unsigned dimension = 0) const;
   Tensor slice(const Interval &region, unsigned dimension = 0) const;
+  /// Slices the first dimensions; those without a range stay whole.
   Tensor slice(ArrayRef<std::size_t> begin, ArrayRef<std::size_t> end) const;
   std::vector<Tensor> slices(ArrayRef<Interval> intervals, unsigned dimension = 0) const;
   std::vector<Tensor> slices(const std::vector<std::vector<Interval>> &intervals,

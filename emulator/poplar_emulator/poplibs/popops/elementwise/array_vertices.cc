@@ -43,7 +43,7 @@ BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
 std::vector<BuiltinVertex> arrayVertices() {
   std::vector<BuiltinVertex> all;
   for (const auto &vertices : {reduceVertices(), sliceVertices(), sortVertices(), matMulVertices(),
-                               randomVertices(), sparseVertices(), ctcVertices()})
+                               randomVertices(), sparseVertices(), ctcVertices(), classVertices()})
     all.insert(all.end(), vertices.begin(), vertices.end());
   return all;
 }

@@ -74,6 +74,7 @@ std::vector<BuiltinVertex> matMulVertices();
 std::vector<BuiltinVertex> randomVertices();
 std::vector<BuiltinVertex> sparseVertices();
 std::vector<BuiltinVertex> ctcVertices();
+std::vector<BuiltinVertex> classVertices();
 
 } // namespace poplar::emulator
 
