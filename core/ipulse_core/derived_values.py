@@ -115,8 +115,14 @@ def is_regression(training: Any) -> bool:
 
 
 def score_name(training: Any) -> str:
-    """Returns the metric that is reported beside the loss; larger is better for accuracy only."""
+    """Returns the metric that is reported with the loss; larger is better for accuracy only."""
     return "mae" if is_regression(training) else "accuracy"
+
+
+def first_spike_steps(spec: Any) -> float:
+    """Returns the time constant of the loss first_spike_cross_entropy, in steps."""
+    constant = getattr(spec.training, "first_spike_ms", None)  # specs of 0.2.0 lack the field
+    return (10.0 if constant is None else float(constant)) / float(spec.data.step_ms)
 
 
 def spike_targets(training: Any) -> Tuple[float, float]:

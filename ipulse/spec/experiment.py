@@ -262,6 +262,9 @@ class ExperimentSpec(StrictModel):
             detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
             yield Problem("/network/trainable", "unsupported", detail)
         yield from self._problems_of_adaptation(on)
+        if device.kind == "ipu" and self.training.loss == "first_spike_cross_entropy":
+            detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
+            yield Problem("/training/loss", "unsupported", detail)
         channels = input_channels(self.data)
         if channels > MOST_SENDERS:
             detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels; got {channels:,}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, Field, ListOf, StrictModel, few
+from ipulse.models import ByKind, Field, ListOf, StrictModel, few, unit
 from ipulse_core.errors import Problem
 
 from .augmentation import AugmentationSpec
@@ -19,11 +19,13 @@ Loss = Literal[
     "step_cross_entropy",
     "spike_count_cross_entropy",
     "spike_count_mse",
+    "last_membrane_cross_entropy",
+    "first_spike_cross_entropy",
     "step_mse",
     "mean_membrane_mse",
     "last_membrane_mse",
 ]
-SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse")
+SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse", "first_spike_cross_entropy")
 
 
 class SpikeTargets(StrictModel):
@@ -63,9 +65,11 @@ class TrainingSpec(StrictModel):
     loss: Loss = Field(
         default="mean_membrane_cross_entropy",
         description="With a leaky readout: cross-entropy of the membrane's mean over time, of its "
-        "maximum over time, or of its value at each step (mean of all steps; the predicted class "
-        "is the one that leads most often). With a spiking readout: cross-entropy of the spike "
-        "counts, or the mean squared distance of the spike counts from spike_targets. For a "
+        "maximum over time, of its value at the last step, or at each step (mean of all steps; the "
+        "predicted class is the one that leads most often). With a spiking readout: cross-entropy "
+        "of the spike counts, the mean squared distance of the spike counts from spike_targets, or "
+        "cross-entropy of -t / first_spike_ms, where t is the time of a neuron's first spike, or "
+        "the sample's duration without one (the class that spikes first is predicted). For a "
         "regression, with a leaky readout and the targets of an npz data set: mean squared error "
         "of the membrane at each step, of its mean over time, or at the last step.",
     )
@@ -73,6 +77,13 @@ class TrainingSpec(StrictModel):
         default=None,
         description="Targets of the loss spike_count_mse; null: 10 spikes of the right neuron, 1 "
         "of every other.",
+    )
+    first_spike_ms: float | None = Field(
+        default=None,
+        gt=0.0,
+        le=1e6,
+        description="Time constant of the loss first_spike_cross_entropy; null: 10 ms.",
+        json_schema_extra=unit("ms"),
     )
     regularisers: Annotated[
         ListOf[Annotated[Regulariser, ByKind()]],
@@ -94,6 +105,9 @@ class TrainingSpec(StrictModel):
         if self.spike_targets is not None and self.loss != "spike_count_mse":
             detail = f"the loss {self.loss} does not use them: remove them"
             yield Problem("/spike_targets", "inconsistent", detail)
+        if self.first_spike_ms is not None and self.loss != "first_spike_cross_entropy":
+            detail = f"the loss {self.loss} does not use it: remove it"
+            yield Problem("/first_spike_ms", "inconsistent", detail)
         ramp = self.second_threshold_ramp
         if ramp is not None and ramp.epochs > self.epochs:
             detail = f"the ramp would not end within the training ({self.epochs} epochs)"

@@ -30,6 +30,7 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
+from ipulse.spec.training.training import SPIKE_LOSSES
 from ipulse_core.conv_layers import conv_layers
 from ipulse_core.derived_values import (
     class_count,
@@ -193,8 +194,10 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
     loss, regresses = training.loss, getattr(spec.data, "outputs", 0) > 0
     if regresses != is_regression(training):
         loss = "last_membrane_mse" if regresses else "max_membrane_cross_entropy"
-    if spikes != loss.startswith("spike_count"):
+    if spikes != (loss in SPIKE_LOSSES):
         loss = "spike_count_mse" if spikes else "step_cross_entropy"
+    if loss == "first_spike_cross_entropy" and isinstance(spec.device, IPUDevice):
+        loss = "spike_count_cross_entropy"
     targets, ramp = training.spike_targets, training.second_threshold_ramp
     if ramp is not None:
         ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))
@@ -224,6 +227,7 @@ def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
         augmentation=augmentation,
         early_stopping=stopping,
         optimizer=optimizer,
+        first_spike_ms=training.first_spike_ms if loss == "first_spike_cross_entropy" else None,
         spike_targets=targets if loss == "spike_count_mse" else None,
         second_threshold_ramp=ramp
         if any(layer.second_threshold is not None for layer in spiking_layers(network))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 import tensorflow as tf
 
 from ipulse_core.conv_layers import hidden_sizes
-from ipulse_core.derived_values import class_count, spike_targets
+from ipulse_core.derived_values import class_count, first_spike_steps, spike_targets
 from ipulse_ops.keras import LIFOutputs
-from ipulse_ops.training import losses, regression
+from ipulse_ops.training import losses, regression, temporal_losses
 from ipulse_ops.training.membrane_bounds import membrane_bound
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
@@ -27,6 +27,10 @@ _OF_MEMBRANE = {
         losses.predicted_by_mean,
     ),
     "max_membrane_cross_entropy": (losses.max_membrane_cross_entropy, losses.predicted_by_max),
+    "last_membrane_cross_entropy": (
+        temporal_losses.last_membrane_cross_entropy,
+        temporal_losses.predicted_by_last,
+    ),
     "step_cross_entropy": (losses.step_cross_entropy, losses.predicted_by_steps),
 }
 _OUTPUTS = {
@@ -42,6 +46,7 @@ class Objective:
     def __init__(self, spec: ExperimentSpec) -> None:
         self._loss = spec.training.loss
         self._targets = spike_targets(spec.training)
+        self._first_spike_steps = first_spike_steps(spec)
         self._regularisers = spec.training.regularisers
         self._classes = class_count(spec.data)
         self._steps = spec.data.steps
@@ -58,6 +63,14 @@ class Objective:
         if self._loss in _OF_MEMBRANE:
             loss, predicted = _OF_MEMBRANE[self._loss]
             return loss(out.membrane, labels), predicted(out.membrane)
+        if self._loss == "first_spike_cross_entropy":
+            times = temporal_losses.first_spike_times(
+                out.spike_ids[-1], out.spike_counts[-1], self._classes
+            )
+            by_sample = temporal_losses.first_spike_cross_entropy(
+                times, labels, self._first_spike_steps
+            )
+            return by_sample, temporal_losses.predicted_by_first_spike(times)
         spikes = spike_totals(out.spike_ids[-1], out.spike_counts[-1], self._classes)
         if self._loss == "spike_count_cross_entropy":
             by_sample = losses.spike_count_cross_entropy(spikes, labels)

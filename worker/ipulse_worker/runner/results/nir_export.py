@@ -46,6 +46,8 @@ _LOGITS = {
     "step_cross_entropy": "the readout's v at each step; the class with the largest v most often",
     "spike_count_cross_entropy": "number of the readout's spikes over all steps",
     "spike_count_mse": "number of the readout's spikes over all steps",
+    "last_membrane_cross_entropy": "the readout's v at the last step",
+    "first_spike_cross_entropy": "minus the step of the readout's first spike",
     "step_mse": "the readout's v at each step, which are the outputs of a regression",
     "mean_membrane_mse": "mean of the readout's v over all steps, the outputs of a regression",
     "last_membrane_mse": "the readout's v at the last step, the outputs of a regression",
