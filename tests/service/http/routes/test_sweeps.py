@@ -297,6 +297,14 @@ class TestStopping:
             pytest.approx(0.7),
         )
         assert (weak["state"], weak["n"], weak["value"]) == ("pruned", 1, 0.2)
+        more = service.user.patch(f"/v1/sweeps/{sweep['id']}", json={"seeds": [3]})
+        assert more.json()["state"] == "running"
+        eventually(lambda: seeds_of_the_strong() == [1, 2, 3])
+        third = trials_of(service, sweep["id"])[0]["jobs"][2]["id"]
+        succeed(service.attempt(third), 0.7)
+        eventually(lambda: sweep_of(service, sweep["id"])["state"] == "ended")
+        strong, weak = trials_of(service, sweep["id"])
+        assert (strong["n"], len(weak["jobs"]), weak["state"]) == (3, 1, "pruned")
         assert sweep_of(service, sweep["id"])["best"]["number"] == 1
 
     def test_an_epoch_that_a_lost_attempt_repeats_is_decided_once(self, service: InProcess) -> None:
