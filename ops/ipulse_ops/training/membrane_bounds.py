@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import tensorflow as tf
 
+from ipulse_ops.training.ordered_sums import mean
 from ipulse_ops.training.regularisers import mean_over
 
 
@@ -20,4 +21,6 @@ def membrane_bound(membranes: Any, low: float, high: float, mask: Optional[Any] 
     Every neuron receives its gradient, at steps without a slot, too.
     """
     excess = tf.nn.relu(membranes - high) + tf.nn.relu(low - membranes)
-    return mean_over(tf.reduce_mean(tf.square(excess), axis=[0, 2]), mask)
+    by_sample = tf.transpose(tf.square(excess), [1, 0, 2])
+    flat = tf.reshape(by_sample, [tf.shape(by_sample)[0], -1])
+    return mean_over(mean(flat, axis=-1), mask)

@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ipulse_ops.training.ordered_sums import mean
+
 
 def outputs_by_step(membrane: Any) -> Any:
     """Return the membrane at every step, float32 `[batch, time, outputs]`."""
@@ -19,7 +21,7 @@ def outputs_by_step(membrane: Any) -> Any:
 
 def mean_outputs(membrane: Any) -> Any:
     """Return the mean over time of the membrane, float32 `[batch, outputs]`."""
-    return tf.reduce_mean(membrane, axis=0)
+    return mean(membrane, axis=0)
 
 
 def last_outputs(membrane: Any) -> Any:
@@ -38,4 +40,4 @@ def absolute_error(outputs: Any, targets: Any) -> Any:
 
 
 def _mean_by_sample(values: Any) -> Any:
-    return tf.reduce_mean(values, axis=list(range(1, values.shape.rank)))
+    return mean(tf.reshape(values, [tf.shape(values)[0], -1]), axis=-1)
