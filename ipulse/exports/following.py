@@ -43,7 +43,7 @@ def follow_jobs(
 
 
 class _FollowedJob:
-    """A job whose metrics are appended to its event file."""
+    """Appends the metrics of one job to its event file."""
 
     def __init__(self, client: Client, job_id: str, to: Path) -> None:
         self._client = client

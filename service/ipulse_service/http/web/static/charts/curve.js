@@ -5,7 +5,7 @@ import { number } from "../lib/format.js";
 import { aligned, smoothed } from "./points.js";
 
 const HEIGHT = 220;
-const WHOLE = new Set(["epoch", "step", "samples", "trial", "program step"]); // axes whose ticks are whole numbers
+const WHOLE = new Set(["epoch", "step", "samples", "trial", "program step"]); // axes with whole numbers as ticks
 const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 const groups = new Map(); // name -> charts with linked zoom
 

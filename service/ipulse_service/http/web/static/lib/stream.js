@@ -5,7 +5,7 @@ const LONGEST_PAUSE = 10_000; // ms between two tries
 const LONGEST_SILENCE = 45_000; // ms; the service sends pings more often, so a silent stream is dead
 
 // A browser has six connections to a service, for all of its tabs: only the tab that is seen has streams. They end when it
-// is hidden or left, and go on after the last event when it is seen again.
+// is hidden or left, and continue after the last event when it is seen again.
 let shown = new AbortController();
 const hide = () => shown.abort(new Unreachable());
 const show = () => { if (shown.signal.aborted) shown = new AbortController(); };

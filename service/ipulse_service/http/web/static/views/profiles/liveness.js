@@ -33,7 +33,7 @@ class LivenessView extends LitElement {
     this.at = null; // the step that is shown; null: the peak
     this.isTile = false;
     this.hasBase = false; // whether the picture has what is always live
-    this.variable = ""; // whose lifetime is marked
+    this.variable = ""; // its lifetime is marked
   }
 
   createRenderRoot() { return this; }
