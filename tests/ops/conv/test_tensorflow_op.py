@@ -104,14 +104,16 @@ def test_all_instruction_sets_and_threads_give_the_same_bits(name: str) -> None:
                     assert one.tobytes() == other.tobytes(), (kernel, threads)
 
 
-def test_without_keep_only_spikes_are_listed() -> None:
-    of = case("pool", 1)
+@pytest.mark.parametrize("second", [None, 0.5])
+def test_without_keep_only_spikes_are_listed(second: Any) -> None:
+    of = case("pool", 1, second_threshold=second)
     run = run_conv(of.layer, of.kernel, None, of.ids, of.counts, keep=False)
     kept = run_conv(of.layer, of.kernel, None, of.ids, of.counts)
     spikes = kept.spike_counts.numpy()[..., 0]
     np.testing.assert_array_equal(run.spike_counts.numpy(), np.stack([spikes, spikes], -1))
     most = int(spikes.max())
     assert run.spike_ids.shape[2] == most
+    np.testing.assert_array_equal(run.activity, kept.activity)
     in_use = np.arange(most) < spikes[..., None]
     np.testing.assert_array_equal(
         np.where(in_use, run.spike_ids, 0), np.where(in_use, kept.spike_ids[..., :most], 0)

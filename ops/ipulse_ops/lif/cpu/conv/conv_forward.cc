@@ -58,7 +58,7 @@ private:
         if (int32_t site = plan_.site_of()[trace.spikes[k]]; site >= 0)
           slots.sites.push_back(site);
       size_t second = slots.sites.size();
-      for (int64_t k = trace.other_start[t]; k < trace.other_start[t + 1]; ++k)
+      for (int64_t k = trace.other_start[t]; layer_.keep && k < trace.other_start[t + 1]; ++k)
         if (int32_t site = plan_.site_of()[trace.others[k]]; site >= 0 && !mark[site]++)
           slots.sites.push_back(site);
       std::sort(slots.sites.begin() + static_cast<int64_t>(second), slots.sites.end());
@@ -72,7 +72,7 @@ private:
                   : slots.sites.size() - second));
       float *activity = result_.activity + 2 * (int64_t(t) * layer_.batch + b);
       activity[0] = static_cast<float>(spiking);
-      activity[1] = static_cast<float>(dense() ? plan_.neurons() : spiking + others);
+      activity[1] = static_cast<float>(layer_.gated ? spiking + others : plan_.neurons());
     }
   }
 

@@ -91,7 +91,7 @@ void ConvSample::run(int b, bool membranes) {
     fire.threshold = layer_.threshold;
     fire.second_threshold = layer_.second_threshold;
     fire.reset = layer_.reset;
-    fire.gated = layer_.gated && layer_.keep;
+    fire.gated = layer_.gated;
     fire.spikes = spikes_.data();
     fire.others = others_.data();
     kernel_.fire(fire);
