@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import ArcTan as ArcTan
     from ipulse.experiment.parts import AtLeast as AtLeast
     from ipulse.experiment.parts import AtMost as AtMost
+    from ipulse.experiment.parts import AveragePool as AveragePool
     from ipulse.experiment.parts import Boxcar as Boxcar
     from ipulse.experiment.parts import Clipping as Clipping
+    from ipulse.experiment.parts import Conv1D as Conv1D
+    from ipulse.experiment.parts import Conv2D as Conv2D
     from ipulse.experiment.parts import EarlyStopping as EarlyStopping
     from ipulse.experiment.parts import Emulator as Emulator
     from ipulse.experiment.parts import Exponential as Exponential
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import Ramp as Ramp
     from ipulse.experiment.parts import Schedule as Schedule
     from ipulse.experiment.parts import Spiking as Spiking
+    from ipulse.experiment.parts import SumPool as SumPool
     from ipulse.experiment.parts import SuperSpike as SuperSpike
     from ipulse.experiment.parts import Table as Table
     from ipulse.handles import JobFailed as JobFailed
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
     *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
-    "Adaptation",
+    *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "SumPool"),
     *("Schedule", "Spiking", "SuperSpike", "Table"),
 )
 # Modules by the names that they define.

@@ -5,6 +5,10 @@ from ipulse import spec
 from .part import part
 
 LIF = part("LIF", spec.LayerSpec, "neurons")
+Conv2D = part("Conv2D", spec.Conv2DSpec, "filters", "kernel_size")
+Conv1D = part("Conv1D", spec.Conv1DSpec, "filters", "kernel_size")
+SumPool = part("SumPool", spec.SumPoolSpec, "pool_size")
+AveragePool = part("AveragePool", spec.AveragePoolSpec, "pool_size")
 Leaky = part("Leaky", spec.LeakyReadoutSpec, "decay")
 Spiking = part("Spiking", spec.SpikingReadoutSpec, "decay")
 GrowingSlots = part("GrowingSlots", spec.GrowingCapacity, "grow", "most")
