@@ -7,6 +7,7 @@
     python -m benchmarks.training peers --config A         other libraries, installed on first use
     python -m benchmarks.training accuracy                 the reference networks, some minutes
     python -m benchmarks.training special-paths            each optimisation with and without
+    python -m benchmarks.training convolutions             convolutional networks
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
 """
@@ -23,6 +24,7 @@ COMMANDS = {
     "memory": "memory",
     "peers": "comparison",
     "accuracy": "accuracy",
+    "convolutions": "convolutions",
     "special-paths": "special_paths",
 }
 

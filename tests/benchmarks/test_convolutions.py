@@ -1,0 +1,26 @@
+"""The benchmark of convolutions scales the weights, and its step computes a loss."""
+
+import numpy as np
+import pytest
+
+from benchmarks.training.convolutions import RATE, ConvConfig, network_of, programs, scale_to_rate
+from ipulse_core.conv_geometry import Planes
+
+SMALL = ConvConfig(Planes(10, 10, 2), ({"filters": 4, "kernel": (3, 3)},), None, 3, 20, 4, 0.05)
+
+
+def test_the_layers_fire_at_the_rate() -> None:
+    rng = np.random.RandomState(0)
+    ids = np.sort(rng.randint(0, 200, (20, 4, 10)))
+    counts = np.full((20, 4), 10)
+    network = network_of(SMALL, None, 1)
+    scale_to_rate(network, ids, counts)
+    run = network.convolutions[0].run(ids, counts, training=False)
+    rate = float(np.mean(run.activity[..., 0])) / network.convolutions[0].geometry.neurons
+    assert rate == pytest.approx(RATE, rel=0.2)
+
+
+def test_a_step_computes_a_loss() -> None:
+    found = programs(SMALL, 0.5, 1)
+    assert np.asarray(found["forward"]()).shape == (4, 3)
+    assert np.isfinite(found["step"]())
