@@ -13,7 +13,14 @@ SHORT = [title for title in BY_TITLE if not title.startswith("delayed_recall")]
 
 
 @pytest.mark.parametrize("gated", [False, True])
-@pytest.mark.parametrize("title", SHORT)
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=pytest.mark.verify) if task.program else title
+        for title, task in BY_TITLE.items()
+        if title in SHORT
+    ],
+)
 def test_a_few_epochs_suffice_for_most_of_it(title: str, gated: bool) -> None:
     """Chance is a tenth, for Yin-Yang a third."""
     outcome = accuracy.outcome(BY_TITLE[title], gated, seeds=1, quick=True)

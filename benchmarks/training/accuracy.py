@@ -15,9 +15,15 @@ which must leave it near chance.
 
 from __future__ import annotations
 
+import os
+import runpy
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +32,8 @@ import yaml
 from benchmarks.common import command_line
 from benchmarks.common.tables import ROOT, Row, finish
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse_core.conv_layers import hidden_sizes
+from ipulse_core.data_files.directory import VARIABLE
 from ipulse_core.derived_values import class_count, input_channels
 from ipulse_worker.runner.resolved_spec import read_spec
 
@@ -43,6 +51,7 @@ class Task:
     quick_target: float = 0.5
     adapts: bool = True  # False removes the example's adaptive thresholds
     at_most: float = 1.0  # the mean accuracy must not exceed it
+    program: str | None = None  # of examples/, that writes the data set to a directory
 
     @property
     def title(self) -> str:
@@ -61,6 +70,7 @@ TASKS = (
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
     # What the task is for: without adaptation, recurrent neurons guess one of two classes.
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
+    Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
 )
 
 
@@ -131,6 +141,36 @@ def outcome(
     from benchmarks.training.single_process import build_kernels, train
 
     build_kernels()  # not part of the measured time
+    with _data_of(task):
+        return _trained(task, gated, seeds, weights_dtype, quick, train)
+
+
+@contextmanager
+def _data_of(task: Task) -> Iterator[None]:
+    """Write the task's data set to a temporary directory, which the training reads."""
+    if task.program is None:
+        yield
+        return
+    before = os.environ.get(VARIABLE)
+    with tempfile.TemporaryDirectory() as directory:
+        runpy.run_path(str(ROOT / "examples" / task.program))["write"](Path(directory))
+        os.environ[VARIABLE] = directory
+        try:
+            yield
+        finally:
+            del os.environ[VARIABLE]
+            if before is not None:
+                os.environ[VARIABLE] = before
+
+
+def _trained(
+    task: Task,
+    gated: bool,
+    seeds: int,
+    weights_dtype: str,
+    quick: bool,
+    train: Callable[[ExperimentSpec], Any],
+) -> Outcome:
     accuracies, seconds, rates = [], [], []
     for seed in range(1, seeds + 1):
         spec = spec_of(task, gated, seed, weights_dtype, quick)
@@ -141,8 +181,7 @@ def outcome(
         rates.append(metrics.firing_rates[: len(spec.network.layers)])
         label = f"{task.title}, {'gated' if gated else 'dense'}, {weights_dtype}, seed {seed}"
         print(f"{label}: {100 * metrics.score:.2f} %, {seconds[-1]:.1f} s", file=sys.stderr)
-    hidden = (layer.neurons for layer in spec.network.layers)
-    sizes = [input_channels(spec.data), *hidden, class_count(spec.data)]
+    sizes = [input_channels(spec.data), *hidden_sizes(spec), class_count(spec.data)]
     return Outcome(
         task=task.title,
         gradient="gated" if gated else "dense",
@@ -172,7 +211,8 @@ def main(arguments: list[str]) -> int:
         for gated in (False, True):
             if task.adapts or not gated:
                 outcomes.append(outcome(task, gated, seeds, quick=options.quick))
-        if not options.quick and task.adapts:
+        # Convolutions keep float32 weights.
+        if not options.quick and task.adapts and task.program is None:
             outcomes.append(outcome(task, True, seeds, "bfloat16"))
     if not outcomes:
         titles = ", ".join(task.title for task in TASKS)
