@@ -138,6 +138,10 @@ class ExperimentSpec(StrictModel):
         elif self.device.weights_dtype != "float32":
             detail = "the weights of convolutions are float32: remove it"
             yield Problem("/device/weights_dtype", "unsupported", detail)
+        for number, bound in enumerate(self.training.regularisers):
+            if bound.kind == "membrane":
+                detail = "membranes cannot be bounded in a network with convolutions: remove it"
+                yield Problem(f"/training/regularisers/{number}/kind", "unsupported", detail)
         entering = planes_of(self.data)
         if entering is None:
             where = "set data.shape" if hasattr(self.data, "shape") else "choose other data"

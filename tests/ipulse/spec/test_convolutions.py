@@ -112,6 +112,14 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "/device/weights_dtype",
             "float32",
         ),
+        (
+            document(
+                CONV,
+                training={"regularisers": [{"kind": "membrane", "strength": 1, "high": 2}]},
+            ),
+            "/training/regularisers/0/kind",
+            "membranes",
+        ),
         (document(CONV, network={"trainable": ["decay"]}), "/network/trainable/0", "decay"),
         (
             document({**CONV, "second_threshold": 1.5}),
