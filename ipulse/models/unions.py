@@ -28,10 +28,13 @@ class ByKind:
     Attributes:
         default: The value that is meant where the tag is absent; without one it is required.
         tag: The name of the field.
+        is_named: Whether the JSON Schema names the tag as its discriminator, which makes generated
+            clients require it. Without, a client may leave it out for the default.
     """
 
     default: str | None = None
     tag: str = "kind"
+    is_named: bool = True
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -61,11 +64,14 @@ class ByKind:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         document = handler(schema)
-        members = document["discriminator"]["mapping"].items()
+        members = tuple(document["discriminator"]["mapping"].items())
         document["oneOf"] = [
             {"$ref": place} if kind == self.default else {"$ref": place, "required": [self.tag]}
             for kind, place in members
         ]
+        if not self.is_named:
+            del document["discriminator"]
+            document["oneOf"] = [{"$ref": place} for _, place in members]
         return document
 
     def _problem_of(self, value: dict[Any, Any], kinds: tuple[str, ...]) -> Problem | None:

@@ -15,7 +15,9 @@ from .layers import LayerSpec, LeakyReadoutSpec, Readout
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
-HiddenLayer = Annotated[LayerSpec | Conv2DSpec | Conv1DSpec, ByKind(default="dense")]
+HiddenLayer = Annotated[
+    LayerSpec | Conv2DSpec | Conv1DSpec, ByKind(default="dense", is_named=False)
+]
 
 # Constants that layers may lack, and the field that gives them.
 _OPTIONAL = {
