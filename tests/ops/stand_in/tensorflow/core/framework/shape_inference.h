@@ -36,7 +36,9 @@ public:
   DimensionHandle UnknownDim() { return Never(); }
   ShapeHandle MakeShape(const std::vector<DimensionHandle> &) { return Never(); }
   ShapeHandle UnknownShapeOfRank(int64_t) { return Never(); }
+  ShapeHandle Scalar() { return Never(); }
   ShapeHandle Vector(DimensionHandle) { return Never(); }
+  ShapeHandle Matrix(DimensionHandle, DimensionHandle) { return Never(); }
   bool RankKnown(ShapeHandle) { return Never(); }
   int Rank(ShapeHandle) { return Never(); }
 };
