@@ -295,7 +295,7 @@ class ExperimentSpec(StrictModel):
     def _problems_of_adaptation(self, on: str) -> Iterator[Problem]:
         hidden = len(self.network.layers)
         for index, layer in enumerate(spiking_layers(self.network)):
-            if layer.adaptation is not None:
+            if getattr(layer, "adaptation", None) is not None:
                 place = f"layers/{index}" if index < hidden else "readout"
                 detail = f"thresholds cannot adapt {on}: remove it, or use device kind cpu"
                 yield Problem(f"/network/{place}/adaptation", "unsupported", detail)

@@ -156,7 +156,8 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
     if conv_layers(spec.network):
         return "convolutions are not exported to NIR"
-    adapts = any(layer.adaptation is not None for layer in spiking_layers(spec.network))
+    layers = spiking_layers(spec.network)
+    adapts = any(getattr(layer, "adaptation", None) is not None for layer in layers)
     return NO_ADAPTATION if adapts else None
 
 
