@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.errors import Conflict
 from ipulse_ops.keras.trained_network import trained_network
+from ipulse_worker.runner.crosscheck.problem import problem_of
 from ipulse_worker.runner.data.load import load
 
 from .attempts import FinishedAttempt, attempt
@@ -127,3 +129,10 @@ def test_a_frozen_convolution_keeps_its_initial_weights(tmp_path: Path) -> None:
     ]
     assert drawn[0]["layer_1"].tobytes() == drawn[1]["layer_1"].tobytes()
     assert drawn[0]["layer_2"].tobytes() != drawn[1]["layer_2"].tobytes()
+
+
+def test_a_crosscheck_refuses_convolutions() -> None:
+    spec = spec_from(SPEC)
+    data = load(spec.data, DataDirectory(None), lambda count, total: None)
+    with pytest.raises(Conflict, match="convolutions"):
+        problem_of(spec, data, 4, 5)

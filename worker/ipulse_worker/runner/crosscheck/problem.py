@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, List, Tuple
 
 import numpy as np
 
+from ipulse_core.conv_layers import conv_layers
+from ipulse_core.errors import Conflict
 from ipulse_ops.lif.network import Network
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.initial_weights import initial_weights
@@ -34,7 +36,13 @@ class CrosscheckProblem:
 def problem_of(
     spec: ExperimentSpec, dataset: Dataset, samples: int, steps: int
 ) -> CrosscheckProblem:
-    """Make a problem of the first `steps` time steps of the first `samples` training samples."""
+    """Make a problem of the first `steps` time steps of the first `samples` training samples.
+
+    Raises:
+        Conflict: the network has convolutions, which run on one back end only.
+    """
+    if conv_layers(spec.network):
+        raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
     network = network_of(spec)
     ids, counts = dataset.trains.batch(dataset.training[:samples])
     ids, counts = ids[:steps].astype(np.int32), counts[:steps]
