@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ipulse.client import Client, Job
 from ipulse_core.states import JobState
+from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(sys.executable).parent
@@ -54,6 +55,15 @@ class Reader:
         }
         self._command = ""
         self._stack: subprocess.Popen[str] | None = None
+
+    @staticmethod
+    def has_sandbox() -> bool:
+        """Return whether programs of users can run here."""
+        try:
+            require_bubblewrap()
+        except SandboxUnavailable:
+            return False
+        return True
 
     def read(self, block: str, folder: object = None) -> None:
         """Run a block; `folder` is what the page's Python code called so.

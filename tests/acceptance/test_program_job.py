@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ import pytest
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
+from tests.acceptance.sandbox import sandbox_problem
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300.0
 
-requires_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="needs bubblewrap: apt-get install bubblewrap"
-)
+requires_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem())
 
 # The path of a graph that copies one constant; ARGS are run before.
 PROGRAM = """

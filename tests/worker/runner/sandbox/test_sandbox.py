@@ -24,8 +24,10 @@ LIMITS: Dict[str, Any] = {
     "processes": 32,
 }
 
-if shutil.which("bwrap") is None:
-    pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
+try:
+    bubblewrap.require_bubblewrap()
+except SandboxUnavailable as problem:
+    pytest.skip(str(problem), allow_module_level=True)
 
 
 class Place:

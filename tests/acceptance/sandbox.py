@@ -1,0 +1,17 @@
+"""Whether programs of users can run in a sandbox on this machine."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
+
+
+@cache
+def sandbox_problem() -> str:
+    """Returns why there is no sandbox here; an empty text if there is one."""
+    try:
+        require_bubblewrap()
+    except SandboxUnavailable as problem:
+        return str(problem)
+    return ""
