@@ -95,7 +95,7 @@ def test_the_last_of_equal_settings_counts(offline: Run, spec_file: Path) -> Non
         ("epoch=5", "/epoch", "did you mean /training/epochs?"),
         ("/epochs=5", "/epochs", "did you mean /training/epochs?"),
         ("neurons=4", "", "network.layers[0].neurons or network.layers[1].neurons"),
-        ("kind=sgd", "", "data.kind or device.kind"),
+        ("kind=sgd", "/kind", "training"),
         ("learning_rat=1", "/learning_rat", "did you mean /training/optimizer/learning_rate?"),
         ("training.epochs=five", "/training/epochs", "got 'five'"),
         ("training.epochs=", "/training/epochs", "got null"),

@@ -69,7 +69,7 @@ def test_a_comparison_has_what_differs(connection: Connection, jobs: list[JobHan
     assert curves.loc[2, jobs[0].id] == 0.9
     grouped = comparison.curves("test_accuracy", group_by="learning_rate")
     assert list(grouped.columns) == [0.01, 0.1]
-    for wrong in ("nobody", "kind"):
+    for wrong in ("nobody", "decay"):
         with pytest.raises(NotFound):
             comparison.curves("test_accuracy", group_by=wrong)
 

@@ -63,7 +63,7 @@ def test_wrong_sweeps_are_refused(connection: Connection) -> None:
     with pytest.raises(InvalidInput):
         connection.sweep(experiment(), {})
     with pytest.raises(InvalidSpec):
-        connection.sweep(experiment(), {"no_such": ["a"]})
+        connection.sweep(experiment(), {"decay": [0.5]})
     with pytest.raises(InvalidInput):
         connection.sweep(experiment(), {"epochs": [0, "x"]})
     with pytest.raises(InvalidInput):
