@@ -68,7 +68,7 @@ TASKS = (
     Task("yin_yang", 0.95, quick_epochs=8, quick_target=0.915),
     Task("digits_population", 0.97, quick_epochs=1, quick_target=0.94),
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
-    # What the task is for: without adaptation, recurrent neurons guess one of two classes.
+    # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
 )

@@ -48,7 +48,7 @@ def input_channels(data: Any) -> int:
 
 
 def image_of(data: Any) -> Optional[Tuple[int, int]]:
-    """Returns height and width of images whose channel is (plane * height + y) * width + x."""
+    """Returns height and width of images with channel = (plane * height + y) * width + x."""
     if data.kind == "n_mnist":
         return 34, 34
     if data.kind == "dvs_gesture":

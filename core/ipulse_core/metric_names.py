@@ -1,4 +1,4 @@
-"""What the name of a metric says about its values."""
+"""The meaning of the names of metrics."""
 
 from __future__ import annotations
 

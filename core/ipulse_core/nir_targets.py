@@ -28,7 +28,7 @@ _RESETS = {
 EULER_DECAY = "decay = 1 - dt / tau"
 UNSCALED_INPUT = "v = decay * v + I"
 SUBTRACTED = "v_threshold is subtracted from v"
-NO_ADAPTATION = "NIR has no neurons whose thresholds rise with their spikes"
+NO_ADAPTATION = "NIR has no neurons with thresholds that rise at each spike"
 # Targets with one threshold for a layer, and those with one decay as well.
 ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
 ONE_DECAY = ("spikingjelly", "sinabs")

@@ -83,7 +83,7 @@ def check_package(path: Path) -> List[str]:
 
 
 def unpack_package(path: Path, digest: str, folder: Path) -> Dict[str, str]:
-    """Unpack an archive whose SHA-256 is known into a new folder; return the files' SHA-256.
+    """Unpack an archive with a known SHA-256 into a new folder; return the files' SHA-256.
 
     Raises InvalidPackage, also for another digest, and OSError.
     """

@@ -124,7 +124,7 @@ class ArchivedJob(_Archived):
     @field_validator("progress", mode="after")
     @classmethod
     def _check_progress(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Checks the fields of the last metric event, and those of the last epoch beside them."""
+        """Checks the fields of the last metric event, and those of the last epoch."""
         if value is not None:
             metric = {name: each for name, each in value.items() if name != "evaluated"}
             adapter_of(MetricEvent).validate_python(metric)

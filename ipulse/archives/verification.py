@@ -36,7 +36,7 @@ class VerifiedArchive:
 
 @dataclass(frozen=True)
 class OpenArchive:
-    """An open archive whose checksums, job, spec and files are verified; its events are not."""
+    """An open archive with verified checksums, job, spec and files; its events are not verified."""
 
     zip: ZipReader
     job: ArchivedJob

@@ -1,4 +1,4 @@
-"""Reads the zip of an archive, whose content nobody can be trusted to have written."""
+"""Reads the zip of an archive, and trusts nothing that it contains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 class ZipReader:
-    """An open zip whose names are those of an archive, and none of whose members is compressed."""
+    """An open zip with the names of an archive and without compressed members."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         """Check the directory of a file of `size` bytes. Raises InvalidInput with every problem."""

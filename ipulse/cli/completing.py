@@ -20,7 +20,7 @@ VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
 OFFERED = 20  # jobs
 TIMEOUT = 2.0  # seconds that a shell may wait for the service
 
-# What a shell evaluates must not contain other text of a service, such as names of jobs.
+# Text that a shell evaluates must not contain other text of a service, such as names of jobs.
 _ID = re.compile(r"job_[0-9a-f]{24}")
 
 

@@ -1,4 +1,4 @@
-"""A group of commands whose first word may be left out: `ipulse profile JOB`."""
+"""A group of commands with a first word that may be left out: `ipulse profile JOB`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """ipulse.toml: the service of a project, found in the working directory or above it.
 
     url = "https://lab.example.org:8470"
-    token_file = "token"          # beside ipulse.toml, or below it
+    token_file = "token"          # next to ipulse.toml, or below it
     ca = "authority.pem"
 
 A checkout of somebody else may contain such a file. Therefore it can name no file outside of its

@@ -79,7 +79,7 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Experiment:
-        """Read a YAML or JSON file, whose fields `check` checks.
+        """Read a YAML or JSON file; `check` checks its fields.
 
         Raises InvalidSpec if it is neither, InvalidInput if it cannot be read.
         """

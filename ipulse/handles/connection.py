@@ -163,7 +163,7 @@ class Connection:
         priority: int = 0,
         idempotency_key: str | None = None,
     ) -> SweepHandle:
-        """Create a sweep, whose trials begin at once, and return its handle.
+        """Create a sweep and return its handle; its trials begin at once.
 
         Args:
             experiment: The experiment, as for `submit`.

@@ -19,7 +19,7 @@ from ipulse_core.errors import Problem
 
 
 class StrictModel(BaseModel):
-    """A frozen object whose fields are checked when it is made.
+    """A frozen object; its fields are checked when it is made.
 
     Override `problems` for rules between fields. It is called once the fields themselves are valid.
     """

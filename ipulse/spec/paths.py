@@ -113,7 +113,7 @@ def _tokens(path: str) -> Tokens:
 
 
 def _replaced(node: Any, path: Sequence[str], at: int, new: Any) -> Any:
-    """Returns a copy of a node with another value; parts beside the path are shared with it."""
+    """Returns a copy of a node with another value; parts off the path are shared with it."""
     if at == len(path):
         return new
     name, place = path[at], pointer(path[:at])

@@ -13,7 +13,7 @@ _REPORTS = ("autoReport.all", "autoReport.outputExecutionProfile")
 
 
 class ProfileSpec(StrictModel):
-    """What is required of the profile of the Poplar program."""
+    """The requirements of the profile of the Poplar program."""
 
     gates: ListOf[Text] = Field(
         default=(),

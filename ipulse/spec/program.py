@@ -43,7 +43,7 @@ class ProgramDevice(StrictModel):
 
 
 class ProgramLimits(StrictModel):
-    """What a program may use; a job that needs more fails."""
+    """The limits of a program; a job that needs more fails."""
 
     seconds: int = Field(
         default=600,
@@ -101,7 +101,7 @@ class PoplarProgramSpec(StrictModel):
     )
     sanitize: bool = Field(
         default=False,
-        description="Check that no vertex writes beside its fields, and fill outputs with NaN "
+        description="Check that no vertex writes outside of its fields, and fill outputs with NaN "
         "first. The program runs slower; its cycles are the same.",
     )
     name: str = Field(

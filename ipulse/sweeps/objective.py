@@ -44,7 +44,7 @@ class SweepObjective(StrictModel):
 
 
 class SweepLimits(StrictModel):
-    """The limits after which a sweep begins no more trials; trials that have begun go on."""
+    """The limits after which a sweep begins no more trials; trials that have begun continue."""
 
     run_seconds: Annotated[Integer, Field(ge=1, le=10**8)] | None = Field(
         default=None,

@@ -12,7 +12,7 @@ from .objective import SweepObjective
 
 
 class AshaStopping(StrictModel):
-    """Asynchronous successive halving: at each rung only the best part of the trials goes on."""
+    """Asynchronous successive halving: at each rung only the best part of the trials continues."""
 
     kind: Literal["asha"] = Field(default="asha", description="Which rule.")
     min_epochs: Annotated[Integer, Field(ge=1, le=100_000)] = Field(
@@ -20,7 +20,7 @@ class AshaStopping(StrictModel):
     )
     factor: Annotated[Integer, Field(ge=2, le=100)] = Field(
         default=3,
-        description="One of so many trials goes on; the epochs of a rung are so many times those "
+        description="One of so many trials continues; the epochs of a rung are so many times those "
         "of the one before.",
     )
 
@@ -32,7 +32,7 @@ class AshaStopping(StrictModel):
         return rung == epoch
 
     def goes_on(self, value: float, others: Sequence[float], objective: SweepObjective) -> bool:
-        """Return whether a trial goes on that is compared with those that came before.
+        """Return whether a trial continues, compared with those that came before.
 
         It is among the best 1/factor of all; the first one always is.
         """
@@ -56,7 +56,7 @@ class MedianStopping(StrictModel):
         return epoch > self.warmup_epochs
 
     def goes_on(self, value: float, others: Sequence[float], objective: SweepObjective) -> bool:
-        """Return whether a trial goes on that is compared with those that came before."""
+        """Return whether a trial continues, compared with those that came before."""
         if len(others) < self.startup_trials:
             return True
         return not objective.is_better(statistics.median(others), value)

@@ -48,7 +48,7 @@ def _obey(phase: str) -> None:
         # Everything is written; the service takes nothing in until the test has killed the agent.
         os.kill(int(upload.read_text()), signal.SIGSTOP)
         upload.unlink()
-        (ORDERS / "stopped").write_text("stopped")  # a pipe, at whose other end the test waits
+        (ORDERS / "stopped").write_text("stopped")  # a pipe; the test waits at its other end
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether programs of users can run in a sandbox on this machine."""
+"""Asks whether programs of users can run in a sandbox on this machine."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ public:
 
 @pytest.fixture(scope="module")
 def coder(stack: Stack) -> Iterator[Client]:
-    """A client whose token may submit code."""
+    """A client with a token that may submit code."""
     with Client(stack.url, token_file=stack.token_path) as owner:
         token = owner.create_token("coder", "user", 3600, submit_code=True)
     with Client(stack.url, token.secret) as made:

@@ -25,7 +25,7 @@ SPEC = {
     "network": {"layers": [{"neurons": 8}]},
     "training": {"epochs": 3},
 }
-# Of an emulated attempt without a measured step.
+# A profile of an emulated attempt without a measured step.
 PROFILE = {
     "versions": {"ipulse": "1"},
     "compilation": {"target": {"type": "Emulated", "emulated": True}, "kernel": {}},

@@ -10,7 +10,7 @@ from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.previews import Previews
 from ipulse_core.data_files.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
 
-LABELS = 1000  # whose samples are counted one by one
+LABELS = 1000  # with samples counted one by one
 
 
 def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:

@@ -42,7 +42,7 @@ def opened_hdf5_samples(path: Path) -> Iterator[SampleFile]:
 def list_blocks(
     path: Path, lists: SpikeLists, channels: int, begin: int = 0
 ) -> Iterator[EventBlock]:
-    """Yield the events of a file, whose first sample has the number `begin`."""
+    """Yield the events of a file; its first sample has the number `begin`."""
     samples = len(lists.labels)
     for first in range(0, samples, SAMPLES_AT_ONCE):
         rows = slice(first, min(samples, first + SAMPLES_AT_ONCE))

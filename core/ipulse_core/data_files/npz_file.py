@@ -32,7 +32,7 @@ _UNREADABLE = (
 
 
 class NpyHeader(NamedTuple):
-    """What the header of an array says; it was found to match the size of the member."""
+    """The header of an array; it was found to match the size of the member."""
 
     shape: Tuple[int, ...]
     dtype: np.dtype

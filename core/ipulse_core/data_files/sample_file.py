@@ -1,4 +1,4 @@
-"""What every format of files with samples comes down to: labels, and events in blocks."""
+"""The common form of all files with samples: labels, and events in blocks."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class ReportTarget(Node):
 
     @property
     def type(self) -> TargetType:
-        """Its type."""
+        """The type."""
         return _TYPES.get(str(self._get("type")), TargetType.Unknown)
 
     @property

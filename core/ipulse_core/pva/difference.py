@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 class ProfileDifference:
-    """What differs between two profiles. The lists contain only what changed, largest first."""
+    """The differences of two profiles. The lists contain only what changed, largest first."""
 
     def __init__(self, before: Report, after: Report) -> None:
         """Compare two reports."""
@@ -54,7 +54,7 @@ class ProfileDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
+        """True if nothing changed."""
         changes = (*self.programs, *self.layers, *self.tile_memory, *self.tile_cycles)
         return not changes and self.before == self.after
 

@@ -10,7 +10,7 @@ _PASSES = ("forward", "backward")
 
 
 class JobDifference:
-    """What differs between two `profile.json`: every value of both, in the order of the profile."""
+    """The differences of two `profile.json`: every value of both, in the order of the profile."""
 
     def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """Compare two documents.

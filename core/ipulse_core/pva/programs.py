@@ -56,7 +56,7 @@ class ProfiledComputeSet(Node):
 
     @property
     def vertices(self) -> List[ProfiledVertex]:
-        """Its vertices, those of equal type one after another."""
+        """The vertices, those of equal type one after another."""
         made: List[ProfiledVertex] = []
         for entry in self._get("vertices"):
             kind = ProfiledVertexType(entry["type"], self._compilation, f"{self._where}.vertices")
@@ -74,7 +74,7 @@ class ProfiledProgram(Node):
 
     @property
     def type(self) -> ProgramType:
-        """Its type."""
+        """The type."""
         name = self._get("type")
         return ProgramType.__members__.get(name, ProgramType.Unknown)
 

@@ -48,7 +48,7 @@ class Report(Node):
 
     @property
     def is_emulated(self) -> bool:
-        """Whether the emulator computed the cycles."""
+        """True if the emulator computed the cycles."""
         return bool(self._data.get("emulated"))
 
 

@@ -20,7 +20,7 @@ from poplar_emulator.custom_op import POISON, CustomOp
 from poplar_emulator.emulate import SANITIZE
 from poplar_emulator.op_project.manifest import OpManifest, TensorSpec, read_manifest
 
-MOST_ELEMENTS = 64  # of an input whose elements are all changed
+MOST_ELEMENTS = 64  # of an input with all elements changed
 DIRECTIONS = 16  # for a larger input
 STEP = 1e-4  # of the differences, relative to values around 1
 GRADIENT_TOLERANCE = 10  # times the tolerance: a gradient sums rounding errors of the op
@@ -37,7 +37,7 @@ class ArrayComparison(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """Whether the error is within the tolerance; an error that is NaN is not."""
+        """True if the error is within the tolerance; an error that is NaN is not."""
         return bool(self.error <= self.tolerance)
 
 
@@ -51,7 +51,7 @@ class OpComparison(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """Whether all are good."""
+        """True if all are good."""
         return all(comparison.is_good for comparison in self.comparisons)
 
     def check(self) -> None:

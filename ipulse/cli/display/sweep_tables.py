@@ -19,7 +19,7 @@ def show_sweep(sweep: SweepStatus) -> None:
 
 
 def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> None:
-    """Write a table of trials; the mean has half the width of its 95 % interval beside it."""
+    """Write a table of trials; after the mean comes half the width of its 95 % interval."""
     names = [name_of(pointer) for pointer in sweep.parameters]
     headers = ["TRIAL", *names, "STATE", sweep.metric, "+/-", "N", "JOBS"]
     show_table(headers, [_row(sweep, trial) for trial in trials])

@@ -63,7 +63,7 @@ class BlockingSweeps:
         values: Mapping[str, Sequence[Any]] | None = None,
         seeds: Sequence[int] = (),
     ) -> SweepStatus:
-        """Extend a sweep; one that has ended goes on. Raises InvalidInput, Conflict, NotFound.
+        """Extend a sweep; one that has ended continues. Raises InvalidInput, Conflict, NotFound.
 
         trials: number of trials in all.
         parallel: trials at the same time.

@@ -40,7 +40,7 @@ def upload_path(upload_id: str) -> str:
 
 
 def delete_upload(upload_id: str) -> APICall[None]:
-    """Return the call that forgets an upload whose content is not needed any more."""
+    """Return the call that forgets an upload that is not needed any more."""
     return APICall("DELETE", upload_path(upload_id), lambda response: None)
 
 

@@ -1,4 +1,4 @@
-"""Packs the folder of a data set into one file, whose bytes depend on the content alone."""
+"""Packs the folder of a data set into one file with bytes that depend on the content alone."""
 
 from __future__ import annotations
 

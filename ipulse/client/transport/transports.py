@@ -40,7 +40,7 @@ class Transport(Protocol):
         ...
 
     async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
-        """Send a PATCH request whose body comes in chunks, and return the response."""
+        """Send a PATCH request with a body in chunks, and return the response."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -74,7 +74,7 @@ class AsyncTransport:
             yield response, response.aiter_raw() if raw else response.aiter_bytes()
 
     async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
-        """Send a PATCH request whose body comes in chunks, and return the response."""
+        """Send a PATCH request with a body in chunks, and return the response."""
         self._check()
         return await self.http.patch(path, content=_async_iterator(chunks), **options)
 
@@ -123,7 +123,7 @@ class BlockingTransport:
             yield response, _async_iterator(response.iter_raw() if raw else response.iter_bytes())
 
     async def send(self, path: str, chunks: Iterator[bytes], **options: Any) -> httpx.Response:
-        """Send a PATCH request whose body comes in chunks, and return the response."""
+        """Send a PATCH request with a body in chunks, and return the response."""
         _check_open(self.http)
         return self.http.patch(path, content=chunks, **options)
 

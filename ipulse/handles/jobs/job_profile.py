@@ -59,7 +59,7 @@ class JobProfile:
         return [layer["capacity"] for layer in self._layers()]
 
     def diff(self, other: JobProfile) -> Any:
-        """What differs in another profile: seconds, samples per second and bytes, a DataFrame.
+        """The differences of another profile: seconds, samples per second and bytes, a DataFrame.
 
         Rows are indexed by part (speed, phases, step, layers or memory) and name, and have the
         values `before` in this profile and `after` in the other one; what is equal is left out.

@@ -103,7 +103,7 @@ class YinYangData(StrictModel):
 
 
 class PoissonData(Generated):
-    """Poisson spikes whose rates depend on the class.
+    """Poisson spikes at rates that depend on the class.
 
     The channels are divided into as many groups of neighbours as there are classes. In a sample of
     a class, its group spikes at the high rate and the others at the low rate.

@@ -32,7 +32,7 @@ network:
       # second_threshold: 0.5
       # The most spikes that the layer sends in a time step; further ones are dropped and counted.
       # capacity: 64
-      # Whether the layer receives its own spikes of the previous time step.
+      # With true, the layer receives its own spikes of the previous time step.
       # recurrent: true
     # Another layer:
     # - {{neurons: 64}}

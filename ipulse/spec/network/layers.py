@@ -162,7 +162,7 @@ class LeakyReadoutSpec(_Integrator):
 
 
 class SpikingReadoutSpec(_Spiking):
-    """LIF neurons, one per class, whose spikes are counted."""
+    """LIF neurons, one per class; their spikes are counted."""
 
     kind: Literal["spiking"] = Field(default="spiking", description="Readout.")
 

@@ -46,7 +46,7 @@ class _Called(NamedTuple):
 
     @property
     def only_shifts_flags(self) -> bool:
-        """Whether the only damage is a flag in the byte of a map that libstdc++ does not use."""
+        """True if the only damage is a flag in the byte of a map that libstdc++ does not use."""
         return not self.died and self.said["damage"] == [f"corrupted {ALIASING}"]
 
     @property

@@ -100,7 +100,7 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         if isinstance(self.rest, MultiLIF) and self.rest.network.delay:
             ids, counts = later(ids), later(counts)  # it delays between its own layers only
         outputs = self.rest.run(ids, counts, training, seed)
-        if isinstance(self.rest, LIFReadout):  # whose neurons never spike
+        if isinstance(self.rest, LIFReadout):  # its neurons never spike
             outputs = outputs._replace(spike_ids=[], spike_counts=[], dropped=[])
         return LIFOutputs(
             membrane=outputs.membrane,

@@ -73,5 +73,5 @@ def first_spike_cross_entropy(times: Any, labels: Any, time_constant: float) -> 
 
 
 def predicted_by_first_spike(times: Any) -> Any:
-    """Return the class whose neuron spikes first."""
+    """Return the class of the neuron that spikes first."""
     return tf.argmin(times, axis=1, output_type=tf.int32)

@@ -16,7 +16,7 @@ _UPLOAD_PROTOCOL = 5  # the first protocol that resumes uploads by offset
 
 
 def check(spoken: int) -> None:
-    """Raises WrongProtocol, whose message says which side to upgrade.
+    """Raises WrongProtocol with a message that says which side to upgrade.
 
     It is called for requests that begin something: registration and claims.
     """
@@ -28,7 +28,7 @@ def check(spoken: int) -> None:
 
 
 def check_upload(spoken: int) -> None:
-    """Raises StaleToken for an agent of 0.1, whose uploads this service does not understand.
+    """Raises StaleToken for an agent of 0.1: this service does not understand its uploads.
 
     Such an agent stops its attempt, and a newer one resumes the job from its checkpoint.
     """

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatasetChecker:
-    """A thread that checks versions whose state is `checking`."""
+    """A thread that checks versions in the state `checking`."""
 
     def __init__(self, database: Database, blobs: Store, settings: Settings) -> None:
         self._database = database

@@ -74,7 +74,7 @@ class SweepController:
             except Unavailable as error:
                 _log.warning("sweeps_wait", extra={"error": str(error)})
                 self._stopping.wait(TICK_SECONDS)
-            except Exception:  # noqa: BLE001 - without this thread no sweep would go on
+            except Exception:  # noqa: BLE001 - without this thread no sweep would continue
                 _log.exception("sweeps_failed")
                 self._stopping.wait(TICK_SECONDS)
             self._changed.wait(seconds)

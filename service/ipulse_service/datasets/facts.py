@@ -1,4 +1,4 @@
-"""What the check of a data set reports. Its process read a file of anybody, so it is validated."""
+"""The report of the check of a data set. Its process read a file of anybody, so it is validated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LabelCount(_Strict):
 
 
 class DatasetFacts(_Strict):
-    """What a data set contains, found by reading all of it."""
+    """The contents of a data set, found by reading all of it."""
 
     format: Literal["npz", "hdf5", "csv", "zip", "tar"]
     form: Form = Field(description="How the samples are stored.")

@@ -107,7 +107,7 @@ def get(transaction: Transaction, upload_id: str) -> UploadRow:
 
 
 def get_complete(transaction: Transaction, upload_id: str) -> UploadRow:
-    """Returns an upload whose bytes the store has. Raises NotFound and UploadIncomplete."""
+    """Returns a complete upload. Raises NotFound and UploadIncomplete."""
     upload = get(transaction, upload_id)
     if not upload.is_complete:
         raise UploadIncomplete()

@@ -87,7 +87,7 @@ def _complete(document: dict[str, Any]) -> None:
 
 
 def _relax_body(operation: dict[str, Any]) -> None:
-    """Removes the discriminator of a body whose usual kind need not be named.
+    """Removes the discriminator of a body that may leave out its usual kind.
 
     Generated clients would make the field required.
     """

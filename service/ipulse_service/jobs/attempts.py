@@ -133,7 +133,7 @@ def pause(transaction: Transaction, job: JobRow) -> JobRow:
         return job
     if job.state in IDLE:
         return transitions.move(transaction, job, JobState.PAUSED, due_at=None)
-    # It is to go on later, so that a request to finish ends here.
+    # It is to continue later, so that a request to finish ends here.
     return transitions.move(transaction, job, JobState.PAUSING, finish_by=None, finish_reason=None)
 
 

@@ -40,7 +40,7 @@ class Batch:
     digests: frozenset[str] = frozenset()  # files to delete unless other jobs share them
 
 
-# What a change of one job raises, before it writes a row.
+# The errors of a change of one job, raised before it writes a row.
 _IMPOSSIBLE = (IllegalTransition, finishing.AgentTooOld, InvalidInput)
 
 Change = Callable[[Transaction, JobFilter, int, int], Batch]

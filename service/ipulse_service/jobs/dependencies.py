@@ -22,7 +22,7 @@ from ipulse_service.jobs.job import ENDED, JobRow
 
 OnEnd = Literal["success", "end", "failure", "compiled"]
 
-# States of a job whose executable is in the cache of its agent, or that will not compile it now.
+# States of a job that has compiled its executable, or that will not compile it now.
 _COMPILED = (
     *(JobState.RUNNING.value, JobState.REPORTING.value, JobState.PAUSED.value),
     *(JobState.CANCELLING.value, JobState.PAUSING.value),
@@ -106,7 +106,7 @@ def is_due(transaction: Transaction) -> bool:
 
 
 def settle(transaction: Transaction) -> list[JobRow]:
-    """Queues or cancels jobs whose dependencies have ended; returns them.
+    """Queues or cancels jobs after the end of their dependencies; returns them.
 
     Cancelled ones may be waited for, too: it is called again until nothing is due.
     """
@@ -126,7 +126,7 @@ def settle(transaction: Transaction) -> list[JobRow]:
                 )
             )
         elif not _count(transaction, job):
-            # Its place in the queue is that of now, unless only the service made it wait.
+            # The place in the queue is that of now, unless only the service made it wait.
             place = job.queued_at if edge.on_end == "compiled" else transaction.now
             queued = transitions.move(transaction, job, JobState.QUEUED, queued_at=place)
             outbox.add(transaction, queued)
@@ -169,7 +169,7 @@ def forget(transaction: Transaction, ended: Collection[JobRow]) -> None:
 
 
 def _ended(transaction: Transaction) -> Select[Any]:
-    """Returns a query of the edges whose end is not settled yet."""
+    """Returns a query of the edges that are not settled yet."""
     has_compiled = (job_dependencies.c.on_end == "compiled") & (
         jobs.c.state.in_(_COMPILED) | (jobs.c.started_at <= transaction.now - COMPILE_WAIT_MS)
     )

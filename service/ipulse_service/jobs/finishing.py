@@ -12,7 +12,7 @@ from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.settings import Settings
 
-FINISH_PROTOCOL = 7  # the first protocol whose agents can finish a training
+FINISH_PROTOCOL = 7  # agents from this protocol on can finish a training
 
 _REQUESTS = {
     Reason.FINISHED_EARLY: "The training is asked to finish now, with its results.",

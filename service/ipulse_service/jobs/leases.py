@@ -52,7 +52,7 @@ _HOLD_JOB = (
     )
     .with_for_update(key_share=True)
 )
-# Separate from _OF_JOBS, whose list of keys makes SQLAlchemy render the statement each time.
+# Separate from _OF_JOBS: its list of keys makes SQLAlchemy render the statement each time.
 _OF_JOB = (
     select(*COLUMNS).where(attempts.c.job_pk == bindparam("of_job")).order_by(attempts.c.number)
 )
@@ -167,7 +167,7 @@ def held(transaction: Transaction) -> list[AttemptRow]:
 
 
 def expired(transaction: Transaction) -> list[AttemptRow]:
-    """Returns the attempts that hold a job and whose lease has expired.
+    """Returns the attempts that hold a job with an expired lease.
 
     A writing transaction locks their jobs, and skips jobs that another replica has locked.
     """

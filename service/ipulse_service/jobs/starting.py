@@ -95,7 +95,7 @@ class StartFile:
 def resolve(
     transaction: Transaction, request: StartRequest, spec: AnySpec, value: dict[str, Any]
 ) -> StartFile:
-    """Returns the file to start from, whose digest is fixed now.
+    """Returns the file to start from; its digest is fixed now.
 
     `spec` is that of the new job, and `value` its JSON.
 

@@ -44,7 +44,7 @@ def programs() -> Path:
 
 
 class PostgreSQLServer:
-    """A server on a private socket, whose folder belongs to the account that it runs under."""
+    """A server on a private socket; its folder belongs to the account that it runs under."""
 
     def __init__(self, programs: Path, folder: Path, is_durable: bool = False) -> None:
         """Without `is_durable` it does not sync: only processes are killed, not the machine."""

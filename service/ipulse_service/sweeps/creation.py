@@ -27,7 +27,7 @@ class CreatedSweep:
 
 
 def create(database: Database, config: SweepConfig, caller: str, key: str | None) -> CreatedSweep:
-    """Stores a sweep, whose trials begin soon. The same key of a caller returns the same sweep.
+    """Stores a sweep; its trials begin soon. The same key of a caller returns the same sweep.
 
     Raises InvalidSweep with the place of every problem, KeyReused, and what `admission.check`
     raises.

@@ -16,7 +16,7 @@ from ipulse_service.sweeps.rows import SweepRow, SweepState
 
 
 class SweepGrowth:
-    """A larger definition of a sweep, all of whose new trials are checked."""
+    """A larger definition of a sweep with checked new trials."""
 
     def __init__(
         self, before: SweepRow, values: Mapping[str, Sequence[Any]], seeds: Sequence[int]
@@ -57,7 +57,7 @@ class SweepGrowth:
         return cls(sweep, values, seeds)
 
     def apply(self, transaction: Transaction, sweep: SweepRow) -> SweepRow:
-        """Stores the larger definition of a locked sweep; one that has ended goes on.
+        """Stores the larger definition of a locked sweep; one that has ended continues.
 
         Trials that have succeeded run again until they have a job of each new seed. Raises Conflict
         if the sweep stops, or its definition changed meanwhile.

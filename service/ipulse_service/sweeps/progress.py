@@ -39,7 +39,7 @@ MAX_FAILED = 10  # trials in a row, after which a sweep stops
 
 
 def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None) -> bool:
-    """Brings a sweep forward; returns whether it can go on at once.
+    """Brings a sweep forward; returns whether it can continue at once.
 
     A method that learns needs a proposal. A sweep that another replica has locked is left alone.
     """
@@ -132,7 +132,7 @@ def _store_results(
 
 
 def _apply_limits(transaction: Transaction, sweep: SweepRow, config: SweepConfig) -> SweepRow:
-    """Stops a sweep that has reached a limit; its running trials go on."""
+    """Stops a sweep that has reached a limit; its running trials continue."""
     if sweep.state is not SweepState.RUNNING:
         return sweep
     reason = _limit_reached(transaction, sweep, config)

@@ -17,7 +17,7 @@ class SweepState(StrEnum):
     """The state of a sweep."""
 
     RUNNING = "running"
-    PAUSED = "paused"  # begins no trials; those that have begun go on
+    PAUSED = "paused"  # begins no trials; those that have begun continue
     STOPPING = "stopping"  # begins no more trials, and waits for those that have begun
     ENDED = "ended"
 
@@ -90,7 +90,7 @@ class TrialRow(NamedTuple):
     state: TrialState
     message: str
     value: float | None  # the mean over its jobs
-    based_on: str | None  # JSON: numbers of the trials whose end was known when it was proposed
+    based_on: str | None  # JSON: numbers of the trials that had ended when it was proposed
     created_at: int
     finished_at: int | None
 

@@ -19,7 +19,7 @@ from ipulse_service.sweeps.rows import (
 
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
 
-# Columns of a sweep that has ended and goes on.
+# Columns of a sweep that has ended and continues.
 GOES_ON: dict[str, object] = {
     "state": SweepState.RUNNING.value,
     "reason": None,

@@ -43,7 +43,7 @@ def store_job(transaction: Transaction, job: TrialJob, config: SweepConfig) -> T
 
 
 def columns(jobs: list[TrialJob]) -> dict[str, Any]:
-    """Returns the columns of a trial whose jobs have all ended; failed replicas are named."""
+    """Returns the columns of a trial after the end of its jobs; failed replicas are named."""
     spread = Spread.of([job.value for job in jobs if job.value is not None])
     failed = [
         f"seed {job.seed} ({job.job_id}): {job.message or job.state}"

@@ -16,7 +16,7 @@ int main(int, char **arguments) {
     #include <TileConstants.hpp>
     using namespace poplar;
 
-    // Its fields are those of the supervisors.
+    // The fields are those of the supervisors.
     class Square : public MultiVertex {
     public:
       InOut<Vector<float>> data;

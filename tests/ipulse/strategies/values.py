@@ -40,7 +40,7 @@ MOST_LISTED = 12  # neurons of which a list has one number each: longer ones onl
 # Every character that a text field accepts: no lone surrogate, no control character.
 CHARACTERS = st.characters(blacklist_categories=("Cs", "Cc"))
 NAME_CHARACTERS = string.ascii_letters + string.digits + "._-"
-# Sizes whose product is limited, each with a maximum that keeps the product below the limit.
+# Sizes with a limited product, each with a maximum that keeps the product below the limit.
 MOST: dict[type[Any], dict[str, int]] = {
     RandmanData: {
         "classes": 50,
@@ -68,7 +68,7 @@ IPUS = {
 
 
 def values(cls: type[Any], **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Draws objects of a model or an event class whose fields are valid one by one.
+    """Draws objects of a model or an event class with fields that are valid one by one.
 
     Rules between fields need not hold: models are built without validation. `known` overrides.
     """
@@ -221,7 +221,7 @@ def _repeated(model: Any, names: tuple[str, ...], neurons: int) -> Any:
 
 
 def fitted(layer: Any, neurons: int) -> Any:
-    """Returns a copy whose fields are consistent for this number of neurons."""
+    """Returns a copy with fields that are consistent for this number of neurons."""
     names = ("decay", "synapse_decay", "threshold", "second_threshold")
     layer = _repeated(layer, names, neurons)
     if isinstance(layer, LeakyReadoutSpec):

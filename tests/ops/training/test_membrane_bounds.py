@@ -36,7 +36,7 @@ def test_is_the_formula_over_the_samples_that_count() -> None:
 @pytest.mark.parametrize("memory", ["slots", "recompute"])
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_gradients_of_the_weights_are_the_references(layer: int, memory: str) -> None:
-    """Of two hidden layers and the readout, at steps without a slot, too."""
+    """The penalty of two hidden layers and the readout, at steps without a slot, too."""
     random = np.random.RandomState(SEED)
     layers = (LIF(neurons=12, second_threshold=0.5, recurrent=True), LIF(neurons=9, capacity=3))
     network = Network(inputs=CHANNELS, layers=layers, readout=LeakyReadout(neurons=3))

@@ -28,7 +28,7 @@ def here(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def elsewhere(here: Database) -> Iterator[Database]:
-    """Another replica, whose commits are not announced here."""
+    """Another replica; its commits are not announced here."""
     database = Database(here.url.render_as_string())
     yield database
     database.close()

@@ -275,7 +275,7 @@ def test_a_check_can_be_given_up(tmp_path: Path) -> None:
 
 
 def test_values_of_another_type_are_no_facts(tmp_path: Path) -> None:
-    """NaN where JSON has no NaN: such a file is refused, and the service goes on."""
+    """NaN where JSON has no NaN: such a file is refused, and the service continues."""
     times = [0.0, np.nan]
     content = npz(event_samples=[0, 1], event_times_ms=times, event_channels=[0, 1], labels=[0, 1])
     assert "no time" in refusal(content, tmp_path)

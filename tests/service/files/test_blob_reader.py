@@ -24,7 +24,7 @@ SCOPE = {"type": "http", "asgi": {"spec_version": "2.3"}}
 
 
 class Gated(FileIO):
-    """A file whose reader waits at each step for a signal."""
+    """A file with a reader that waits at each step for a signal."""
 
     def __init__(self, path: Path) -> None:
         self.arrived = threading.Semaphore(0)

@@ -20,7 +20,7 @@ OUTCOMES = """
     return Object.fromEntries([...document.querySelectorAll(".phases li")].map(
       (item) => [item.querySelector("b").textContent.trim(), item.className]));
 """
-# Whether the name of the failed phase has the palette's colour of errors.
+# True if the name of the failed phase has the palette's colour of errors.
 IS_RED = """
     const probe = document.createElement("i");
     probe.style.color = "var(--bad)";

@@ -1,4 +1,4 @@
-"""A job whose worker was killed is tried again within twenty seconds: a sum of bounds."""
+"""A job of a killed worker is tried again within twenty seconds: a sum of bounds."""
 
 from __future__ import annotations
 

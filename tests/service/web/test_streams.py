@@ -63,7 +63,7 @@ def test_with_thirty_tabs_open_another_request_is_answered(page: Page, service: 
         page.find(".log")
         script = "const done = arguments[0]; fetch('/v1/jobs').then(({ status }) => done(status))"
         assert page.driver.execute_async_script(script) == 200
-        measure(attempt, 1)  # and the tab that is seen is told
+        measure(attempt, 1)  # and the tab that is seen gets it
         page.until(lambda: page.driver.execute_script(KNOWN)[0] == [1])
     finally:
         for handle in page.driver.window_handles:

@@ -45,7 +45,7 @@ def test_a_checkpoint_of_its_own_comes_first(service: FakeService, agent: Agent)
 def test_without_the_file_the_job_fails_with_the_reason(
     service: FakeService, agent: Agent, how: str
 ) -> None:
-    """From the beginning it would be another training."""
+    """A start from the beginning would be another training."""
     job_id = service.submit("shows_its_world")
     service.job(job_id).start_from = Artifact("checkpoint.npz", "checkpoint", b"another job")
     if how == "gone":

@@ -102,7 +102,7 @@ def make_application(broker_url: str | None, device_kinds: Sequence[str] = ()) -
 
 
 def _queue(device_kind: str) -> Queue:
-    """Returns a queue whose messages count as acknowledged when they are handed out.
+    """Returns a queue that acknowledges messages when they are handed out.
 
     A message is a hint: if this agent dies, the service sends another while the job waits. Late
     acknowledgement would gain nothing and could fail with the broker's connection.

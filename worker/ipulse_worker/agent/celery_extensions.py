@@ -1,4 +1,4 @@
-"""What the agent adds to Celery through its extension points: a request check and a bootstep."""
+"""The agent's extensions of Celery: a request check and a bootstep."""
 
 from __future__ import annotations
 

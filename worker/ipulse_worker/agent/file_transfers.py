@@ -101,7 +101,7 @@ class FileTransfers:
 
     @contextmanager
     def _stream(self, path: str, headers: dict[str, str]) -> Iterator[httpx.Response]:
-        """Yield a response, whose content is read already where it is an error."""
+        """Yield a response; the content of an error is read already."""
         with (
             self._connections.use() as http,
             http.stream(

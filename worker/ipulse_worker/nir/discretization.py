@@ -18,7 +18,7 @@ STEP_S = 1e-3  # where neither the file nor the user says it
 
 @dataclass(frozen=True)
 class Options:
-    """What a NIR file does not say; None takes the metadata of IPUlse's files, or a default."""
+    """Settings outside of a NIR file; None takes the metadata of IPUlse's files, or a default."""
 
     solver: Optional[str] = None
     step_s: Optional[float] = None

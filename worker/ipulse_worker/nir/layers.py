@@ -33,7 +33,7 @@ class ImportedLayer:
 def layer_of(
     unit: Unit, name: str, shape: Shape, discretization: Discretization, is_last: bool
 ) -> ImportedLayer:
-    """Return the layer of a unit, whose input has a shape.
+    """Return the layer of a unit with an input of a shape.
 
     Raises:
         NirInvalid: a spec cannot express it.

@@ -17,7 +17,7 @@ from ipulse_worker.nir.windows import convolved, pooled
 
 
 def map_of(nodes: Sequence[NirNode], shape: Shape) -> LinearMap:
-    """Return the map of nodes in a row, whose input has a shape.
+    """Return the map of nodes in a row with an input of a shape.
 
     Raises:
         NirInvalid: a node does not take the shape that reaches it.
@@ -41,7 +41,7 @@ def _weighted(before: LinearMap, node: NirNode) -> LinearMap:
             f"{size_text(before.shape)}",
         )
     if before.matrix is None and len(before.shape) == 1:
-        # As they are in the file: no rounding.
+        # The numbers of the file, without rounding.
         bias = None if before.bias is None else weight @ before.bias
         return replace(before, shape=(weight.shape[0],), matrix=weight.T, bias=bias)
     wide = weight.astype(np.float64)

@@ -23,7 +23,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     descriptor = parser.parse_args(arguments).events_fd
 
     # TensorFlow reads these variables on import. They remove its banner from every job's log and
-    # switch off oneDNN kernels, whose order of summation varies.
+    # switch off oneDNN kernels: their order of summation varies.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, Tuple, cast
 if TYPE_CHECKING:
     from ipulse.spec import AnySpec, ExperimentSpec
 
-# Fields whose objects have keys of the user's own.
+# Fields with objects that have keys of the user's own.
 _MAPS = ("engine_options", "metadata", "pvti_options")
 
 

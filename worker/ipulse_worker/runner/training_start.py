@@ -57,7 +57,7 @@ class TrainingStart:
             training.begin()
 
     def _continue(self, training: Training) -> None:
-        """Train on from the checkpoint of another job, whose spec has fewer epochs."""
+        """Train on from the checkpoint of another job with fewer epochs."""
         path = Path(self._assignment.start_from or "")
         training.resume(checkpoint.load(path, None, like=training.state()))
         if training.early_stopping is not None:

@@ -32,7 +32,7 @@ public:
   /// poisonOutputs: fill every Output before compute(), not only those of other tiles' memory, so
   /// that what compute() does not write is seen.
   /// checkBounds: give every field memory of its own and raise application_runtime_error if a
-  /// vertex writes beside it.
+  /// vertex writes outside of it.
   ComputeSetRun(const Compiled &compiled, unsigned computeSet, MemoryImage &memory,
                 unsigned firstTile, bool poisonOutputs, bool checkBounds);
   /// Raises application_runtime_error for a vertex that does not end (VertexWatch) or that writes

@@ -6,7 +6,7 @@ namespace poplar::emulator {
 namespace {
 
 /// Returns the byte of a guard: those of half and float are NaN. Rows differ, because what a vertex
-/// reads beside one row it may write beside another.
+/// reads outside of one row it may write outside of another.
 char fill(const char *at, std::size_t row) {
   const bool upper = reinterpret_cast<std::uintptr_t>(at) % 2 != 0;
   return static_cast<char>(upper ? 0xff : 0x80 + row % 0x7f);

@@ -15,7 +15,7 @@ namespace poplar::emulator {
 /// unknown option or an invalid value.
 OptionFlags completeOptions(OptionFlags options);
 
-/// Returns whether a profile lists the executions of a program: of a Block whose name matches
+/// Returns whether a profile lists the executions of a program: of a Block with a name that matches
 /// profiler.blocks.filter, by default all, or of a program that profiler.programs.filter names.
 bool isListed(const OptionFlags &options, const ProgramNode &program, const std::string &name);
 bool isOn(const OptionFlags &options, const std::string &name);

@@ -34,8 +34,9 @@ struct Chunks {
   std::vector<Chunk> chunks;
 };
 
-/// The replicas that exchange with each other: all of them, groups of replicas whose numbers are a
-/// stride apart (by default 1), or groups of replicas whose numbers differ by the number of groups.
+/// The replicas that exchange with each other: all of them, groups of replicas with numbers that
+/// are a stride apart (by default 1), or groups of replicas with numbers that differ by the number
+/// of groups.
 enum class CommGroupType { ALL, CONSECUTIVE, ORTHOGONAL };
 class CommGroup {
 public:

@@ -212,7 +212,7 @@ class AbortOnCondition : public Program {
 public:
   AbortOnCondition(Tensor predicate, StringRef message = "", const DebugContext &debugContext = {});
 };
-/// An error whose message contains the values of a tensor.
+/// An error with a message that contains the values of a tensor.
 class ErrorProgram : public Program {
 public:
   ErrorProgram(StringRef message, Tensor t, const DebugContext &debugContext = {});

@@ -89,8 +89,8 @@ def emulate(
         bool,
         typer.Option(
             "--sanitize",
-            help="Check that no vertex writes beside its fields, and fill outputs with NaN first. "
-            "The program runs slower; its cycles are the same.",
+            help="Check that no vertex writes outside of its fields, and fill outputs with NaN "
+            "first. The program runs slower; its cycles are the same.",
         ),
     ] = False,
     no_profile: Annotated[

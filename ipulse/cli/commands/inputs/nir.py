@@ -39,7 +39,7 @@ def import_nir(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", "-o", metavar="SPEC", help="Spec to write, with its weights beside it."
+            "--to", "-o", metavar="SPEC", help="Spec to write, with its weights next to it."
         ),
     ] = None,
     base: Annotated[

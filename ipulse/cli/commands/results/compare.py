@@ -1,4 +1,4 @@
-"""compare: jobs beside each other, and figures of groups that differ in the seed only."""
+"""compare: jobs side by side, and figures of groups that differ in the seed only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 
 _SPECS = (".yaml", ".yml", ".json")
-_MOST_BESIDE = 4  # jobs that fit beside each other on a terminal
+_MOST_BESIDE = 4  # jobs that fit side by side on a terminal
 
 Names = Annotated[str | None, typer.Option(metavar="NAMES")]
 

@@ -19,7 +19,7 @@ from .show import print_sweep
 
 @addressed
 def pause_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
-    """Begin no more trials for now; those that have begun go on."""
+    """Begin no more trials for now; those that have begun continue."""
     with at.connect() as client:
         return print_sweep(client.pause_sweep(find_sweep(client, sweep)), as_json)
 
@@ -64,7 +64,7 @@ def extend_sweep(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Add trials, values of a grid or seeds; a sweep that has ended goes on.
+    """Add trials, values of a grid or seeds; a sweep that has ended continues.
 
     Further seeds are added to the trials that have succeeded, or run, or begin later.
     """

@@ -52,9 +52,7 @@ sweep_trials = Table(
     Column("state", String(32), nullable=False),
     Column("message", Text, nullable=False, server_default=""),
     Column("value", Double),  # the mean over its jobs
-    Column(
-        "based_on", Text
-    ),  # JSON: numbers of the trials whose end was known when it was proposed
+    Column("based_on", Text),  # JSON: numbers of the trials that had ended when it was proposed
     Column("created_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     UniqueConstraint("sweep_pk", "number"),

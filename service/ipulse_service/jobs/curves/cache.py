@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class CurveCache:
-    """The points of the jobs whose curves were asked for last."""
+    """The points of the jobs in the latest requests for curves."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # the work is Python's own: threads would take turns anyway

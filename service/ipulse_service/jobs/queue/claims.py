@@ -17,7 +17,7 @@ from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.needs import Needs
 
-START_PROTOCOL = 7  # the first protocol whose agents start from a file of another job
+START_PROTOCOL = 7  # agents from this protocol on start from a file of another job
 
 
 class NotClaimable(Conflict):

@@ -57,7 +57,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What a job would wait for, and which of the present agents could run it."""
+    """The expected wait of a job, and the present agents that could run it."""
 
     waiting: Waiting
     agents: int  # present

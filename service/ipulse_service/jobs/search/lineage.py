@@ -12,7 +12,7 @@ LONGEST_ID = 64
 
 
 def ids_of(begin: str) -> CompoundSelect[Any]:
-    """Returns a query of the ids of the jobs whose id begins so, and of all of their lineage.
+    """Returns a query of the ids that begin so, and of the jobs of their lineage.
 
     A job that was deleted is left out, and so is what only it connects.
     """

@@ -1,4 +1,4 @@
-"""continue, submit --from and stop: jobs that go on from others."""
+"""continue, submit --from and stop: jobs that continue others."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def renamed(service: LiveService, job_id: str, digits: str) -> str:
 
 @pytest.fixture
 def twins(service: LiveService, client: Client) -> list[str]:
-    """Two jobs whose ids begin with the same eight digits, the newer one last."""
+    """Two jobs with ids that begin with the same eight digits, the newer one last."""
     digits = secrets.token_hex(4)
     return [renamed(service, client.submit(SPEC).id, digits + last) for last in "0f"]
 

@@ -1,4 +1,4 @@
-"""compare: two jobs beside each other, groups over seeds, CSV and JSON."""
+"""compare: two jobs side by side, groups over seeds, CSV and JSON."""
 
 from __future__ import annotations
 

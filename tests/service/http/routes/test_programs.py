@@ -60,7 +60,7 @@ def pushed(client: httpx.Client, content: bytes) -> httpx.Response:
 
 @pytest.fixture
 def coder(service: InProcess) -> Iterator[httpx.Client]:
-    """A client whose token may submit code."""
+    """A client with a token that may submit code."""
     body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
     token = service.user.post("/v1/tokens", json=body).json()["token"]
     with service.client() as client:

@@ -44,7 +44,7 @@ def test_a_lineage(service: InProcess) -> None:
     assert found(service, "lineage:job_000000000000000000000000") == []
     assert other in found(service, "start_from:null", page_size=500)
     assert left not in found(service, "start_from:null", page_size=500)
-    # What a deleted job connects is not found, but its children still are by its id.
+    # Jobs that a deleted job connects are not found, but its children still are by its id.
     assert service.user.delete(f"/v1/jobs/{left}").status_code == 204
     assert set(found(service, f"lineage:{first}")) == {first, right}
     assert found(service, f"start_from:{left}") == [grandchild]

@@ -247,7 +247,7 @@ class TestStopping:
     ASHA: ClassVar[dict[str, Any]] = {"kind": "asha", "min_epochs": 1, "factor": 3}
 
     def epoch(self, attempt: Attempt, number: int, accuracy: float) -> bool:
-        """Report an epoch; whether the attempt goes on."""
+        """Report an epoch; return whether the attempt continues."""
         metric = {"kind": "metric", "epoch": number, "epochs": 3, "step": number, "steps": 3}
         values = {"test_accuracy": accuracy}
         assert attempt.report({**metric, "scope": "epoch", "values": values}).status_code == 200

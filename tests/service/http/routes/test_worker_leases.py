@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 3
 def hasty(
     redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[InProcess]:
-    """A service with short retries, whose leases expire when a test makes them."""
+    """A service with short retries and leases that expire when a test makes them."""
     settings = settings_for(
         tmp_path_factory.mktemp("hasty"),
         redis_server.url,

@@ -169,7 +169,7 @@ class TestDelayedRecall:
         assert np.all((last > 0).sum(axis=1) == 1)
         cues = first.argmax(axis=1)
         np.testing.assert_array_equal((cues + last.argmax(axis=1)) % 3, dataset.labels)
-        for label in range(3):  # no cue tells the class
+        for label in range(3):  # no cue alone decides the class
             assert set(cues[dataset.labels == label]) == {0, 1, 2}
 
 

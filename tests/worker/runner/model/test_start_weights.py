@@ -132,7 +132,7 @@ def test_uploaded_weights_are_those_that_the_agent_fetched(start: Start) -> None
 
 
 def test_a_frozen_layer_has_no_share_in_the_clipped_norm() -> None:
-    """A network whose frozen layer is huge learns as if the layer had no gradient."""
+    """A network with a huge frozen layer learns as if the layer had no gradient."""
     spec = spec_of(
         network={"layers": [{"neurons": 8, "trainable": False}], "trainable": ["decay"]},
         training={"gradient_clipping": {"global_norm": 1e-3}, "batch_size": 32},

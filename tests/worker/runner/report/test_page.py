@@ -67,7 +67,7 @@ def page(html: str) -> Page:
 
 
 def test_curves_are_drawn_by_the_library_of_the_web_page() -> None:
-    """Its version and style sheet are those that scripts/vendor has put into both packages."""
+    """The version and style sheet are those that scripts/vendor has put into both packages."""
     root = Path(__file__).parents[4]
     bundles = root / "service/ipulse_service/http/web/vendor/bundles"
     templates = root / "worker/ipulse_worker/runner/report/templates"

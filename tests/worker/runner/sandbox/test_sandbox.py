@@ -1,4 +1,4 @@
-"""What a program in the sandbox can do to the machine and to others: nothing."""
+"""A program in the sandbox can do nothing to the machine and to others."""
 
 import os
 import shutil

@@ -34,7 +34,7 @@ def cancellation() -> Iterator[Cancellation]:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> DataDirectory:
-    """Files whose targets follow from the spikes: rates of two halves, by sample or so far."""
+    """Files with targets that follow from the spikes: rates of two halves, by sample or so far."""
     random = np.random.RandomState(11)
     rates = random.uniform(0.05, 0.6, (SAMPLES, 1, 2)).repeat(CHANNELS // 2, axis=2)
     spikes = random.rand(SAMPLES, STEPS, CHANNELS) < rates

@@ -79,7 +79,7 @@ class LeaseRecord:
 
 
 class DeadAgent:
-    """The lock of an agent whose processes have ended. The context holds the lock."""
+    """The lock of an agent after the end of its processes. The context holds the lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -77,7 +77,7 @@ def compare_with_reference(
 
 
 def _compare_sets(p: CrosscheckProblem, reference_run: Trace, result: Result) -> Tuple[int, float]:
-    """Count neurons whose set differs from the reference's; return it with the largest margin.
+    """Count neurons with another set than the reference's; return it with the largest margin.
 
     A sample is compared up to its first differing spike, because all later ones depend on it.
     """

@@ -1,4 +1,4 @@
-"""Delayed recall: two cues with a pause between them, whose sum is the class."""
+"""Delayed recall: two cues with a pause between them; their sum is the class."""
 
 from __future__ import annotations
 

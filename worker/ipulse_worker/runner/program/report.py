@@ -23,7 +23,7 @@ SUMMARY_CHARACTERS = 200_000
 
 
 class ProgramReport:
-    """What is said about the run of a program, in the page, in the manifest and in one sentence."""
+    """The facts about the run of a program: for the page, the manifest and one sentence."""
 
     def __init__(
         self,

@@ -175,7 +175,7 @@ def tile_balance(facts: TrainingFacts) -> Optional[Advice]:
         35,
         f"While tiles compute, the mean tile works {percent(facts.tile_balance)} of the time",
         "The others wait for the busiest one.",
-        "Use a larger batch or layers whose neurons divide evenly among the tiles.",
+        "Use a larger batch or layers with neurons that divide evenly among the tiles.",
         "tiles",
     )
 

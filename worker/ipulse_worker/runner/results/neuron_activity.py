@@ -12,7 +12,7 @@ from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 from ipulse_worker.runner.results.results import NeuronActivity, SampleTrace
 
-MOST_SAMPLES = 256  # on a CPU; devices take one batch, whose size is part of their program
+MOST_SAMPLES = 256  # on a CPU; devices take one batch of the size in their program
 MOST_TRACES = 16
 MOST_SPIKES = 150_000  # of all traces together, input included
 NEEDED_QUANTILE = 99.9  # percentile of a layer's spikes per step that its capacity should hold

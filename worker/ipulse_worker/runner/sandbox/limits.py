@@ -15,7 +15,7 @@ _SPARE_BYTES = 2**31  # of the address space, beyond twice the memory: stacks an
 
 
 class SandboxLimits(NamedTuple):
-    """What the processes of a sandbox may use together."""
+    """The limits of all processes of a sandbox together."""
 
     seconds: float
     memory_bytes: int

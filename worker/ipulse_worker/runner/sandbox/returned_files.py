@@ -19,7 +19,7 @@ _REGULAR = (b"0", b"\0")
 
 
 class ReturnedFiles(NamedTuple):
-    """What a sandbox returned."""
+    """The files that a sandbox returned."""
 
     names: List[str]  # written, with / between folders
     skipped: List[str]  # sentences about others

@@ -17,7 +17,7 @@ Spikes = Tuple[np.ndarray, np.ndarray]
 
 
 class Augmentation:
-    """Makes the batches of a training whose spec has training.augmentation.
+    """Makes the batches of a training with training.augmentation.
 
     A sample's changes depend on the seed, the epoch and the sample alone. Events that leave the
     time or the image are lost, two of a channel in one step are one spike, and where a step would

@@ -52,6 +52,6 @@ class OutputErrors:
 
     @property
     def r2(self) -> Optional[float]:
-        """The mean R^2 of the outputs whose targets vary; None if there are none."""
+        """The mean R^2 of the outputs with targets that vary; None if there are none."""
         known = [value for value in self.by_output if value is not None]
         return float(np.mean(known)) if known else None

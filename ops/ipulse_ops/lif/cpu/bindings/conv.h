@@ -22,7 +22,7 @@ typedef struct ConvLayer {
   int32_t channels_first; // 1: an input's id is (c * height + y) * width + x; 0: c innermost
   int32_t kernel_height, kernel_width, stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x;
   int32_t groups, filters;
-  int32_t out_height, out_width;   // of the neurons, whose id is (y * out_width + x) * filters + f
+  int32_t out_height, out_width;   // of the neurons; an id is (y * out_width + x) * filters + f
   int32_t pool_height, pool_width; // windows that do not overlap
   int32_t delay;                   // of the input, 0 or 1
   int32_t reset, reset_gradient;

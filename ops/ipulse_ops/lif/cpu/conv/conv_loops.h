@@ -108,7 +108,7 @@ void conv_fire(ConvFire &a) {
       next = Vec::add(next, Vec::load(a.bias + i));
     Vec::store(a.next + i, next);
   }
-  // What is behind the last neuron is not one.
+  // Lanes behind the last neuron are unused.
   while (spikes > a.spikes && spikes[-1] >= a.neurons)
     --spikes;
   while (others > a.others && others[-1] >= a.neurons)

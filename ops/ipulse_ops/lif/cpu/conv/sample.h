@@ -19,7 +19,7 @@ struct ConvEvents {
   void read(const ConvLayer &layer, int32_t inputs, int sample);
 };
 
-// What the neurons of a sample do. A run forward writes it step by step.
+// The states and spikes of a sample. A run forward writes it step by step.
 struct ConvTrace {
   std::vector<int32_t> spikes, others;           // end to end; others: of layers with a gate
   std::vector<int64_t> spike_start, other_start; // of each step, and behind the last

@@ -46,7 +46,7 @@ router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
 def pause_sweep(
     sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
 ) -> SweepDetail:
-    """Begins no more trials until the sweep is resumed; those that have begun go on."""
+    """Begins no more trials until the sweep is resumed; those that have begun continue."""
     return _change(state, sweep_id, if_match, changes.pause, response)
 
 

@@ -33,7 +33,7 @@ MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9
 MAX_MEDIA_TYPE = 128  # characters
 MAX_IPUS = 1_000_000
 
-# A limit beside a field's default would be replaced by that of `Text` or `Integer`.
+# A limit next to a field's default would be replaced by that of `Text` or `Integer`.
 DeviceKind = Annotated[Text, Field(max_length=32)]
 DataSet = Annotated[Text, Field(max_length=160)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]

@@ -1,4 +1,4 @@
-"""What a job would wait for, as the API returns it."""
+"""The plan of a job, as the API returns it."""
 
 from __future__ import annotations
 

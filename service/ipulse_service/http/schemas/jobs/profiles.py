@@ -22,7 +22,7 @@ _JOB = {"id": JOB_ID, "name": "digits", "state": "succeeded", "device": "cpu"}
 
 
 class ProfiledJob(BaseModel):
-    """A job whose profile is compared."""
+    """A job in a comparison of profiles."""
 
     model_config = example(**_JOB)
 
@@ -65,7 +65,7 @@ class ProfileChanges(BaseModel):
 
 
 class TileDiff(BaseModel):
-    """What differs between two programs on tiles; only `figures` also has what is equal."""
+    """The differences of two programs on tiles; only `figures` also has what is equal."""
 
     figures: ProfileChanges
     programs: ProfileChanges = Field(description="Cycles by step of the program.")

@@ -57,7 +57,7 @@ class SweepChange(StrictModel):
     )
 
     trials: Annotated[Integer, Field(ge=1, le=MAX_TRIALS)] | None = Field(
-        default=None, description="Number of trials in all; a sweep that has ended goes on."
+        default=None, description="Number of trials in all; a sweep that has ended continues."
     )
     parallel: Annotated[Integer, Field(ge=1, le=1000)] | None = Field(
         default=None, description="Trials at the same time."

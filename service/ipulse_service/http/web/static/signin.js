@@ -1,4 +1,4 @@
-// Signs in on the pages beside the frame, with a token and for a session.
+// Signs in on the pages outside of the frame, with a token and for a session.
 import { complaint, element } from "./element.js";
 import { api } from "./lib/api.js";
 

@@ -1,6 +1,6 @@
 // How a layer's neurons are cut into panels.
 //
-// A panel is a run of neurons whose constants and weights are packed side by side, 1, 2, 4 or 8
+// A panel is a run of neurons with constants and weights packed side by side, 1, 2, 4 or 8
 // vectors wide: [inputs][width], so that a spike reads one short contiguous row, a panel of weights
 // stays in the L2 cache for all samples and steps, and the currents of a step stay in registers.
 // Padding neurons have weights 0 and thresholds that nothing reaches.

@@ -1,4 +1,4 @@
-// A chart of ECharts, whose bundle is loaded when the first such chart is seen.
+// A chart of ECharts; the bundle is loaded when the first such chart is seen.
 import { LitElement, html, nothing } from "../vendor.js";
 
 const NAMES = ["ink", "soft", "hair", "grid", "card", "c0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];

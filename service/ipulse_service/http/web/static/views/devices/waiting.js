@@ -3,7 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { ago } from "../../parts/ago.js";
 
 const REASONS = {
-  wake_up: "An agent is free and was told; it starts in a moment.",
+  wake_up: "An agent is free and has been woken; it starts in a moment.",
   device_busy: "All agents that can run it are busy.",
   behind: "An agent is free, but other jobs come first.",
   no_agent: "No agent is present.",

@@ -1,4 +1,4 @@
-// What a job does at this moment, and for how long.
+// The present activity of a job, and how long it has lasted.
 import { LitElement, nothing } from "../../vendor.js";
 import { duration, phaseOf } from "../../lib/format.js";
 

@@ -1,4 +1,4 @@
-// What a job's event stream has told so far, except for its log.
+// The events of a job so far, except for its log.
 import { follow } from "../../lib/stream.js";
 
 const KINDS = ["state", "phase", "progress", "metric", "checkpoint"];

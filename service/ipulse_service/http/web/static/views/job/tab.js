@@ -92,7 +92,7 @@ export async function documentOf(id, role, signal) {
 
 export const contentOf = (id, file) => `/v1/jobs/${id}/artifacts/${file.id}/content`;
 
-/** What a tab shows whose file is written at the end. @param {any} job @param {string} what */
+/** The text of a tab while its file is not written yet. @param {any} job @param {string} what */
 export function notYet(job, what) {
   return empty({
     title: isOver(job.state) ? `This job left no ${what}` : `No ${what} yet`,

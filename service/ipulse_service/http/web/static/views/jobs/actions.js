@@ -1,4 +1,4 @@
-// What can be done with the selected jobs.
+// The actions on the selected jobs.
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { isOver, mayPause } from "../../lib/format.js";

@@ -17,7 +17,7 @@ export const count = (q, verb, body) => api.post(`/v1/jobs:${verb}`, body, { que
 export async function changeAll(q, verb, counted, body) {
   let changed = 0;
   for (;;) {
-    // A request works for a few seconds; the next one goes on.
+    // A request works for a few seconds; the next one continues.
     const answer = await api.post(`/v1/jobs:${verb}`, body, { query: filters(q, { created_before: counted.as_of }) });
     changed += answer.changed;
     if (!answer.remaining || !answer.changed) return changed;

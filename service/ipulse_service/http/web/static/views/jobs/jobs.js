@@ -1,4 +1,4 @@
-// The jobs: found, judged and selected.
+// The table of jobs: search, columns, selection.
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";

@@ -1,4 +1,4 @@
-// What the check of a spec has found: problems with their lines, or what a submission would lead to.
+// The result of the check of a spec: problems with their lines, or what a submission would lead to.
 import { html, nothing } from "../../vendor.js";
 import { duration, number } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
