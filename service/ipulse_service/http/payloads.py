@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -82,7 +82,11 @@ class JSONRoute(APIRoute):
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
-        body: Any = self.body_field.field_info.annotation
+        field = self.body_field.field_info
+        # With its metadata: ByKind chooses the member of a union.
+        body: Any = field.annotation
+        for metadata in field.metadata:
+            body = Annotated[body, metadata]
 
         def check(value: Any) -> None:
             validate(body, value, self.error)
