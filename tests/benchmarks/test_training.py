@@ -48,7 +48,11 @@ class TestBreakdown:
     def test_every_part_of_the_kernels_has_a_name(self) -> None:
         named = set().union(*breakdown.ADDED_UP.values(), *breakdown.BY_LAYER.values())
         # The forward passes: of these networks, and of those with synapses.
-        assert set(native.phases()) - named == {"lif_forward", "general_forward"}
+        assert set(native.phases()) - named == {
+            "lif_forward",
+            "general_forward",
+            "replay_adaptation",
+        }
 
     def test_the_parts_add_up_to_the_step(self) -> None:
         clocks = {

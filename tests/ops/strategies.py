@@ -146,10 +146,13 @@ def problems(
     max_neurons: int = 40,
     max_batch: int = 5,
     max_steps: int = 8,
+    adapts: bool = True,
 ) -> Problem:
     """Problems over the product of what a network can be.
 
     variants: all of it; without, the simplest networks, which take the kernels' fastest loops.
+
+    adapts: variants may have adaptive thresholds.
 
     dyadic: constants and weights are such short binary fractions that a float32 forward makes no
         rounding error in whatever order it sums (at most 5 steps and 40 neurons or slots):
@@ -166,10 +169,10 @@ def problems(
     rng = np.random.Generator(np.random.PCG64([seed, 1]))
     layers: List[LIF] = []
     for neurons in sizes:
-        layers.append(LIF(**draw(_spiking_fields(rng, neurons, dyadic, variants))))
+        layers.append(LIF(**draw(_spiking_fields(rng, neurons, dyadic, variants, adapts))))
     readout: Layer
     if variants and draw(st.booleans()):
-        readout = LIF(**draw(_spiking_fields(rng, classes, dyadic, variants)))
+        readout = LIF(**draw(_spiking_fields(rng, classes, dyadic, variants, adapts)))
     else:
         readout = LeakyReadout(**draw(_integrator_fields(rng, classes, dyadic, variants)))
     reset_gradients = ["mask", "term", "none"] if variants else ["mask", "term"]
@@ -201,7 +204,7 @@ def problems(
 
 @st.composite
 def _spiking_fields(
-    draw: Any, rng: np.random.Generator, neurons: int, dyadic: bool, variants: bool
+    draw: Any, rng: np.random.Generator, neurons: int, dyadic: bool, variants: bool, adapts: bool
 ) -> Dict[str, Any]:
     capacity = draw(st.none() | st.just(1) | st.just(neurons) | st.integers(1, neurons))
     gate = draw(st.booleans())
@@ -215,7 +218,7 @@ def _spiking_fields(
     if variants:
         fields["recurrent"] = draw(st.booleans())
         fields["policy"] = draw(st.sampled_from(POLICIES))
-        if draw(st.booleans()):
+        if adapts and draw(st.booleans()):
             fields.update(_adaptation(rng, neurons, dyadic))
             fields["detach_adaptation"] = draw(st.booleans())
     return fields

@@ -33,6 +33,7 @@ def test_all_files_are_downloaded(page: Page, service: InProcess, tmp_path: Path
     sizes = {file["name"]: file["size"] for file in stored}
 
     def arrived() -> bool:
-        return {file.name: file.stat().st_size for file in tmp_path.iterdir()} == sizes
+        files = [tmp_path / name for name in sizes]
+        return all(file.exists() and file.stat().st_size == sizes[file.name] for file in files)
 
     page.until(arrived)

@@ -18,6 +18,8 @@ from ipulse_worker.runner.data.load import load
 from .attempts import FinishedAttempt, attempt
 from .specs import spec_from
 
+pytestmark = pytest.mark.usefixtures("threads_are_set")
+
 FAST = {"kind": "adam", "learning_rate": 0.01}
 SPEC: Dict[str, Any] = {
     "version": 1,

@@ -17,8 +17,9 @@ TILES = 12  # of an emulated IPU: enough for several tiles a layer and several n
 
 
 def op_problems(dyadic: bool = False) -> st.SearchStrategy[Problem]:
-    """Every variant of a network, small."""
-    return problems(dyadic=dyadic, variants=True, max_neurons=20, max_batch=8, max_steps=5)
+    """Every variant of a network that the op takes, small."""
+    sizes = {"max_neurons": 20, "max_batch": 8, "max_steps": 5}
+    return problems(dyadic=dyadic, variants=True, adapts=False, **sizes)
 
 
 def split_over(problem: Problem, ipus: int) -> Placement:
