@@ -154,6 +154,7 @@ def test_a_cut_while_an_agent_waits_delays_no_more_than_it_lasts(
         assert agents_of(client, job_id) == ["waiting"]
 
 
+@pytest.mark.verify
 def test_a_slow_link_that_is_cut_during_the_upload(
     stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from tests.worker.disks import small_disk
@@ -20,6 +22,7 @@ JOBS = 8
 SECONDS = 600.0
 
 
+@pytest.mark.verify
 def test_every_job_succeeds_on_the_agent_that_has_room(
     stack: Stack, client: Client, tmp_path: Path
 ) -> None:

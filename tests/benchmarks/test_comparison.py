@@ -38,6 +38,7 @@ def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> comparison.Compari
 
 class TestComparison:
     @pytest.mark.slow
+    @pytest.mark.verify
     def test_checks_a_peer_and_times_it_with_our_variant(
         self, quick: comparison.Comparison
     ) -> None:

@@ -135,7 +135,7 @@ def test_the_recurrent_loop_gathers_several_steps(
     np.testing.assert_array_equal(lengths, asked)
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.timeout(900)  # the first of them builds the emulator once more
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize("name", ["engine", "popops", "runs"])

@@ -158,6 +158,7 @@ def lines(run_program: Callable) -> Dict[str, List[float]]:
 
 
 class TestResearchPrograms:
+    @pytest.mark.verify
     def test_a_stencil_exchanges_its_halos(self, lines: Dict[str, List[float]]) -> None:
         grid = np.zeros((18, 7), np.float32)
         grid[0, 1:-1] = 1

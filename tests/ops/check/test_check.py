@@ -109,6 +109,7 @@ def test_an_op_of_another_name_is_missed(library: Library) -> None:
 
 
 @pytest.mark.parametrize("level", [4, 5])
+@pytest.mark.same_on_every_python
 def test_our_own_library_passes(level: int) -> None:
     findings = check(build(level).library, level=level, pre_compile=True)
     # The optimizer's op alone is one that nobody takes a gradient through.

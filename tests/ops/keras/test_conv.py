@@ -15,6 +15,7 @@ def _spikes(batch: int, sites: int, seed: int = 0) -> Any:
     return dense_to_sparse(tf.constant(dense, tf.float32), capacity=sites)
 
 
+@pytest.mark.verify
 def test_a_stack_learns_bars_by_gradient() -> None:
     rng = np.random.RandomState(1)
     labels = rng.randint(0, 2, 64)

@@ -155,6 +155,7 @@ class TestStrassen:
             assert_same_bits(actual, gradients(problem, forward, arch, threads))
 
 
+@pytest.mark.same_on_every_python
 def test_gradients_of_long_layers_add_up_over_samples() -> None:
     """The gradient of 33 samples is the sum of those of 17 and 16.
 

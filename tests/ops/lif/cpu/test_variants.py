@@ -83,6 +83,7 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
 
 
 @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
+@pytest.mark.same_on_every_python
 def test_the_product_of_all_variants(
     reset: str, reset_on: str, reset_gradients: Tuple[str, ...]
 ) -> None:

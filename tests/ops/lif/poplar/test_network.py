@@ -43,6 +43,7 @@ class TestDyadic:
 
     @examples(50)
     @given(problem=op_problems(dyadic=True), ipus=st.sampled_from([1, 2, 4]))
+    @pytest.mark.same_on_every_python
     def test_any_network_is_bit_equal(self, problem: Problem, ipus: int) -> None:
         p = problem
         with compiled(problem, split_over(problem, ipus), wanted=Wanted(membranes=True)) as op:
@@ -126,6 +127,7 @@ class TestDyadic:
 class TestGradients:
     @examples(50)
     @given(problem=op_problems(), ipus=st.sampled_from([1, 2, 4]))
+    @pytest.mark.same_on_every_python
     def test_any_network_has_the_references(self, problem: Problem, ipus: int) -> None:
         with compiled(problem, split_over(problem, ipus), wanted=ALL) as op:
             _, trace = run_both(op, problem)

@@ -46,6 +46,7 @@ class TestAgainstTheSmoothTwin:
 
     @pytest.mark.parametrize("delay", [0, 1])
     @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
+    @pytest.mark.same_on_every_python
     def test_every_variant(
         self, reset: str, reset_on: str, reset_gradients: Tuple[str, ...], delay: int
     ) -> None:

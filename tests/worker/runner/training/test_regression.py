@@ -72,6 +72,7 @@ def trained(settings: Any, directory: DataDirectory, cancellation: Cancellation)
         ("step", "step_mse"),
     ],
 )
+@pytest.mark.same_on_every_python
 def test_learns_the_targets(
     name: str, loss: str, directory: DataDirectory, cancellation: Cancellation
 ) -> None:

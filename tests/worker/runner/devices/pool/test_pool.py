@@ -105,6 +105,7 @@ def wait_policy(
     )
 
 
+@pytest.mark.same_on_every_python
 class TestOneHolder:
     def test_the_second_is_given_the_holder_and_woken(self, contend: Start) -> None:
         first = contend("job_1")
