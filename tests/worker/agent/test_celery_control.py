@@ -22,6 +22,7 @@ from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer
 from ipulse_core import messages
 from ipulse_core.states import JobState
+from ipulse_worker.agent.celery_app import HEARTBEAT_SECONDS
 from tests.service.conditions import eventually
 
 from .attempts import logged_pid
@@ -99,6 +100,7 @@ def test_agents_answer_celery_inspect_while_they_work(
     service.wait_for(lambda: service.job(job_id).state is JobState.CANCELLED)
 
 
+@pytest.mark.verify  # waits for a heartbeat, for up to half a minute
 def test_agents_send_the_events_that_flower_shows(
     service: FakeService, redis: RedisServer, lasting_agent: AgentProcess
 ) -> None:
@@ -115,11 +117,14 @@ def test_agents_send_the_events_that_flower_shows(
                     receiver.should_stop = event["type"] == "task-succeeded"
 
                 receiver.handlers["*"] = note
-                receiver.capture(limit=None, timeout=DEADLINE, wakeup=True)
+                receiver.capture(limit=None, timeout=4 * HEARTBEAT_SECONDS, wakeup=True)
 
         receiving = threading.Thread(target=receive)
         receiving.start()
-        eventually(lambda: any(event["type"] == "worker-heartbeat" for event in seen))
+        eventually(
+            lambda: any(event["type"] == "worker-heartbeat" for event in seen),
+            seconds=3 * HEARTBEAT_SECONDS,
+        )
         publish(redis, job_id)
         receiving.join(DEADLINE)
     assert "task-succeeded" in {event["type"] for event in seen}
