@@ -36,6 +36,7 @@ class TestCommands:
         assert "'fly'" in done.stderr
         assert "special-paths" in done.stderr
 
+    @pytest.mark.verify
     def test_training_measures_a_step_in_seconds(self, tmp_path: Path) -> None:
         output = tmp_path / "step.csv"
         options = ["--config", "S", "--seconds", "0.05", "--output", str(output)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.service import clients, load, parts
 from benchmarks.service.systems import catalogue as systems
 from benchmarks.service.systems.celery import CelerySystem
@@ -34,6 +36,7 @@ class TestLoad:
         for name, part in parts.PARTS.items():
             assert set(part.systems) <= set(systems.SYSTEMS), name
 
+    @pytest.mark.verify
     def test_measures_submissions_lists_streams_and_files(self, tmp_path: Path) -> None:
         with IpulseSystem(tmp_path / "ipulse") as system:
             assert clients.one_by_one(system, system.submission, 5).errors == {}
@@ -44,6 +47,7 @@ class TestLoad:
             assert parts.uploads(system, tmp_path, True)["mib_per_second"] > 0
             assert parts.downloads(system, tmp_path, True)["mib_per_second"] > 0
 
+    @pytest.mark.verify
     def test_runs_jobs_of_a_peer(self, tmp_path: Path) -> None:
         with CelerySystem(tmp_path / "celery") as system:
             figures = parts.jobs(system, tmp_path, True)

@@ -21,6 +21,7 @@ public:
 HOST = "#include <poplar/Graph.hpp>\npoplar::Tensor t; int n = t.%s;\n"
 
 
+@pytest.mark.verify
 def test_first_errors_and_totals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "addend.h").write_text("#define ADDEND 2\n")

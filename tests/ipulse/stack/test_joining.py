@@ -198,6 +198,7 @@ class TestRefusals:
             done = ipulse("agent", "leave", "--home", str(tmp_path / "used"), "--json")
             assert error(done) == "conflict"
 
+    @pytest.mark.verify
     def test_a_refusal_leaves_the_present_membership_alone(
         self, stack: Stack, tmp_path: Path
     ) -> None:

@@ -135,6 +135,7 @@ def test_saved_model_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.same_on_every_python
+@pytest.mark.verify
 def test_no_compiler_is_named_numpy_needs_none_and_a_build_is_reported(tmp_path: Path) -> None:
     compiler = tmp_path / "compiler"
     compiler.write_text('#!/bin/sh\n[ "$1" = --version ]\n')

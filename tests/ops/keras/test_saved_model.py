@@ -69,6 +69,7 @@ def test_runs_in_a_fresh_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="newer releases read what older ones saved")
 @pytest.mark.skipif(not OLDER.exists(), reason="no .venv38 here: scripts/setup py38")
+@pytest.mark.verify
 def test_runs_in_a_newer_tensorflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

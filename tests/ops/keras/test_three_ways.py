@@ -184,6 +184,7 @@ def test_networks(options: Dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("reset_on", ["state", "emission"])
 @pytest.mark.parametrize("policy", SLOTS)
+@pytest.mark.same_on_every_python
 def test_capacities(policy: str, reset_on: str) -> None:
     problem = problem_of(network_of(SLOTS[policy], False, reset_on=reset_on, reset_gradient="none"))
     sequence = by_sequence(problem)
@@ -205,6 +206,7 @@ def test_surrogates(surrogate: Any) -> None:
 
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("by_cell", [by_dense_cell, by_sparse_cell])
+@pytest.mark.same_on_every_python
 def test_cells_on_tiles(by_cell: Callable[..., Way], traced: bool) -> None:
     """Several tiles; traced, the RNN is a while loop, in which every output has its gradient."""
     problem = problem_of(network_of(FIELDS["gated"], True, surrogate=SURROGATES[-1]))

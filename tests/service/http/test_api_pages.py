@@ -141,6 +141,7 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
     assert [m for m in messages if "Content Security Policy" in m["message"]] == []
 
 
+@pytest.mark.verify
 def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrome) -> None:
     open_page(driver, service, "/redoc")
     expected = {path for _, path in operations(service)}

@@ -125,6 +125,7 @@ def started(changes: Dict[str, Any]) -> Training:
 
 
 @pytest.mark.parametrize("changes", CASES)
+@pytest.mark.same_on_every_python
 def test_a_variant_is_trained_evaluated_and_exported(
     changes: Dict[str, Any], tmp_path: Path
 ) -> None:

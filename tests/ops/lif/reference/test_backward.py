@@ -92,6 +92,7 @@ class TestAgainstTheSmoothTwin:
 
     @given(problems(variants=True, max_neurons=12))
     @examples(200)
+    @pytest.mark.same_on_every_python
     def test_every_shape(self, problem: Problem) -> None:
         problem = with_gradient_only(problem)
         trace = run(problem)

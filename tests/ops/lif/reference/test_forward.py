@@ -225,6 +225,7 @@ class TestSlots:
 class TestProperties:
     @given(problems(variants=True, max_neurons=12))
     @examples(300)
+    @pytest.mark.same_on_every_python
     def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
         assert_same_as_loops(problem, run(problem))
 
