@@ -22,13 +22,13 @@ COMFORT = {"httpx", "rich", "typer", "yaml"}
 MODELS = {"ipulse", "pydantic"}
 
 CORE = [
-    "derived_values",
     "errors",
     "events",
     "limits",
     "manifest",
     "messages",
     "poplar_environment",
+    "spec.derived_values",
     "states",
     "strict_json",
 ]

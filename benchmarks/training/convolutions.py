@@ -31,7 +31,7 @@ import tensorflow as tf
 
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
-from ipulse_core.conv_geometry import Planes, conv_geometry
+from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
 from ipulse_ops.keras.conv_network import ConvNetwork

@@ -10,8 +10,10 @@ from pydantic import ConfigDict, model_validator
 from pydantic.config import JsonDict
 
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
-from ipulse_core.conv_geometry import EmptyOutput
-from ipulse_core.conv_layers import (
+from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.limits import TRIMMED
+from ipulse_core.spec.conv_geometry import EmptyOutput
+from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
     geometry_of,
@@ -19,16 +21,14 @@ from ipulse_core.conv_layers import (
     planes_of,
     senders_to_dense,
 )
-from ipulse_core.derived_values import (
+from ipulse_core.spec.derived_values import (
     class_count,
     image_of,
     input_channels,
     spiking_layers,
     splits_neurons,
 )
-from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.limits import TRIMMED
-from ipulse_core.nir_targets import SIMULATORS, losses
+from ipulse_core.spec.nir_targets import SIMULATORS, losses
 
 from .data import Data
 from .data.digits import DigitsData

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ipulse_core.derived_values import REGRESSION_LOSSES, is_regression
 from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
 
 if TYPE_CHECKING:
     from .experiment import ExperimentSpec

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.training.convolutions import RATE, ConvConfig, network_of, programs, scale_to_rate
-from ipulse_core.conv_geometry import Planes
+from ipulse_core.spec.conv_geometry import Planes
 
 SMALL = ConvConfig(Planes(10, 10, 2), ({"filters": 4, "kernel": (3, 3)},), None, 3, 20, 4, 0.05)
 

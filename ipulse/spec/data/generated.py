@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from ipulse.models import Field, StrictModel, unit
 from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction, ValidationFraction
-from ipulse_core.derived_values import frequencies, spike_probability
 from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import frequencies, spike_probability
 
 MAX_SPIKES = 2**27  # in a data set: half a gigabyte
 MAX_CHANNELS = 65_536

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel
 from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.data_sets import NAME_PATTERN
-from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import input_channels
 
 from .encoding import Encoding
 from .generated import validation_problems

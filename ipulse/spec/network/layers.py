@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from ipulse.models import ByShape, Field, ListOf, StrictModel, few
-from ipulse_core.derived_values import first_capacity
 from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import first_capacity
 
 T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
-from ipulse_core.conv_layers import conv_layers, is_conv
-from ipulse_core.derived_values import first_capacity, spiking_layers
 from ipulse_core.errors import Problem
-from ipulse_core.start_weights import constant_of
+from ipulse_core.spec.conv_layers import conv_layers, is_conv
+from ipulse_core.spec.derived_values import first_capacity, spiking_layers
+from ipulse_core.spec.start_weights import constant_of
 
 from .conv import Conv1DSpec, Conv2DSpec
 from .initial import InitialSpec

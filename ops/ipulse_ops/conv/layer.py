@@ -7,7 +7,7 @@ from typing import Optional
 
 import numpy as np
 
-from ipulse_core.conv_geometry import ConvGeometry
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.lif.network import current_scale
 from ipulse_ops.surrogate import SURROGATES, SuperSpike, Surrogate
 from ipulse_ops.validation import choice, flag, instance

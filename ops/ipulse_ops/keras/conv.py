@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 
 import tensorflow as tf
 
-from ipulse_core.conv_geometry import Pair, Planes, conv_geometry
+from ipulse_core.spec.conv_geometry import Pair, Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.config import plain_surrogate
 from ipulse_ops.keras.convolution import Convolution

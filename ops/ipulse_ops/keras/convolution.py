@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.conv_geometry import ConvGeometry
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
 from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
 from ipulse_ops.keras.constraints import above, clipped
 from ipulse_ops.keras.trained_constants import BOUNDS, Trainable, trained_of

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu.constants import constants as fixed_constants
 from ipulse_ops.lif.network import LIF, Network, per_neuron
 

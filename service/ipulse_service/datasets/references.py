@@ -14,8 +14,8 @@ from ipulse.spec import (
     parse_spec,
     spec_to_json,
 )
-from ipulse_core.derived_values import REGRESSION_LOSSES, is_regression
 from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
 from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow

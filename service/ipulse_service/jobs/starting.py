@@ -13,7 +13,7 @@ from ipulse.spec import AnySpec, ExperimentSpec, PoplarProgramSpec, parse_spec
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.source_package import PREFIX
-from ipulse_core.start_weights import mismatches, start_shapes
+from ipulse_core.spec.start_weights import mismatches, start_shapes
 from ipulse_core.states import JobState
 from ipulse_service.datasets import uploads
 from ipulse_service.db.engine import Transaction

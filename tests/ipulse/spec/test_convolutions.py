@@ -6,8 +6,8 @@ import pytest
 
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.experiment import layer_sizes, weight_count
-from ipulse_core.conv_layers import conv_geometries
 from ipulse_core.errors import InvalidSpec
+from ipulse_core.spec.conv_layers import conv_geometries
 
 CONV = {"kind": "conv2d", "filters": 12, "kernel_size": 5}
 

@@ -8,8 +8,8 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse.sweeps import parse_sweep
-from ipulse_core.derived_values import class_count
 from ipulse_core.errors import InvalidSpec
+from ipulse_core.spec.derived_values import class_count
 
 FILE = {"kind": "npz", "name": "mine", "channels": 4, "steps": 10}
 

@@ -31,16 +31,16 @@ from ipulse.spec import (
 )
 from ipulse.spec.experiment import MOST_SENDERS
 from ipulse.spec.training.training import SPIKE_LOSSES
-from ipulse_core.conv_layers import conv_layers
-from ipulse_core.derived_values import (
+from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.derived_values import (
     class_count,
     image_of,
     input_channels,
     is_regression,
     spiking_layers,
 )
-from ipulse_core.nir_targets import losses
-from ipulse_core.start_weights import constant_of
+from ipulse_core.spec.nir_targets import losses
+from ipulse_core.spec.start_weights import constant_of
 
 from .values import fitted, is_model, layers, replace, values
 

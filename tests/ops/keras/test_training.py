@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
 from ipulse_ops.reference.spikes import dense_to_sparse
 

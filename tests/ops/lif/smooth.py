@@ -23,7 +23,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.reference.spike_matmul import both_counts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 import numpy as np
 import pytest
 
-from ipulse_core.derived_values import spiking_layers
+from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.neuron_activity import measure_activity

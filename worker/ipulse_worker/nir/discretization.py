@@ -8,7 +8,7 @@ from typing import List, Optional
 
 import numpy as np
 
-from ipulse_core.nir_targets import EULER_DECAY, SUBTRACTED, UNSCALED_INPUT
+from ipulse_core.spec.nir_targets import EULER_DECAY, SUBTRACTED, UNSCALED_INPUT
 from ipulse_worker.nir.errors import NirInvalid
 from ipulse_worker.nir.hdf5_file import Graph
 from ipulse_worker.nir.neurons import SOLVERS, Solver

@@ -8,7 +8,7 @@ from typing import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ipulse_core.start_weights import size_text
+from ipulse_core.spec.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.linear_map import LinearMap, Shape

@@ -7,7 +7,7 @@ from typing import Tuple
 
 import numpy as np
 
-from ipulse_core.start_weights import size_text
+from ipulse_core.spec.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import MAX_VALUES, NirNode
 from ipulse_worker.nir.linear_map import LinearMap, Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterator
 
-from ipulse_core.derived_values import grows_capacity
+from ipulse_core.spec.derived_values import grows_capacity
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import pytest
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu import arrays, native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network, SuperSpike
 from ipulse_ops.lif.reference import network_pass as reference

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.derived_values import frequencies
+from ipulse_core.spec.derived_values import frequencies
 from ipulse_worker.runner.data import Dataset, digits, frozen_noise, poisson, randman, yin_yang
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.training.randomness import Purpose, stream

@@ -11,7 +11,7 @@ import pytest
 
 from ipulse_core.data_files import npz_file
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.derived_values import channels_per_value
+from ipulse_core.spec.derived_values import channels_per_value
 from ipulse_worker.runner.data import Dataset, DataUnavailable, npz
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.encoding import encode

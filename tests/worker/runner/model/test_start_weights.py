@@ -10,7 +10,7 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
-from ipulse_core.start_weights import start_shapes
+from ipulse_core.spec.start_weights import start_shapes
 from ipulse_worker.runner.model.network import is_frozen, trained_names
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.conftest import SPEC

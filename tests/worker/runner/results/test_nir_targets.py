@@ -9,7 +9,7 @@ import nir
 import numpy as np
 import pytest
 
-from ipulse_core.nir_targets import SIMULATORS
+from ipulse_core.spec.nir_targets import SIMULATORS
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, List, Tuple
 
 import numpy as np
 
-from ipulse_core.conv_layers import conv_layers
 from ipulse_core.errors import Conflict
+from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_ops.lif.network import Network
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.initial_weights import initial_weights

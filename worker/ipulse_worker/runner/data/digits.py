@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     Dataset,

@@ -11,7 +11,7 @@ from ipulse_core.data_files.csv_samples import opened_csv_samples
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.hdf5_samples import opened_hdf5_samples
 from ipulse_core.data_files.sample_file import SampleFile
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.uploaded import file_name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import input_channels, spike_probability
+from ipulse_core.spec.derived_values import input_channels, spike_probability
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.time_steps import step_of

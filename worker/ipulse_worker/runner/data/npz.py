@@ -10,7 +10,7 @@ import numpy as np
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.npz_file import opened_npz
 from ipulse_core.data_files.npz_samples import BESIDES, FORMS, KNOWN, read_targets
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
 from ipulse_worker.runner.data.encoding import encode

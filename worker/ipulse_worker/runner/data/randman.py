@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import frequencies, input_channels
+from ipulse_core.spec.derived_values import frequencies, input_channels
 from ipulse_ops.exact_math import exp, log, sine_of_turns
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipulse_core.derived_values import class_count, is_regression
+from ipulse_core.spec.derived_values import class_count, is_regression
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset
 
 if TYPE_CHECKING:

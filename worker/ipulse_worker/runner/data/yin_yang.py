@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, divided
 from ipulse_worker.runner.data.time_steps import step_of

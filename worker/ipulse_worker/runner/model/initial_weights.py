@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, List
 
 import numpy as np
 
-from ipulse_core.derived_values import input_channels
 from ipulse_core.errors import IPUlseError
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_ops.conv.initialisation import balanced_kernels
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_ops.direct_call import DirectCall
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.regularisers import mean_over

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.conv_layers import (
+from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
     dense_layers,
@@ -15,8 +15,8 @@ from ipulse_core.conv_layers import (
     input_scale,
     senders_to_dense,
 )
-from ipulse_core.derived_values import class_count, first_capacity, spiking_layers
-from ipulse_core.start_weights import CONSTANTS, constant_of, layer_names
+from ipulse_core.spec.derived_values import class_count, first_capacity, spiking_layers
+from ipulse_core.spec.start_weights import CONSTANTS, constant_of, layer_names
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.conv_network import ConvNetwork

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 import tensorflow as tf
 
-from ipulse_core.conv_layers import hidden_sizes
-from ipulse_core.derived_values import class_count, first_spike_steps, spike_targets
+from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import class_count, first_spike_steps, spike_targets
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses, regression, temporal_losses
 from ipulse_ops.training.membrane_bounds import membrane_bound

@@ -14,7 +14,7 @@ from ipulse_core.data_files import npz_file
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import SIGNATURE
-from ipulse_core.start_weights import is_constant, mismatches, start_shapes
+from ipulse_core.spec.start_weights import is_constant, mismatches, start_shapes
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.conv_layers import conv_layers
+from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_worker.runner.training.loop import Training
 

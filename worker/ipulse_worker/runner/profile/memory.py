@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
-from ipulse_core.conv_layers import conv_layers
+from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training

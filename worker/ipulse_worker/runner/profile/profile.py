@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices import DeviceDescription
 from ipulse_worker.runner.model.network import spiking_names

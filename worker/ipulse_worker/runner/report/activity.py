@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.plots.raster_plot import raster_plot
 from ipulse_worker.runner.report.quantities import percent

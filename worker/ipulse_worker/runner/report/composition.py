@@ -6,9 +6,9 @@ from typing import Any, Dict, List
 
 import numpy as np
 
-from ipulse_core.conv_layers import conv_geometries, senders_to_dense
-from ipulse_core.derived_values import spiking_layers
 from ipulse_core.numbers import plain_number
+from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
+from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import ReportTable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
 
-from ipulse_core.derived_values import score_name
 from ipulse_core.numbers import plain_number
+from ipulse_core.spec.derived_values import score_name
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.derived_values import REGRESSION_LOSSES, score_name
+from ipulse_core.spec.derived_values import REGRESSION_LOSSES, score_name
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.report.tables import Cell, ReportTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
 
-from ipulse_core.start_weights import CONSTANTS
+from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_worker.runner.data import Dataset

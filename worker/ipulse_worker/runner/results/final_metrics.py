@@ -6,7 +6,7 @@ from typing import Any, Dict
 
 import numpy as np
 
-from ipulse_core.derived_values import score_name
+from ipulse_core.spec.derived_values import score_name
 from ipulse_worker.runner.results.results import Results
 
 

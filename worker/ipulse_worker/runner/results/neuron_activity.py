@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import class_count
+from ipulse_core.spec.derived_values import class_count
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
-from ipulse_core.conv_layers import conv_layers
-from ipulse_core.derived_values import first_capacity, spiking_layers
-from ipulse_core.nir_targets import (
+from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.derived_values import first_capacity, spiking_layers
+from ipulse_core.spec.nir_targets import (
     NO_ADAPTATION,
     SIMULATORS,
     SUBTRACTED,

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import numpy as np
 
-from ipulse_core.conv_layers import dense_layers
-from ipulse_core.derived_values import class_count, input_channels
-from ipulse_core.nir_targets import (
+from ipulse_core.spec.conv_layers import dense_layers
+from ipulse_core.spec.derived_values import class_count, input_channels
+from ipulse_core.spec.nir_targets import (
     EULER_DECAY,
     ONE_THRESHOLD,
     SMALLEST_THRESHOLD,
@@ -84,7 +84,7 @@ class NetworkGraph:
             arrays: the trained arrays, as Model.arrays: weights float32 `[N_in, N_out]` of each
                 layer and the readout, which NIR stores transposed; recurrent weights, biases and
                 trained constants.
-            target: one of ipulse_core.nir_targets.SIMULATORS.
+            target: one of ipulse_core.spec.nir_targets.SIMULATORS.
         """
         self._spec, self._arrays, self._target = spec, arrays, target
         self._is_exact = target in ("generic", "sinabs")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from ipulse_core.conv_layers import hidden_sizes
-from ipulse_core.derived_values import class_count, input_channels
+from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_worker.runner.data import EventCounts
 from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.results.nir_export import NirExport

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Optional, Tuple
 
 import numpy as np
 
-from ipulse_core.derived_values import image_of
+from ipulse_core.spec.derived_values import image_of
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
 from ipulse_worker.runner.training.randomness import Purpose
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from ipulse_core.derived_values import class_count, is_regression
+from ipulse_core.spec.derived_values import class_count, is_regression
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.results.results import Evaluation

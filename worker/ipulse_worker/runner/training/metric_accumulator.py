@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, Sequence
 
 import numpy as np
 
-from ipulse_core.derived_values import score_name
+from ipulse_core.spec.derived_values import score_name
 from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
-from ipulse_core.derived_values import grows_capacity, spiking_layers
+from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
 from ipulse_worker.runner.model.network import (

@@ -15,7 +15,7 @@ from ipulse_core.data_files.gesture_files import (
     gestures_in,
     recorded_events,
 )
-from ipulse_core.derived_values import input_channels
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, subset
 from ipulse_worker.runner.data.uploaded import file_name

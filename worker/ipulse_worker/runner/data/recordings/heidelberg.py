@@ -13,7 +13,7 @@ import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
-from ipulse_core.derived_values import class_count, input_channels
+from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import (
     Dataset,

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Tuple
 
-from ipulse_core.conv_layers import conv_geometries, conv_layers, dense_layers, senders_to_dense
-from ipulse_core.derived_values import class_count
+from ipulse_core.spec.conv_layers import (
+    conv_geometries,
+    conv_layers,
+    dense_layers,
+    senders_to_dense,
+)
+from ipulse_core.spec.derived_values import class_count
 
 Shape = Tuple[int, ...]
 # Constants of neurons, which can be trained.

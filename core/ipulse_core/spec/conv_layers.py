@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence, Tuple
 
-from ipulse_core.conv_geometry import ConvGeometry, Pair, Planes, conv_geometry
-from ipulse_core.derived_values import channels_per_value, image_of, input_channels
+from ipulse_core.spec.conv_geometry import ConvGeometry, Pair, Planes, conv_geometry
+from ipulse_core.spec.derived_values import channels_per_value, image_of, input_channels
 
 _KINDS = ("conv1d", "conv2d")
 
