@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -82,10 +82,9 @@ def program_of(
 
 def local_reference(folder: Path) -> str:
     """Return the reference that a folder would get. Raises InvalidPackage."""
-    with tempfile.TemporaryFile() as content:
-        source_package.write_package(source_package.read_folder(folder), content)
-        content.seek(0)
-        return source_package.PREFIX + hashlib.file_digest(content, "sha256").hexdigest()
+    content = io.BytesIO()
+    source_package.write_package(source_package.read_folder(folder), content)
+    return source_package.PREFIX + hashlib.sha256(content.getvalue()).hexdigest()
 
 
 def _spec(file: SpecFile) -> PoplarProgramSpec:
