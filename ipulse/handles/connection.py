@@ -159,7 +159,7 @@ class Connection:
         trials: int | None = None,
         parallel: int | None = None,
         metric: str | None = None,
-        goal: Literal["maximize", "minimize"] = "maximize",
+        goal: Literal["maximize", "minimize"] | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
     ) -> SweepHandle:
@@ -176,13 +176,16 @@ class Connection:
             trials: The number of trials, where it is not that of the grid.
             parallel: Trials at the same time.
             metric: The final metric by which trials are compared; by default validation_accuracy
-                where data.validation is set, else test_accuracy.
-            goal: Which values are better.
+                where data.validation is set, else test_accuracy, and of a regression the mean
+                absolute error.
+            goal: Which values are better; by default maximize, and minimize where the metric is
+                chosen for a regression.
             priority: Of the jobs in the queue.
             idempotency_key: Equal keys create one sweep only.
 
         Raises InvalidSpec and InvalidSweep with every problem.
         """
+        objective = {"metric": metric, "goal": goal}
         document = document_of(experiment)
         if isinstance(document, (str, os.PathLike)):
             document = Experiment.load(document).to_json()
@@ -196,7 +199,7 @@ class Connection:
                 "trials": trials,
                 "parallel": parallel,
                 "priority": priority,
-                "objective": {"goal": goal, **({"metric": metric} if metric else {})},
+                "objective": {key: value for key, value in objective.items() if value},
             },
         )
         return SweepHandle(self, self.client.create_sweep(definition, idempotency_key))

@@ -133,7 +133,7 @@ class SweepHandle:
         return self
 
     def stop(self) -> SweepHandle:
-        """Begin no more trials and cancel the jobs that have not ended."""
+        """Begin no more trials and cancel the jobs that wait; those that run are kept."""
         self._status = self._connection.client.stop_sweep(self.id)
         return self
 

@@ -59,6 +59,26 @@ def test_a_sweep_can_be_paused_resumed_and_stopped(connection: Connection) -> No
     assert sweep.state == "ended"
 
 
+def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
+    connection: Connection, agent: Agent
+) -> None:
+    data = {"kind": "npz", "name": "mine", "channels": 4, "outputs": 1, "steps": 10}
+    regression = experiment(data=data, loss="step_mse")
+    sweep = connection.sweep(regression, {"seed": [1, 2]}, parallel=1)
+    assert sweep.json["config"]["objective"]["metric"] == "test_mae"
+    assert sweep.json["config"]["objective"]["goal"] == "minimize"
+    sweep.stop()
+
+    running = connection.sweep(experiment(), {"seed": [1]})
+    eventually(lambda: len(running.jobs) == 1)
+    [job] = running.jobs
+    attempt = agent.claim(job.id)
+    running.stop()
+    assert not job.refresh().state.is_terminal
+    play(attempt)
+    assert running.wait().state == "ended"
+
+
 def test_wrong_sweeps_are_refused(connection: Connection) -> None:
     with pytest.raises(InvalidInput):
         connection.sweep(experiment(), {})
