@@ -1,4 +1,4 @@
-"""Names of metrics in other tools: train/loss and test/accuracy."""
+"""Names of metrics in other tools: train/loss, validation/loss and test/accuracy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from .record import MetricPoint
 
 
 def named_values(point: MetricPoint) -> Iterator[tuple[str, float]]:
-    """Yield the metrics of a point with the split that they describe: train, test or batch."""
+    """Yield the metrics of a point with what they describe: train, validation, test or batch."""
     for name, value in point.values.items():
+        part, _, figure = name.partition("_")
         if point.scope == "step":
             yield f"batch/{name}", value
-        elif name.startswith("test_"):
-            yield f"test/{name.removeprefix('test_')}", value
+        elif part in ("test", "validation"):
+            yield f"{part}/{figure}", value
         else:
             yield f"train/{name}", value
