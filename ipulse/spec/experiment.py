@@ -216,10 +216,6 @@ class ExperimentSpec(StrictModel):
             if bound.readout and bound.kind != "membrane" and self.network.readout.kind == "leaky":
                 pointer = f"/training/regularisers/{number}/readout"
                 yield Problem(pointer, "inconsistent", "a leaky readout has no spikes to bound")
-            if bound.kind == "membrane" and conv_layers(self.network):
-                pointer = f"/training/regularisers/{number}/kind"
-                detail = "membranes are bound in networks without convolutions only"
-                yield Problem(pointer, "unsupported", detail)
             for index, layer in enumerate(bound.layers or ()):
                 if layer > hidden:
                     pointer = f"/training/regularisers/{number}/layers/{index}"

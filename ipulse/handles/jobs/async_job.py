@@ -81,7 +81,8 @@ class AsyncJobHandle(JobSnapshot):
         """Return the spec with all defaults, as JSON."""
         if "spec" not in self._job.json:  # a job of a list
             await self.refresh()
-        return self._spec()
+        spec: dict[str, Any] = self._job.json["spec"]
+        return spec
 
     async def experiment(self) -> Experiment:
         """Return the spec as an Experiment."""

@@ -231,8 +231,4 @@ class JobHandle(JobSnapshot):
         return card_html(self, [], "")
 
     def __reduce__(self) -> Any:
-        return _restored, (self._connection, self._job)
-
-
-def _restored(connection: Connection, job: Job) -> JobHandle:
-    return JobHandle(connection, job)
+        return JobHandle, (self._connection, self._job)

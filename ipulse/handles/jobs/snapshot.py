@@ -7,7 +7,6 @@ from typing import Any
 
 from ipulse.client import Job
 from ipulse.client.pages import job_page
-from ipulse.experiment import Experiment
 from ipulse_core.states import JobState
 
 
@@ -96,10 +95,3 @@ class JobSnapshot:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {self.name!r} {self.state.value}>"
-
-    def _spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = self._job.json["spec"]
-        return spec
-
-    def _experiment(self) -> Experiment:
-        return Experiment.from_spec(self._spec())

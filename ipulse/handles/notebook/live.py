@@ -54,7 +54,6 @@ def state_of(job: JobHandle) -> dict[str, Any]:
     except IPUlseError:  # there are no metrics yet
         epochs = []
     return {
-        "id": job.id,
         "name": job.name,
         "url": job.url,
         "state": job.state.value,
@@ -63,7 +62,6 @@ def state_of(job: JobHandle) -> dict[str, Any]:
         "epochs": epochs,
         "all_epochs": job.spec.get("training", {}).get("epochs", 0),
         "curves": curves,
-        "phases": job.json["phase_seconds"],
         "log": [str(line) for line in job.logs()[-_LINES:]],
     }
 

@@ -19,8 +19,6 @@ from ipulse_core.numbers import plain_number
 _SPECS = (".yaml", ".yml", ".json")
 _MOST_BESIDE = 4  # jobs that fit side by side on a terminal
 
-Names = Annotated[str | None, typer.Option(metavar="NAMES")]
-
 
 @addressed
 def compare(
