@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 from pathlib import Path
@@ -15,7 +16,7 @@ from ipulse_core.events import LogEvent
 from ipulse_worker.runner.sandbox import bubblewrap
 from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable
 from ipulse_worker.runner.sandbox.limits import SandboxLimits, tree_of
-from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
+from ipulse_worker.runner.sandbox.sandbox import TMP, WORK, Sandbox, SandboxResult
 
 LIMITS: Dict[str, Any] = {
     "seconds": 60,
@@ -131,6 +132,52 @@ def test_a_full_disk_is_its_own(place: Place) -> None:
     total = sum(path.stat().st_size for path in place.out.rglob("*") if path.is_file())
     assert total <= LIMITS["disk_bytes"]
     assert shutil.disk_usage(str(place.folder)).free > free - 2**30
+
+
+@pytest.mark.parametrize("user", [0, 65534])
+def test_it_writes_only_to_file_systems_with_a_limit(
+    user: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Agents run as root or as a user of their own, which then owns what bubblewrap mounts."""
+    become: List[str] = []
+    if os.geteuid() == 0 and user:
+        become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+        monkeypatch.setattr(os, "geteuid", lambda: user)
+    elif os.geteuid() and not user:
+        pytest.skip("needs root")
+    places = {WORK: 2**20, TMP: 2**20}
+    command = bubblewrap.sandbox_command({}, places, {"PATH": "/usr/bin:/bin"}, WORK)
+    find = ["find", "/", "(", "-path", "/proc", "-o", "-path", "/dev/pts", ")", "-prune"]
+    done = subprocess.run(
+        [*become, *command, *find, "-o", "-type", "d", "-writable", "-print"],
+        stdout=subprocess.PIPE,
+        check=False,  # there are folders of /usr that it may not read
+        text=True,
+    )
+    assert sorted(done.stdout.splitlines()) == [TMP, WORK]
+
+
+def test_it_reaches_no_cache(place: Place) -> None:
+    """The emulator lies in a cache, at its own place and beside the builds of others."""
+    emulator, other = place.folder / "cache" / "emulator", place.folder / "cache" / "other"
+    for folder in (emulator, other):
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        (folder / "library.so").write_text("as built")
+        (folder / "library.so").chmod(0o666)
+    place.sandbox.add(str(emulator), emulator)
+    place.run(
+        f"cat {emulator}/library.so; echo; cd {emulator}; echo worse > library.so; rm library.so; "
+        f"echo more > more.so; ls {other} {emulator.parent}; mkdir {emulator.parent}/new; "
+        f"echo worse > {other}/library.so; echo worse > {other}.so; echo end"
+    )
+    assert "as built" in place.lines
+    assert "end" in place.lines
+    assert "other" not in place.lines
+    files = {path for path in emulator.parent.rglob("*") if path.is_file()}
+    assert files == {emulator / "library.so", other / "library.so"}
+    assert {path.read_text() for path in files} == {"as built"}
+    assert sorted(os.listdir(emulator.parent)) == ["emulator", "other"]
 
 
 def test_links_and_devices_are_not_returned(place: Place) -> None:

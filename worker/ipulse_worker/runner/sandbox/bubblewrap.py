@@ -21,6 +21,8 @@ _FIRST_USER, _USERS = 61184, 4096  # where systemd takes the ids of services wit
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/lib32")
 _FILES = ("/etc/ld.so.cache", "/etc/alternatives")  # for the linker, and the name of the compiler
 _PROBE_SECONDS = 20.0
+# These are file systems in memory without a limit; bubblewrap itself must write to them first.
+_CLOSE = ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
 class SandboxUnavailable(Unavailable):
@@ -93,14 +95,14 @@ def sandbox_command(
         view += ["--setenv", name, value]
     own = ["--unshare-user", "--unshare-pid", "--disable-userns", "--cap-drop", "ALL"]
     if os.geteuid() != 0:
-        return ["bwrap", *common, *own, *view, "--proc", "/proc", "--"]
+        return ["bwrap", *common, *own, *view, "--proc", "/proc", *_CLOSE, "--"]
     # Root makes the view, because only it may read the folders; then its rights are dropped. Until
     # the inner bubblewrap mounts its own, /proc must be writable for the maps of its user ids.
     identity = str(_FIRST_USER + os.getpid() % _USERS)
     drop = ["setpriv", f"--reuid={identity}", f"--regid={identity}", "--clear-groups"]
     drop += ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--pdeathsig=KILL"]
     inner = ["bwrap", "--die-with-parent", *own, "--dev-bind", "/", "/", "--proc", "/proc"]
-    outer = ["bwrap", *common, *view, "--bind", "/proc", "/proc", "--"]
+    outer = ["bwrap", *common, *view, "--bind", "/proc", "/proc", *_CLOSE, "--"]
     return [*outer, *drop, *inner, "--chdir", directory, "--"]
 
 
