@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, List, NamedTuple, Optional
 
 MAX_FILES = 1000
+MAX_SKIPPED = 100
 MAX_DEPTH = 8
 BLOCK = 512
 _CHUNK_BLOCKS = 256
@@ -47,6 +48,9 @@ def read_files(stream: BinaryIO, folder: Path, max_bytes: int) -> ReturnedFiles:
         if header is None:
             skipped.append("the rest of the files cannot be read: the program has changed the list")
             return ReturnedFiles(names, skipped)
+        if len(skipped) == MAX_SKIPPED:
+            skipped.append(f"the rest of the files: more than {MAX_SKIPPED} cannot be stored")
+            return ReturnedFiles(names, skipped)
         name = _plain(header.name)
         shown = header.name.decode("ascii", "replace").lstrip("./")[:100]
         target: Optional[Path] = None
@@ -61,8 +65,11 @@ def read_files(stream: BinaryIO, folder: Path, max_bytes: int) -> ReturnedFiles:
             skipped.append(f"{shown}: the files have more than {max_bytes:,} bytes together")
             return ReturnedFiles(names, skipped)
         else:
-            target = folder / name
-            left -= header.size
+            target = _new(folder, name)
+            if target is None:
+                skipped.append(f"{name} is there twice, or both file and folder")
+            else:
+                left -= header.size
         if not _copy(stream, header.size, target):
             return ReturnedFiles(names, skipped)  # the stream ended early
         if target is not None and name is not None:
@@ -94,11 +101,20 @@ def _plain(name: bytes) -> Optional[str]:
     return b"/".join(parts).decode("ascii")
 
 
+def _new(folder: Path, name: str) -> Optional[Path]:
+    """Return where to write a file, with its folder; None if another is in its way."""
+    target = folder / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        return None
+    return None if target.exists() else target
+
+
 def _copy(stream: BinaryIO, size: int, target: Optional[Path]) -> bool:
     """Copy or skip the content of a file; return whether it was complete."""
     if target is None:
         return _drain(stream, size)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as file:
         left = size
         while left:
