@@ -124,7 +124,7 @@ class TestTrouble:
         assert not any(path.endswith("/finish") for _, path in service.requests)
         assert list(settings.work_dir.iterdir()) == []
 
-    def test_an_agent_suspended_past_its_lease_sends_nothing(
+    def test_an_agent_suspended_past_its_lease_reports_nothing(
         self, tmp_path: Path, settings: AgentSettings
     ) -> None:
         """The agent was suspended (SIGSTOP, SIGCONT): late heartbeats are not sent."""
@@ -138,7 +138,9 @@ class TestTrouble:
                 runner = Watched(logged_pid(service, job_id, "pid"))
                 assert runner.ends()
             assert not any(path.endswith("/heartbeat") for _, path in service.requests)
-            assert not any(path.endswith("/finish") for _, path in service.requests)
+            outcome = service.job(job_id).last.outcome
+            # Another thread of the agent may have given the job back, if that is still allowed.
+            assert outcome is None or outcome["reason"] == Reason.WORKER_LOST
 
     def test_a_wrong_token_is_logged_once_and_not_retried(
         self, service: FakeService, settings: AgentSettings, caplog: pytest.LogCaptureFixture
