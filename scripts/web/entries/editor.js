@@ -1,11 +1,9 @@
-export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
-export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+export { autocompletion } from "@codemirror/autocomplete";
 export { yaml } from "@codemirror/lang-yaml";
-export { HighlightStyle, bracketMatching, defaultHighlightStyle, foldGutter, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
-export { forEachDiagnostic, lintGutter, lintKeymap, linter, setDiagnostics } from "@codemirror/lint";
-export { highlightSelectionMatches, openSearchPanel, searchKeymap } from "@codemirror/search";
-export { Annotation, Compartment, EditorState, StateEffect, StateField, Transaction } from "@codemirror/state";
-export { Decoration, EditorView, ViewPlugin, drawSelection, dropCursor, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, placeholder, tooltips } from "@codemirror/view";
-export { basicSetup, minimalSetup } from "codemirror";
+export { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
+export { lintGutter, setDiagnostics } from "@codemirror/lint";
+export { EditorState } from "@codemirror/state";
+export { EditorView, hoverTooltip } from "@codemirror/view";
+export { basicSetup } from "codemirror";
 export { tags } from "@lezer/highlight";
 export * as YAML from "yaml";

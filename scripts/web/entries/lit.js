@@ -1,11 +1,5 @@
-export { LitElement, css, html, noChange, nothing, render, svg } from "lit";
-export { classMap } from "lit/directives/class-map.js";
-export { guard } from "lit/directives/guard.js";
+export { LitElement, css, html, nothing, render, svg } from "lit";
 export { ifDefined } from "lit/directives/if-defined.js";
-export { keyed } from "lit/directives/keyed.js";
 export { live } from "lit/directives/live.js";
-export { createRef, ref } from "lit/directives/ref.js";
+export { ref } from "lit/directives/ref.js";
 export { repeat } from "lit/directives/repeat.js";
-export { styleMap } from "lit/directives/style-map.js";
-export { until } from "lit/directives/until.js";
-export { when } from "lit/directives/when.js";
