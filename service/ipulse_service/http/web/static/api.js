@@ -1,18 +1,16 @@
 // The OpenAPI document, for the pages that display it.
+import { api } from "./lib/api.js";
 import { signIn } from "./signin.js";
-import { request } from "./service.js";
 
 const main = document.getElementById("main");
 
 /** Calls `show(document, element)` once there is a session. */
-export async function withDocument(show, why) {
-  const again = (reason) => signIn(main, () => withDocument(show), reason);
-  if (why) return again(why);
+export async function withDocument(show) {
   let openapi;
   try {
-    openapi = await (await request("/openapi.json")).json();
+    openapi = await api.get("/openapi.json");
   } catch (error) {
-    return again(error.status === 401 ? "" : error.message);
+    return signIn(main, () => withDocument(show), error.status === 401 ? "" : error.message);
   }
   const place = document.createElement("div");
   main.className = "api";

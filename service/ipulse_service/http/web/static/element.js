@@ -14,33 +14,6 @@ export function element(kind, attributes = {}, ...children) {
   return made;
 }
 
-/** A table with a caption for screen readers; a cell is a text or an element. */
-export function table(caption, columns, rows) {
-  // A phone shows a row as a card, and a browser would no longer take that for a table without the roles.
-  const row = (cells) => element("tr", { role: "row" }, cells);
-  const head = row(columns.map((name) => element("th", { scope: "col", role: "columnheader" }, name)));
-  const body = rows.map((cells) => row(cells.map((cell, i) => element("td", { role: "cell", "data-column": columns[i] }, cell ?? ""))));
-  return element("div.scroll", { tabindex: "0", role: "region", "aria-label": caption },
-    element("table", { role: "table" }, element("caption", {}, caption), element("thead", { role: "rowgroup" }, head),
-      element("tbody", { role: "rowgroup" }, body)));
-}
-
-/**
- * Updates `old` to equal `made`, and returns the element that is in the document now. Equal parts are not replaced, which keeps
- * a pressed link, the focus and the scroll position.
- */
-export function renewed(old, made) {
-  if (old.isEqualNode(made)) return old;
-  const isAlike = old.cloneNode().isEqualNode(made.cloneNode()) && old.hasChildNodes() && old.childNodes.length === made.childNodes.length;
-  if (!isAlike) {
-    old.replaceWith(made);
-    return made;
-  }
-  const parts = [...made.childNodes];
-  [...old.childNodes].forEach((part, i) => renewed(part, parts[i]));
-  return old;
-}
-
 /** An error message with the problems and their places in the input. */
 export function complaint(error) {
   const places = (error.errors ?? []).map((problem) =>
