@@ -164,3 +164,14 @@ def test_the_page_and_the_report_have_the_same_colours() -> None:
         shared = ours.keys() & theirs.keys()
         assert len(shared) > 10
         assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
+
+
+def test_a_class_is_styled_by_one_sheet() -> None:
+    """All sheets are loaded together: two would change each other's elements."""
+    sheets: dict[str, str] = {}
+    for path in sorted((STATIC / "styles").glob("*.css")):
+        text = path.read_text("utf-8")
+        plain = re.sub(r"/\*.*?\*/|@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", text)
+        for selector in re.findall(r"(?:^|[},])\s*(\.[\w-]+)\s*(?=[{,])", plain):
+            assert sheets.setdefault(selector, path.name) == path.name, selector
+    assert len(sheets) > 50
