@@ -12,7 +12,7 @@ const LIST = [
 
 let afterG = false;
 
-export const areKeysOn = () => localStorage.getItem(KEPT) !== "off";
+const areKeysOn = () => localStorage.getItem(KEPT) !== "off";
 
 function isTyping(event) {
   const target = event.composedPath()[0];

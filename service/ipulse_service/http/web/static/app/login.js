@@ -10,6 +10,7 @@ class Login extends LitElement {
     super();
     this.why = "";
     this.isTrading = false;
+    this.onHash = () => this.trade();
   }
 
   createRenderRoot() { return this; }
@@ -18,7 +19,12 @@ class Login extends LitElement {
     super.connectedCallback();
     document.title = "Sign in · IPUlse";
     this.trade();
-    addEventListener("hashchange", () => this.isConnected && this.trade());
+    addEventListener("hashchange", this.onHash);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    removeEventListener("hashchange", this.onHash);
   }
 
   /** Uses the code after #, which no server log has seen, and removes it from the address. */

@@ -83,7 +83,7 @@ export function updateQuery(changes, { push = false } = {}) {
 }
 
 /** A query string in which the characters of searches stay legible. */
-export function readable(query) {
+function readable(query) {
   return query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%28", "(").replaceAll("%29", ")");
 }
 

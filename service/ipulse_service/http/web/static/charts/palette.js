@@ -9,9 +9,6 @@ function preferred(id) {
   return hash % COUNT;
 }
 
-/** The colour that a job has where no other job took it. @param {string} id */
-export const colorOf = (id) => `--s${preferred(id) + 1}`;
-
 /**
  * Colours of jobs that are shown together; after eight jobs lines are dashed.
  * @param {string[]} ids @returns {Map<string, {color: string, dash?: number[]}>}

@@ -22,7 +22,6 @@ const PATHS = {
   pause: svg`<path d="M6 4v8M10 4v8"/>`,
   stop: svg`<rect x="4.500" y="4.500" width="7" height="7" rx="1"/>`,
   more: svg`<circle cx="3.500" cy="8" r=".8"/><circle cx="8" cy="8" r=".8"/><circle cx="12.500" cy="8" r=".8"/>`,
-  retry: svg`<path d="M13 8a5 5 0 1 1-1.500-3.500M13 2.500v2.500h-2.500"/>`,
   columns: svg`<rect x="2.500" y="3" width="11" height="10" rx="1.500"/><path d="M6.200 3v10M9.800 3v10"/>`,
   compare: svg`<path d="M2.500 12.500c3 0 3-6 6-6s2.500-3 5-3M2.500 8c3.500 0 4 4 7 4h4"/>`,
   warn: svg`<path d="M8 2.500 14 13H2zM8 6.500v3M8 11.200v.1"/>`,

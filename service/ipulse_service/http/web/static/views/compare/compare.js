@@ -12,7 +12,7 @@ import { lines, relations } from "./relations.js";
 import { seeds } from "./seeds.js";
 import "./configs.js";
 
-export const MOST_CURVES = 100; // jobs with curves
+const MOST_CURVES = 100; // jobs with curves
 const CHIPS = 24;
 const USUAL = ["test_accuracy", "test_loss", "accuracy", "loss"];
 

@@ -27,7 +27,7 @@ function valueAt({ x, y }, at, from) {
  * Mean and spread of curves at all their x; of those that reach it.
  * @param {{x: number[], y: (number | null)[]}[]} curves @param {"sd" | "range"} kind
  */
-export function spreadOf(curves, kind) {
+function spreadOf(curves, kind) {
   const xs = [...new Set(curves.flatMap(({ x }) => x))].sort((a, b) => a - b);
   const places = curves.map(() => 0);
   const result = { x: xs, y: [], low: [], high: [] };

@@ -13,7 +13,7 @@ const REASONS = {
 };
 
 /** @param {any} waiting `waiting_on` of a job */
-export function whyItWaits(waiting) {
+function whyItWaits(waiting) {
   const { reason, detail, position, of, holder, holder_device: device, estimated_start: start } = waiting;
   const words = REASONS[reason] ?? reason;
   return html`${detail ? `${words.replace(/\.$/, "")}: ${detail.replace(/\.$/, "")}.` : words}

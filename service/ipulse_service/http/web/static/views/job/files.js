@@ -90,7 +90,7 @@ const previews = {
   gzip: async (response) => plainText(await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).text()),
   npz: async (response) => {
     const arrays = await arraysOf(await response.arrayBuffer());
-    return html`<table class="grid arrays"><caption>Arrays</caption><thead><tr><th scope="col">Array</th><th scope="col">Type</th><th scope="col">Shape</th>
+    return html`<table class="grid"><caption>Arrays</caption><thead><tr><th scope="col">Array</th><th scope="col">Type</th><th scope="col">Shape</th>
         <th scope="col" class="number">Minimum</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Maximum</th></tr></thead>
       <tbody>${arrays.map((one) => html`<tr><th scope="row" data-label="Array"><code>${one.name}</code></th><td data-label="Type">${one.dtype}</td>
         <td data-label="Shape">${one.why ?? (one.shape.join(" × ") || "one value")}</td>

@@ -142,7 +142,7 @@ function waiting(wait) {
 }
 
 /** Six figures at most: [name, value, note]. */
-export function mainFigures(job) {
+function mainFigures(job) {
   const { summary, progress } = job;
   const values = summary ?? progress?.evaluated?.values;
   if (!values) return [];

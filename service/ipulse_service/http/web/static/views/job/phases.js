@@ -1,6 +1,6 @@
 // The phases of the latest attempt: what is done, running, failed, and how long each took.
 import { html, nothing } from "../../vendor.js";
-import { PHASES, duration, percent, phaseOf } from "../../lib/format.js";
+import { PHASES, duration, isOver, percent, phaseOf } from "../../lib/format.js";
 import { icon } from "../../parts/icon.js";
 import "./activity.js";
 
@@ -13,20 +13,19 @@ const LOOKS = {
 };
 
 /** The outcome of each phase. @returns {{name: string, outcome: keyof typeof LOOKS, seconds: number | undefined}[]} */
-export function outcomes(job, store) {
+function outcomes(job, store) {
   const now = phaseOf(job.state);
   const isKnown = store && store.entered.attempt === job.attempt;
   const entered = isKnown ? store.entered.phases : null;
   const reached = entered ?? PHASES.filter((name) => job.phase_seconds[name] !== undefined);
   const last = !now && job.state !== "succeeded" && job.attempt ? reached.at(-1) : undefined;
-  const isEnded = ["succeeded", "failed", "cancelled"].includes(job.state);
   return PHASES.map((name) => {
     const seconds = job.phase_seconds[name];
     let outcome = "next";
     if (name === now) outcome = "running";
     else if (name === last) outcome = endOf(job.state);
     else if (seconds !== undefined && (!entered || entered.includes(name))) outcome = "done";
-    else if (isEnded) outcome = "skipped";
+    else if (isOver(job.state)) outcome = "skipped";
     return { name, outcome, seconds };
   });
 }

@@ -6,7 +6,7 @@ const TITLES = {
   learning_rate: "Learning rate", gradient_norm: "Gradient norm", second_threshold: "Second threshold", capacity: "Capacity", penalty: "Penalty",
   samples_per_second: "Samples per second",
 };
-export const GROUPS = [
+const GROUPS = [
   ["Learning", ["accuracy", "mae", "loss"]],
   ["Activity", ["firing_rate", "gradient_set", "overflow"]],
   ["Optimisation", ["learning_rate", "gradient_norm", "second_threshold", "capacity", "penalty"]],
@@ -22,7 +22,7 @@ export const titleOf = (kind) => TITLES[kind] ?? kind.replaceAll("_", " ");
 export const isStepLike = (kind) => STEP_LIKE.has(kind);
 
 /** "test, each epoch", "training, each batch", "layer 2, epoch mean" */
-export function labelOf({ name, scope, heldOut }) {
+function labelOf({ name, scope, heldOut }) {
   const kind = kindOf(name);
   const layer = name.split("/")[1];
   const split = name.startsWith("test_") ? heldOut : name.startsWith("validation_") ? "validation" : SPLIT.has(kind) ? "training" : "";

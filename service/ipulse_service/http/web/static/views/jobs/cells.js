@@ -53,8 +53,7 @@ function shortest(key) {
   return key.replace(/^training\.optimizer\.|^training\.|^network\.(?=layers)/, "");
 }
 
-export const isOwn = (key) => key in OWN;
 export const ownColumns = Object.entries(OWN).map(([name, { words }]) => ({ name, label: words, kind: "field" }));
 
 /** The columns that the service is asked for. @param {string[]} columns */
-export const requested = (columns) => columns.filter((key) => !isOwn(key));
+export const requested = (columns) => columns.filter((key) => !(key in OWN));

@@ -1,7 +1,7 @@
 // Spearman's rank correlation between a setting and the objective.
 
 /** Ranks from 1; equal values share the mean of theirs. @param {number[]} values */
-export function ranks(values) {
+function ranks(values) {
   const order = values.map((value, at) => [value, at]).sort((a, b) => a[0] - b[0]);
   const result = new Array(values.length);
   for (let from = 0; from < order.length;) {
@@ -14,7 +14,7 @@ export function ranks(values) {
 }
 
 /** @param {number[]} xs @param {number[]} ys */
-export function spearman(xs, ys) {
+function spearman(xs, ys) {
   const [a, b] = [ranks(xs), ranks(ys)];
   const mean = (xs.length + 1) / 2;
   let [ab, aa, bb] = [0, 0, 0];
