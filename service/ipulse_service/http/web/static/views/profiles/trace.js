@@ -1,11 +1,9 @@
-// The execution trace: a lane an IPU or thread, drawn on a canvas; zoom, search, and sums of what is seen.
+// The execution trace: zoom, search, and sums of what is seen.
 import { LitElement, html, nothing } from "../../vendor.js";
-import { number, percent, shortDuration } from "../../lib/format.js";
-import { columns, firstAfter, sums } from "./trace_events.js";
+import { percent } from "../../lib/format.js";
+import { firstAfter, sums } from "./trace_events.js";
+import { COLORS, TracePicture, timeText } from "./trace_picture.js";
 
-const GAP = 8;
-const AXIS = 22;
-const COLORS = ["--s1", "--s2", "--s6", "--s3", "--s4", "--s5", "--s7", "--s8"];
 const MOST_NAMES = 10;
 const MAX_ZOOM = 1e-7; // of the whole trace
 
@@ -25,8 +23,6 @@ class TraceView extends LitElement {
     this.seen = null; // sums of the window
     this.drag = null;
     this.spoken = "";
-    this.lane = 34; // pixels of height
-    this.left = 96; // pixels of the lanes' titles
     this.retheme = () => this.paint();
   }
 
@@ -84,119 +80,12 @@ class TraceView extends LitElement {
     this.frame = requestAnimationFrame(() => this.isConnected && this.trace && this.draw());
   }
 
-  draw() {
-    const { canvas, trace, chosen } = this;
-    this.lane = trace.lanes.length < 3 ? 72 : 34;
-    this.left = trace.lanes.every(({ title }) => title.length < 7) ? 48 : 96;
-    const width = canvas.clientWidth - this.left;
-    if (width <= 0) return;
-    const height = trace.lanes.length * (this.lane + GAP) + AXIS;
-    const scale = devicePixelRatio || 1;
-    canvas.width = Math.round((width + this.left) * scale);
-    canvas.height = Math.round(height * scale);
-    canvas.style.height = `${height}px`;
-    const style = getComputedStyle(canvas);
-    const color = (name) => style.getPropertyValue(name).trim();
-    const context = canvas.getContext("2d");
-    context.scale(scale, scale);
-    context.font = `12px ${style.fontFamily}`;
-    context.textBaseline = "middle";
-    const [from, to] = this.range;
-    const pixels = Math.round(width * scale);
-    const fills = trace.kinds.map((_, kind) => color(COLORS[kind % COLORS.length]));
-    trace.lanes.forEach((lane, row) => {
-      const top = row * (this.lane + GAP);
-      context.fillStyle = color("--soft");
-      context.fillText(lane.title, 0, top + this.lane / 2, this.left - 8);
-      context.fillStyle = color("--panel");
-      context.fillRect(this.left, top, width, this.lane);
-      if (chosen) {
-        context.globalAlpha = 0.16;
-        this.drawLane(context, columns(trace, lane, from, to, pixels, null), fills, top, scale);
-        context.globalAlpha = 1;
-      }
-      this.drawLane(context, columns(trace, lane, from, to, pixels, chosen), fills, top, scale);
-      this.drawNames(context, lane, top, width, color);
-    });
-    this.drawAxis(context, width, height, color);
-    this.drawMarks(context, width, height, color);
-  }
+  /** @returns {TracePicture} */
+  get picture() { return new TracePicture(this.canvas, this.trace, this.range); }
 
-  /** Pixels with several events are divided by the time of each kind. */
-  drawLane(context, shares, fills, top, scale) {
-    const kinds = fills.length;
-    const pixels = shares.length / kinds;
-    for (let kind = 0; kind < kinds; kind += 1) {
-      context.fillStyle = fills[kind];
-      for (let x = 0; x < pixels; x += 1) {
-        const share = shares[x * kinds + kind];
-        if (share < 0.004) continue;
-        let below = 0;
-        for (let other = 0; other < kind; other += 1) below += shares[x * kinds + other];
-        context.fillRect(this.left + x / scale, top + this.lane * (1 - Math.min(1, below + share)), 1 / scale, this.lane * Math.min(1, share));
-      }
-    }
-  }
+  draw() { this.picture.draw(this.chosen, this.at, this.drag); }
 
-  /** The names of events that have room for them. */
-  drawNames(context, lane, top, width, color) {
-    const [from, to] = this.range;
-    const perUnit = width / (to - from);
-    context.fillStyle = color("--card");
-    let drawn = 0;
-    for (let at = firstAfter(lane, from); at < lane.count && lane.starts[at] < to && drawn < 200; at += 1) {
-      const left = this.left + (Math.max(from, lane.starts[at]) - from) * perUnit;
-      const room = (Math.min(to, lane.ends[at]) - Math.max(from, lane.starts[at])) * perUnit - 8;
-      if (room < 40) {
-        if ((to - from) / lane.count < 1 && at > 20_000) return; // far too many to have room
-        continue;
-      }
-      const name = this.trace.names[lane.names[at]];
-      const text = context.measureText(name).width <= room ? name : `${name.slice(0, Math.max(2, Math.floor(room / 7) - 1))}…`;
-      context.fillText(text, left + 4, top + this.lane / 2);
-      if (left > this.left) context.fillRect(left - 0.5, top, 1, this.lane); // between events of one colour
-      drawn += 1;
-    }
-  }
-
-  drawAxis(context, width, height, color) {
-    const [from, to] = this.range;
-    const count = Math.max(2, Math.min(8, Math.floor(width / 130)));
-    context.fillStyle = color("--soft");
-    for (let tick = 0; tick <= count; tick += 1) {
-      const text = this.time(from + ((to - from) * tick) / count - this.trace.begin);
-      const x = this.left + (width * tick) / count;
-      context.textAlign = tick === 0 ? "left" : tick === count ? "right" : "center";
-      context.fillText(text, x, height - AXIS / 2 + 2);
-    }
-    context.textAlign = "left";
-  }
-
-  drawMarks(context, width, height, color) {
-    const [from, to] = this.range;
-    const x = (time) => this.left + ((time - from) / (to - from)) * width;
-    if (this.at) {
-      const lane = this.trace.lanes[this.at.lane];
-      const left = Math.max(this.left, x(lane.starts[this.at.event]));
-      const right = Math.min(this.left + width, x(lane.ends[this.at.event]));
-      context.strokeStyle = color("--ink");
-      context.lineWidth = 2;
-      context.strokeRect(left, this.at.lane * (this.lane + GAP) + 1, Math.max(2, right - left), this.lane - 2);
-    }
-    if (this.drag?.to !== undefined) {
-      context.globalAlpha = 0.2;
-      context.fillStyle = color("--c1");
-      context.fillRect(Math.min(this.drag.from, this.drag.to), 0, Math.abs(this.drag.to - this.drag.from), height - AXIS);
-      context.globalAlpha = 1;
-    }
-  }
-
-  time(value) { return this.trace.unit === "cycles" ? number(Math.round(value)) : shortDuration(value / 1e6); }
-
-  timeAt(x) {
-    const [from, to] = this.range;
-    return from + ((x - this.left) / (this.canvas.clientWidth - this.left)) * (to - from);
-  }
+  time(value) { return timeText(this.trace, value); }
 
   /** Shows a window; the sums follow when it rests. */
   show(from, to) {
@@ -220,44 +109,36 @@ class TraceView extends LitElement {
   }
 
   wheel(event) {
-    if (event.ctrlKey || event.metaKey) this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event.offsetX));
+    if (event.ctrlKey || event.metaKey) this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.picture.timeAt(event.offsetX));
     else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(event.deltaX / 800);
     else return;
     event.preventDefault();
   }
 
   press(event) {
-    if (event.button !== 0 || event.offsetX < this.left) return;
+    if (event.button !== 0 || event.offsetX < this.picture.left) return;
     this.drag = { from: event.offsetX };
     this.canvas.setPointerCapture(event.pointerId);
   }
 
   move(event) {
     if (this.drag) {
-      this.drag.to = Math.max(this.left, Math.min(this.canvas.clientWidth, event.offsetX));
+      this.drag.to = Math.max(this.picture.left, Math.min(this.canvas.clientWidth, event.offsetX));
       this.paint();
-    } else this.at = this.eventAt(event.offsetX, event.offsetY);
+    } else this.at = this.picture.eventAt(event.offsetX, event.offsetY);
   }
 
   release(event) {
     const { drag } = this;
     this.drag = null;
     if (drag?.to !== undefined && Math.abs(drag.to - drag.from) > 4) {
-      const [a, b] = [this.timeAt(drag.from), this.timeAt(drag.to)].sort((one, other) => one - other);
+      const [a, b] = [drag.from, drag.to].map((x) => this.picture.timeAt(x)).sort((one, other) => one - other);
       this.show(a, b);
     } else if (drag) {
-      this.at = this.eventAt(event.offsetX, event.offsetY);
+      this.at = this.picture.eventAt(event.offsetX, event.offsetY);
       if (this.at) this.choose(this.trace.names[this.trace.lanes[this.at.lane].names[this.at.event]]);
     }
     this.paint();
-  }
-
-  eventAt(x, y) {
-    const row = Math.floor(y / (this.lane + GAP));
-    const lane = this.trace.lanes[row];
-    if (!lane || x < this.left) return null;
-    const event = firstAfter(lane, this.timeAt(x));
-    return event < lane.count && lane.starts[event] <= this.timeAt(x) ? { lane: row, event } : null;
   }
 
   choose(name) { this.dispatchEvent(new CustomEvent("choose", { detail: name, bubbles: true })); }
