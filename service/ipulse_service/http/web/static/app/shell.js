@@ -4,6 +4,7 @@ import { icon } from "../parts/icon.js";
 import { menu } from "../parts/menu.js";
 import { problem } from "../parts/states.js";
 import { api } from "../lib/api.js";
+import { themeChosen } from "../lib/theme.js";
 import { listenToKeys, showKeys } from "./keys.js";
 import { onRoute } from "./router.js";
 import { forget, who } from "./session.js";
@@ -67,7 +68,7 @@ class Shell extends LitElement {
       if (theme === "auto") localStorage.removeItem("ipulse-theme");
       else localStorage.setItem("ipulse-theme", theme);
     } catch { /* the theme holds for this tab */ }
-    dispatchEvent(new CustomEvent("theme-changed"));
+    themeChosen();
   }
 
   async signOut() {

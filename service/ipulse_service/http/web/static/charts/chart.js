@@ -1,5 +1,6 @@
 // A chart of ECharts; the bundle is loaded when the first such chart is seen.
 import { LitElement, html, nothing } from "../vendor.js";
+import { onTheme } from "../lib/theme.js";
 
 const NAMES = ["ink", "soft", "hair", "grid", "card", "c0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
 
@@ -14,16 +15,13 @@ class Chart extends LitElement {
     /** @type {Record<string, (event: any, chart: any) => void>} */
     this.events = {};
     this.failed = null;
-    this.retheme = () => this.draw();
   }
 
   createRenderRoot() { return this; }
 
   connectedCallback() {
     super.connectedCallback();
-    this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.theme.addEventListener("change", this.retheme);
-    addEventListener("theme-changed", this.retheme);
+    this.endTheme = onTheme(() => this.draw());
   }
 
   firstUpdated() {
@@ -33,8 +31,7 @@ class Chart extends LitElement {
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.theme.removeEventListener("change", this.retheme);
-    removeEventListener("theme-changed", this.retheme);
+    this.endTheme();
     this.seen?.disconnect();
     this.resized?.disconnect();
     this.chart?.dispose();

@@ -2,6 +2,7 @@
 import { LitElement, html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { number } from "../../lib/format.js";
+import { onTheme } from "../../lib/theme.js";
 
 const PAD = { left: 44, right: 10, top: 8, bottom: 28 };
 
@@ -13,21 +14,21 @@ class Sample extends LitElement {
     this.at = 0; // in the list of previews
     this.sample = null;
     this.problem = "";
-    this.retheme = () => this.draw();
+    this.redraw = () => this.draw();
   }
 
   createRenderRoot() { return this; }
 
   connectedCallback() {
     super.connectedCallback();
-    addEventListener("theme-changed", this.retheme);
-    addEventListener("resize", this.retheme);
+    this.endTheme = onTheme(this.redraw);
+    addEventListener("resize", this.redraw);
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    removeEventListener("theme-changed", this.retheme);
-    removeEventListener("resize", this.retheme);
+    this.endTheme();
+    removeEventListener("resize", this.redraw);
   }
 
   willUpdate(changed) {

@@ -1,20 +1,25 @@
 // Drawings of spikes: a raster on a canvas, and a histogram of rates as SVG.
 import { html, ref, svg } from "../../vendor.js";
 import { percent } from "../../lib/format.js";
+import { onTheme } from "../../lib/theme.js";
 
 const MOST_ROWS = 260; // pixels of height
 const BINS = 24;
 
 /** Draws a panel's spikes on the canvas that the template makes, and again when its width or the theme changes. */
 export function raster(panel, file) {
-  return ref((canvas) => {
+  let end = () => {};
+  return ref((canvas) => { // without a canvas when this drawing is replaced or removed
+    end();
     if (!canvas) return;
     const draw = () => paint(canvas, panel, file.steps);
-    canvas.observer?.disconnect();
-    canvas.observer = new ResizeObserver(draw);
-    canvas.observer.observe(canvas);
-    canvas.theme ??= matchMedia("(prefers-color-scheme: dark)");
-    canvas.theme.onchange = draw;
+    const resized = new ResizeObserver(draw);
+    resized.observe(canvas);
+    const endTheme = onTheme(draw);
+    end = () => {
+      resized.disconnect();
+      endTheme();
+    };
     draw();
   });
 }

@@ -1,6 +1,7 @@
 // The execution trace: zoom, search, and sums of what is seen.
 import { LitElement, html, nothing } from "../../vendor.js";
 import { percent } from "../../lib/format.js";
+import { onTheme } from "../../lib/theme.js";
 import { firstAfter, sums } from "./trace_events.js";
 import { COLORS, TracePicture, timeText } from "./trace_picture.js";
 
@@ -23,22 +24,18 @@ class TraceView extends LitElement {
     this.seen = null; // sums of the window
     this.drag = null;
     this.spoken = "";
-    this.retheme = () => this.paint();
   }
 
   createRenderRoot() { return this; }
 
   connectedCallback() {
     super.connectedCallback();
-    this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.theme.addEventListener("change", this.retheme);
-    addEventListener("theme-changed", this.retheme);
+    this.endTheme = onTheme(() => this.paint());
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.theme.removeEventListener("change", this.retheme);
-    removeEventListener("theme-changed", this.retheme);
+    this.endTheme();
     this.resized?.disconnect();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.summing);
