@@ -1,16 +1,17 @@
 // A chart of curves over a common x axis, with values, zoom, keyboard, smoothing, log scale and data.
 import uPlot from "../../vendor/bundles/uplot.js";
 import { LitElement, html, nothing } from "../vendor.js";
+import { download, downloadCsv } from "../lib/download.js";
 import { number } from "../lib/format.js";
+import { onTheme } from "../lib/theme.js";
 import { aligned, smoothed } from "./points.js";
+import { isWhole, rangeOf, tickTexts, wholeSteps } from "./ticks.js";
 
 const HEIGHT = 220;
-const WHOLE = new Set(["epoch", "step", "samples", "trial", "program step"]); // axes with whole numbers as ticks
-const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 const groups = new Map(); // name -> charts with linked zoom
 
 /**
- * @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?: number[], faint?: boolean, points?: boolean, href?: string,
+ * @typedef {{id: string, label: string, color: string, x: ArrayLike<number>, y: ArrayLike<number | null>, dash?: number[], faint?: boolean, points?: boolean,
  * low?: (number | null)[], high?: (number | null)[], owner?: string}} Curve `low`, `high`: a band at the same x; `owner`: the curve that it belongs to */
 
 class CurveChart extends LitElement {
@@ -34,24 +35,19 @@ class CurveChart extends LitElement {
     this.hasTable = false;
     this.spoken = "";
     this.hidden_ = new Set();
-    this.retheme = () => this.build();
   }
 
   createRenderRoot() { return this; }
 
   connectedCallback() {
     super.connectedCallback();
-    this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.theme.addEventListener("change", this.retheme);
-    this.themed = new MutationObserver(this.retheme);
-    this.themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    this.endTheme = onTheme(() => this.build());
     if (this.group) groups.set(this.group, (groups.get(this.group) ?? new Set()).add(this));
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.theme.removeEventListener("change", this.retheme);
-    this.themed.disconnect();
+    this.endTheme();
     groups.get(this.group)?.delete(this);
     this.resized?.disconnect();
     this.plot?.destroy();
@@ -126,8 +122,8 @@ class CurveChart extends LitElement {
     this.plot = new uPlot({
       width: this.width, height: HEIGHT, legend: { show: false }, padding: [8, 22, 0, 0],
       cursor: { y: false, points: { size: 7 }, ...(this.group ? { sync: { key: this.group, scales: ["x", null] } } : {}) },
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => span(low, high) } },
-      axes: [{ ...axis, size: 26, grid: { show: false }, ...(WHOLE.has(this.x) ? { incrs: (_plot, _axis, low, high) => (high - low < 1 ? [0.05, 0.1, 0.25, 0.5, 1] : WHOLE_STEPS) } : {}) },
+      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => rangeOf(low, high) } },
+      axes: [{ ...axis, size: 26, grid: { show: false }, ...(isWhole(this.x) ? { incrs: wholeSteps } : {}) },
         { ...axis, size: 52, values: (_, ticks) => (this.log ? ticks.map((tick) => (tick === null ? "" : number(tick))) : tickTexts(ticks)) }],
       bands: banded.map((one, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: `color-mix(in srgb, ${colour(one.color)} 16%, transparent)` })),
       series: [{}, ...banded.flatMap(() => [edge, edge]), ...(this.smooth ? shown.map((one) => line(one, true)) : []), ...shown.map((one) => line(one, false))],
@@ -194,17 +190,13 @@ class CurveChart extends LitElement {
     this.requestUpdate();
   }
 
-  csv() {
-    const heads = [this.x, ...this.shown.map(({ label }) => `"${label}"`)];
+  saveCsv() {
     const lists = aligned(this.shown);
-    return [heads.join(","), ...lists[0].map((_, at) => lists.map((list) => list[at] ?? "").join(","))].join("\n");
+    const heads = [this.x, ...this.shown.map(({ label }) => label)];
+    downloadCsv([heads, ...lists[0].map((_, at) => lists.map((list) => list[at]))], `${this.name}.csv`);
   }
 
-  save(kind) {
-    const done = (blob) => Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: `${this.name}.${kind}` }).click();
-    if (kind === "csv") done(new Blob([this.csv()], { type: "text/csv" }));
-    else this.plot.root.querySelector("canvas").toBlob(done);
-  }
+  savePng() { this.plot.root.querySelector("canvas").toBlob((blob) => download(blob, `${this.name}.png`)); }
 
   render() {
     const shown = this.shown;
@@ -220,7 +212,7 @@ class CurveChart extends LitElement {
       <div class="curve-tools">
         ${this.isZoomed ? html`<button type="button" class="ghost" @click=${() => this.reset()}>Reset zoom</button>` : nothing}
         <button type="button" class="ghost" aria-expanded=${String(this.hasTable)} @click=${() => { this.hasTable = !this.hasTable; }}>Table</button>
-        <button type="button" class="ghost" @click=${() => this.save("csv")}>CSV</button><button type="button" class="ghost" @click=${() => this.save("png")}>PNG</button>
+        <button type="button" class="ghost" @click=${() => this.saveCsv()}>CSV</button><button type="button" class="ghost" @click=${() => this.savePng()}>PNG</button>
       </div>
       ${this.hasTable ? this.table(shown) : nothing}`;
   }
@@ -243,19 +235,4 @@ function colourOf(place, name) {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
-}
-
-/** Ticks with as many decimals as tell them apart. @param {number[]} ticks */
-function tickTexts(ticks) {
-  const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0;
-  if (!step || step >= 1 || step < 1e-6) return ticks.map(number);
-  const decimals = Math.ceil(-Math.log10(step) - 1e-9) + (/[1-9]0*[1-9]/.test(step.toPrecision(2)) ? 1 : 0);
-  return ticks.map((tick) => tick.toFixed(decimals).replace("-", "−"));
-}
-
-/** A range with a little space above and below. */
-function span(low, high) {
-  if (low === null || high === null) return [0, 1];
-  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }

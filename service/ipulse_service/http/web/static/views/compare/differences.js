@@ -1,6 +1,7 @@
 // The table of settings that differ and of the metrics, with the best value of each.
 import { html, nothing } from "../../vendor.js";
 import { updateQuery } from "../../app/router.js";
+import { downloadCsv } from "../../lib/download.js";
 import { isShare, label, metric } from "../../lib/format.js";
 import { chip } from "../../parts/chip.js";
 
@@ -24,11 +25,9 @@ export function columnsOf({ settings, metrics }) {
 }
 
 function csv(comparison) {
-  const quoted = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
   const columns = columnsOf(comparison);
   const rows = comparison.jobs.map((job) => [job.id, job.name, job.state, ...columns.map((column) => column.value(job))]);
-  const text = [["id", "name", "state", ...columns.map((column) => column.key)], ...rows].map((row) => row.map(quoted).join(",")).join("\n");
-  Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "compare.csv" }).click();
+  downloadCsv([["id", "name", "state", ...columns.map((column) => column.key)], ...rows], "compare.csv");
 }
 
 /** The difference to the baseline; a share in percentage points. */
