@@ -13,8 +13,8 @@ from ipulse_worker.runner.training.platforms import PlatformHistory
 
 EVERY_CPU = (
     f"The same spec gives the same metrics, bit for bit, with kernel generation "
-    f"{KERNEL_GENERATION}, on every CPU, for any number of threads and interruptions, and with "
-    f"every supported version of TensorFlow."
+    f"{KERNEL_GENERATION}, on every x86-64 CPU, for any number of threads and interruptions, and "
+    f"with every supported version of TensorFlow."
 )
 THIS_PLATFORM = (
     "The same spec gives the same metrics, bit for bit, with these versions, this kernel and this "
