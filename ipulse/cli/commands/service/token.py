@@ -30,8 +30,7 @@ def create_token(
         bool,
         typer.Option(
             "--submit-code",
-            help="Also submit Poplar programs and custom ops, which workers build and run; "
-            "for the role user.",
+            help="Also submit Poplar programs, which workers build and run; for the role user.",
         ),
     ] = False,
     days: Annotated[int, typer.Option(min=1, max=366, help="Days until it expires.")] = 30,

@@ -43,8 +43,8 @@ class TokenRequest(StrictModel):
     )
     submit_code: bool = Field(
         default=False,
-        description="Whether it may also submit Poplar programs and custom ops, which workers "
-        "build and run in a sandbox; only for the role user.",
+        description="Whether it may also submit Poplar programs, which workers build and run in a "
+        "sandbox; only for the role user.",
     )
 
     def problems(self) -> Iterator[Problem]:
@@ -60,7 +60,7 @@ class TokenInfo(BaseModel):
     id: str
     name: str
     role: str
-    submit_code: bool = Field(description="Whether it may submit programs and custom ops.")
+    submit_code: bool = Field(description="Whether it may submit Poplar programs.")
     created_at: Timestamp | None
     expires_at: Timestamp | None
 
