@@ -17,9 +17,10 @@ from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.data.targets import with_targets
 from ipulse_worker.runner.data.uploaded import directory_of
-from ipulse_worker.runner.devices import compilation, device_of
+from ipulse_worker.runner.devices import compilation
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
+from ipulse_worker.runner.devices.kinds import device_of
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress

@@ -15,34 +15,3 @@ with `log`, one line each; code that waits calls `check` regularly, which raises
 Programs and tests may rely on these log lines, in the order in which they happen: "compiled in ..."
 or "loaded from the executable cache ..." or "pre-compiled in ...", then "attached to <kind> ...".
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Callable, Dict, Type
-
-from ipulse_worker.runner.devices.cpu import CPU
-from ipulse_worker.runner.devices.device import Device, DeviceDescription, DeviceFile, Log
-from ipulse_worker.runner.devices.emulator import Emulator
-from ipulse_worker.runner.devices.ipu import IPU
-
-if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
-
-__all__ = [
-    "CPU",
-    "IPU",
-    "KINDS",
-    "Device",
-    "DeviceDescription",
-    "DeviceFile",
-    "Emulator",
-    "Log",
-    "device_of",
-]
-
-KINDS: Dict[str, Type[Device]] = {device.kind: device for device in (CPU, Emulator, IPU)}
-
-
-def device_of(spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> Device:
-    """Return the device of a spec, without building or waiting."""
-    return KINDS[spec.device.kind](spec, log, check)

@@ -14,7 +14,7 @@ from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Role
 from ipulse_core.manifest import SCHEMA
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
-from ipulse_worker.runner.devices import DeviceFile
+from ipulse_worker.runner.devices.device import DeviceFile
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.profile.trace import chrome_trace

@@ -19,6 +19,7 @@ from ipulse_worker.runner.devices.pool import DeviceUnavailable, Pool, Reservati
 from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
 from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
 
+ROOT = Path(__file__).parents[5]
 SECONDS = 300.0  # until a test that waits for another process is given up
 
 # Prints each wait and the lease as JSON; releases when a line comes.
@@ -50,7 +51,7 @@ class Contender:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[5],
+            cwd=ROOT,
         )
 
     def next_message(self) -> List[Any]:
@@ -105,7 +106,6 @@ def wait_policy(
     )
 
 
-@pytest.mark.same_on_every_python
 class TestOneHolder:
     def test_the_second_is_given_the_holder_and_woken(self, contend: Start) -> None:
         first = contend("job_1")
