@@ -21,9 +21,8 @@ from ipulse_core.data_files.hdf5_samples import list_blocks
 from ipulse_core.data_files.hdf5_structure import check_structure
 from ipulse_core.data_files.sample_file import EventBlock, SampleFile
 from ipulse_core.data_files.spike_lists import PER_MS, lists_in, opened
+from ipulse_core.spec.derived_values import CLASSES, HEIDELBERG_CHANNELS
 
-CLASSES = {"shd": 20, "ssc": 35}
-HEIDELBERG_CHANNELS = 700
 FILES_AT_ONCE = 64
 
 
@@ -36,7 +35,7 @@ def opened_folder_samples(folder: Path, kind: str) -> Iterator[SampleFile]:
         DataInvalid: a file is damaged.
     """
     directory = DataDirectory(folder.parent)
-    if kind in CLASSES:
+    if kind in ("shd", "ssc"):
         with _heidelberg(folder, kind) as found:
             yield found
     elif kind == "n_mnist":

@@ -13,9 +13,10 @@ from ipulse_core.data_files.directory import COMPANION, DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.gesture_tables import labels_in, names_in
 from ipulse_core.data_sets import LAYOUTS
+from ipulse_core.spec import derived_values
 
-CLASSES = 11
-SIDE = 128  # pixels
+CLASSES = derived_values.CLASSES["dvs_gesture"]
+SIDE = derived_values.DVS_GESTURE_SIDE  # pixels
 # Lists of the names of recordings; or folders of recordings, each a folder of CLASS.npy.
 LISTS, CUT = LAYOUTS["dvs_gesture"]
 ROWS_AT_ONCE = 2**20  # of an npy file

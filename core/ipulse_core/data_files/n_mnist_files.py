@@ -9,9 +9,10 @@ import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
+from ipulse_core.spec import derived_values
 
-CLASSES = 10
-SIDE = 34  # pixels
+CLASSES = derived_values.CLASSES["n_mnist"]
+SIDE = derived_values.N_MNIST_SIDE  # pixels
 EVENT_BYTES = 5
 MAX_BYTES = 2**26  # of one sample's file; the published ones have some ten thousand
 OVERFLOW_Y = 240  # marks an overflow of the time stamps instead of an event

@@ -13,12 +13,16 @@ from typing import Any, List, Optional, Tuple
 REGRESSION_LOSSES = ("step_mse", "mean_membrane_mse", "last_membrane_mse")
 
 # Kinds of data with a fixed number of classes; the others have a field for it.
-_CLASSES = {"digits": 10, "dvs_gesture": 11, "n_mnist": 10, "shd": 20, "ssc": 35, "yin_yang": 3}
+CLASSES = {"digits": 10, "dvs_gesture": 11, "n_mnist": 10, "shd": 20, "ssc": 35, "yin_yang": 3}
+HEIDELBERG_CHANNELS = 700
+# Sides of the images in pixels.
+N_MNIST_SIDE = 34
+DVS_GESTURE_SIDE = 128
 
 
 def class_count(data: Any) -> int:
     """Returns how many readout neurons the data need: one per class, or per target value."""
-    classes = getattr(data, "outputs", 0) or _CLASSES.get(data.kind)
+    classes = getattr(data, "outputs", 0) or CLASSES.get(data.kind)
     return int(data.classes if classes is None else classes)
 
 
@@ -36,11 +40,11 @@ def input_channels(data: Any) -> int:
     elif data.kind == "yin_yang":
         channels = 5 if data.bias else 4
     elif data.kind in ("shd", "ssc"):
-        channels = 700
+        channels = HEIDELBERG_CHANNELS
     elif data.kind == "n_mnist":
-        channels = 2 * 34 * 34  # channel = (polarity * 34 + y) * 34 + x
+        channels = 2 * N_MNIST_SIDE**2  # channel = (polarity * side + y) * side + x
     elif data.kind == "dvs_gesture":
-        side = 128 // data.pixels_merged
+        side = DVS_GESTURE_SIDE // data.pixels_merged
         channels = 2 * side * side  # channel = (polarity * side + y) * side + x
     else:
         channels = data.channels
@@ -50,9 +54,9 @@ def input_channels(data: Any) -> int:
 def image_of(data: Any) -> Optional[Tuple[int, int]]:
     """Returns height and width of images with channel = (plane * height + y) * width + x."""
     if data.kind == "n_mnist":
-        return 34, 34
+        return N_MNIST_SIDE, N_MNIST_SIDE
     if data.kind == "dvs_gesture":
-        side = 128 // data.pixels_merged
+        side = DVS_GESTURE_SIDE // data.pixels_merged
         return side, side
     if data.kind == "digits" and channels_per_value(data.encoding) == 1:
         return 8, 8
