@@ -6,6 +6,7 @@ MAX_INTEGER = 2**53 - 1  # the largest integer that every JSON reader keeps exac
 MAX_SPEC_BYTES = 4 * 2**20  # of a spec as JSON or YAML: two numbers for each of 65,535 neurons fit
 MAX_TEXT = 512  # characters of a text, where its field sets no other limit
 MAX_KEY = 64  # characters of a key in a map
+MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 MAX_TAGS = 16  # of a job
 MAX_NOTES = 16_384  # characters of a job's notes
 TAG = r"^[a-z0-9_.-]{1,40}$"

@@ -17,12 +17,12 @@ import numpy as np
 
 from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.sample_file import (
-    MAX_CHANNELS,
     MAX_CLASSES,
     MAX_SAMPLES,
     EventBlock,
     SampleFile,
 )
+from ipulse_core.limits import MAX_CHANNELS
 
 MAX_BYTES = 2**28
 COLUMNS = ("sample", "time_ms", "channel", "label")

@@ -8,7 +8,8 @@ import numpy as np
 
 from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.previews import Previews
-from ipulse_core.data_files.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
+from ipulse_core.data_files.sample_file import MAX_CLASSES, EventBlock, SampleFile
+from ipulse_core.limits import MAX_CHANNELS
 
 LABELS = 1000  # with samples counted one by one
 

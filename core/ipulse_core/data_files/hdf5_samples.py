@@ -11,8 +11,9 @@ import numpy as np
 
 from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.hdf5_structure import check_structure
-from ipulse_core.data_files.sample_file import MAX_CHANNELS, MAX_CLASSES, EventBlock, SampleFile
+from ipulse_core.data_files.sample_file import MAX_CLASSES, EventBlock, SampleFile
 from ipulse_core.data_files.spike_lists import PER_MS, SpikeLists, lists_in, opened, read_lists
+from ipulse_core.limits import MAX_CHANNELS
 
 SAMPLES_AT_ONCE = 256
 

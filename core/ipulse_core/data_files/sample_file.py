@@ -8,7 +8,6 @@ from typing import Iterator, NamedTuple, Optional
 import numpy as np
 
 MAX_SAMPLES = 10_000_000  # of a file; data.samples allows as many
-MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 MAX_CLASSES = 65_536
 
 

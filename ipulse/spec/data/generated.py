@@ -6,10 +6,10 @@ from typing import Any, Literal
 from ipulse.models import Field, StrictModel, unit
 from ipulse.spec.fields import Classes, Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_CHANNELS
 from ipulse_core.spec.derived_values import frequencies, spike_probability
 
 MAX_SPIKES = 2**27  # in a data set: half a gigabyte
-MAX_CHANNELS = 65_536
 MAX_TERMS = 2**32  # random numbers or sines to generate a data set: some minutes
 
 

@@ -11,12 +11,12 @@ from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel
 from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_CHANNELS
 from ipulse_core.spec.derived_values import input_channels
 
 from .encoding import Encoding
 from .generated import validation_problems
 
-MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 OPTIONAL_NAME = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
 DATASET_REFERENCE = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[1-9][0-9]{0,8})?|sha256:[0-9a-f]{64})$"
 DataName = Annotated[str, Field(max_length=128, pattern=NAME_PATTERN)]
