@@ -22,7 +22,9 @@ MAX_NAME = 100  # characters of a path, as old tar allows
 PREFIX = "sha256:"
 REFERENCE = r"^sha256:[0-9a-f]{64}$"
 # A part of a path: no hidden files, nothing that a shell or an option parser would read otherwise.
-_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}")
+PART = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}"
+PATH = rf"^{PART}(/{PART}){{0,{MAX_DEPTH - 1}}}$"
+_PART = re.compile(PART)
 _IGNORED = ("__pycache__", "build")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ipulse.models import Field, ListOf, StrictModel, Text
 from ipulse_core.errors import Problem
 from ipulse_core.pva.conditions import parse_condition
+from ipulse_core.pva.figures import FIGURES
 
 from .device import CPUDevice, EmulatorDevice, IPUDevice
 
@@ -20,9 +21,8 @@ class ProfileSpec(StrictModel):
         max_length=16,
         description="Conditions on the profile of the tiles, such as cycles<=5e6 or "
         "max_tile_memory<600KiB. If one does not hold, the job fails with the reason gate_failed "
-        "after its results are stored. On emulator and ipu only. Figures: cycles, compute_cycles, "
-        "exchange_cycles, sync_cycles, host_cycles, max_tile_memory, total_memory, "
-        "always_live_memory and tile_balance.",
+        "after its results are stored. On emulator and ipu only. Figures: "
+        f"{', '.join(FIGURES)}.",
         examples=[["cycles<=5e6", "max_tile_memory<600KiB"]],
     )
 

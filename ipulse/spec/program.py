@@ -10,10 +10,9 @@ from ipulse.models import ExactInteger, Field, ListOf, StrictModel, Text, TextBy
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import EMULATED_IPUS
 from ipulse_core.limits import TRIMMED
-from ipulse_core.source_package import REFERENCE
+from ipulse_core.source_package import MAX_NAME, PATH, REFERENCE
 
-_PATH = r"^[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}){0,7}$"
-SourcePath = Annotated[str, Field(pattern=_PATH, max_length=100)]
+SourcePath = Annotated[str, Field(pattern=PATH, max_length=MAX_NAME)]
 
 _EXAMPLE: JsonDict = {
     "version": 1,

@@ -17,8 +17,9 @@ from ipulse_core.spec.derived_values import input_channels
 from .encoding import Encoding
 from .generated import validation_problems
 
-OPTIONAL_NAME = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$"
-DATASET_REFERENCE = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,127}(@[1-9][0-9]{0,8})?|sha256:[0-9a-f]{64})$"
+_NAME = NAME_PATTERN[1:-1]
+OPTIONAL_NAME = rf"^({_NAME})?$"
+DATASET_REFERENCE = rf"^({_NAME}(@[1-9][0-9]{{0,8}})?|sha256:[0-9a-f]{{64}})$"
 DataName = Annotated[str, Field(max_length=128, pattern=NAME_PATTERN)]
 OptionalName = Annotated[str, Field(max_length=128, pattern=OPTIONAL_NAME)]
 DatasetReference = Annotated[
