@@ -10,6 +10,7 @@ from ipulse_core.errors import Problem
 from . import poplar_options
 
 MK2_TILES = 1472  # of one IPU of the second generation
+Architecture = Literal["ipu1", "ipu2", "ipu21"]
 ConnectionType = Literal["ON_DEMAND", "ALWAYS", "PRE_COMPILE", "NEVER"]
 
 
@@ -99,10 +100,15 @@ class IPUs(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs and engine options that are not allowed."""
-        if self.ipus & (self.ipus - 1):
-            detail = f"devices have 1, 2, 4, 8, ... IPUs; got {self.ipus}"
-            yield Problem("/ipus", "not_a_power_of_two", detail)
+        yield from problems_of_ipus(self.ipus)
         yield from _at("/engine_options", poplar_options.problems_of_engine(self.engine_options))
+
+
+def problems_of_ipus(ipus: int) -> Iterator[Problem]:
+    """Yields a number of IPUs that no device has."""
+    if ipus & (ipus - 1):
+        detail = f"devices have 1, 2, 4, 8, ... IPUs; got {ipus}"
+        yield Problem("/ipus", "not_a_power_of_two", detail)
 
 
 class EmulatorDevice(IPUs):
@@ -119,7 +125,7 @@ class IPUDevice(IPUs):
     """The Poplar op on IPUs, through Graphcore's TensorFlow."""
 
     kind: Literal["ipu"] = Field(default="ipu", description="Device.")
-    architecture: Literal["ipu1", "ipu2", "ipu21"] = Field(
+    architecture: Architecture = Field(
         default="ipu2",
         description="Architecture that PRE_COMPILE and NEVER compile for; otherwise the attached "
         "IPU's is used.",

@@ -12,6 +12,8 @@ from ipulse_core.ipu import EMULATED_IPUS
 from ipulse_core.limits import TRIMMED
 from ipulse_core.source_package import MAX_NAME, PATH, REFERENCE
 
+from .device import Architecture, problems_of_ipus
+
 SourcePath = Annotated[str, Field(pattern=PATH, max_length=MAX_NAME)]
 
 _EXAMPLE: JsonDict = {
@@ -30,15 +32,11 @@ class ProgramDevice(StrictModel):
     ipus: int = Field(
         default=EMULATED_IPUS, ge=1, le=64, description="IPUs that the program finds."
     )
-    architecture: Literal["ipu1", "ipu2", "ipu21"] = Field(
-        default="ipu2", description="Their architecture."
-    )
+    architecture: Architecture = Field(default="ipu2", description="Their architecture.")
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs."""
-        if self.ipus & (self.ipus - 1):
-            detail = f"devices have 1, 2, 4, 8, ... IPUs; got {self.ipus}"
-            yield Problem("/ipus", "not_a_power_of_two", detail)
+        yield from problems_of_ipus(self.ipus)
 
 
 class ProgramLimits(StrictModel):

@@ -67,6 +67,17 @@ OwnSteps = Annotated[
         "the uploaded data set has.",
     ),
 ]
+OwnTestFraction = Annotated[
+    TestFraction,
+    Field(
+        description="Fraction of the samples held out for the test accuracy, unless the file "
+        "defines the test set.",
+    ),
+]
+SplitSeed = Annotated[
+    Seed,
+    Field(description="Selects the samples that are held out and the spikes that are dropped."),
+]
 Capacity = Annotated[
     int | None,
     Field(
@@ -110,16 +121,9 @@ class NpzData(StrictModel):
         default=None, description="How values become spikes; null if the file contains spikes."
     )
     capacity: Capacity = None
-    test_fraction: TestFraction = Field(
-        default=0.2,
-        description="Fraction of the samples held out for the test accuracy, unless the file "
-        "defines the test set.",
-    )
+    test_fraction: OwnTestFraction = 0.2
     validation: ValidationFraction = 0.0
-    split_seed: Seed = Field(
-        default=0,
-        description="Selects the samples that are held out and the spikes that are dropped.",
-    )
+    split_seed: SplitSeed = 0
 
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if the data are not named, or the encoding makes too many channels."""
@@ -141,16 +145,9 @@ class EventsData(StrictModel):
     shape: Shape = None
     step_ms: StepMs = 1.0
     capacity: Capacity = None
-    test_fraction: TestFraction = Field(
-        default=0.2,
-        description="Fraction of the samples held out for the test accuracy, unless the file "
-        "defines the test set.",
-    )
+    test_fraction: OwnTestFraction = 0.2
     validation: ValidationFraction = 0.0
-    split_seed: Seed = Field(
-        default=0,
-        description="Selects the samples that are held out and the spikes that are dropped.",
-    )
+    split_seed: SplitSeed = 0
 
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if the data are not named."""

@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, ByShape, Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
 
-from .layers import MembraneDecay, SecondThreshold, Threshold
+from .layers import (
+    MEMBRANE_DECAY,
+    SECOND_THRESHOLD,
+    THRESHOLD,
+    Gain,
+    MembraneDecay,
+    SecondThreshold,
+    Threshold,
+)
 
 MAX_FILTERS = 4096
 Size = Annotated[int, Field(ge=1, le=1024)]
@@ -74,26 +82,11 @@ class _ConvLayer(StrictModel):
         description="Groups of channels and filters that are convolved separately; must divide "
         "both.",
     )
-    decay: MembraneDecay = Field(
-        default=0.95,
-        description="Fraction of the membrane kept from step to step, exp(-step / tau_mem). With 1 "
-        "the neuron integrates and fires: its membrane keeps everything.",
-    )
-    gain: float = Field(
-        default=10.0,
-        gt=0.0,
-        le=1e4,
-        description="Scales the input current by gain * (1 - decay), and by gain where decay is 1.",
-    )
+    decay: MembraneDecay = Field(default=0.95, description=MEMBRANE_DECAY)
+    gain: Gain = 10.0
     bias: bool = Field(default=False, description="Whether each filter learns a constant current.")
-    threshold: Threshold = Field(
-        default=1.0, description="A neuron spikes where its membrane is above this value."
-    )
-    second_threshold: SecondThreshold | None = Field(
-        default=None,
-        description="Gradient flows only through neurons with a membrane above this value; null: "
-        "through all.",
-    )
+    threshold: Threshold = Field(default=1.0, description=THRESHOLD)
+    second_threshold: SecondThreshold | None = Field(default=None, description=SECOND_THRESHOLD)
     trainable: bool = Field(
         default=True,
         description="Whether training changes the kernel and the bias; false: they keep their "

@@ -14,10 +14,28 @@ from ipulse_core.spec.derived_values import first_capacity
 T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer
 
+# Descriptions of fields that dense layers and convolutions have.
+MEMBRANE_DECAY = (
+    "Fraction of the membrane kept from step to step, exp(-step / tau_mem). With 1 the neuron "
+    "integrates and fires: its membrane keeps everything."
+)
+THRESHOLD = "A neuron spikes where its membrane is above this value."
+SECOND_THRESHOLD = (
+    "Gradient flows only through neurons with a membrane above this value; null: through all."
+)
+
 Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
+Gain = Annotated[
+    float,
+    Field(
+        gt=0.0,
+        le=1e4,
+        description="Scales the input current by gain * (1 - decay), and by gain where decay is 1.",
+    ),
+]
 Strength = Annotated[float, Field(ge=0.0, le=1e6)]
 SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
 PerNeuron = Annotated[
@@ -62,17 +80,8 @@ class _Sized(StrictModel):
 class _Integrator(StrictModel):
     """Fields of every layer."""
 
-    decay: PerNeuron[MembraneDecay] = Field(
-        default=0.95,
-        description="Fraction of the membrane kept from step to step, exp(-step / tau_mem). With 1 "
-        "the neuron integrates and fires: its membrane keeps everything.",
-    )
-    gain: float = Field(
-        default=10.0,
-        gt=0.0,
-        le=1e4,
-        description="Scales the input current by gain * (1 - decay), and by gain where decay is 1.",
-    )
+    decay: PerNeuron[MembraneDecay] = Field(default=0.95, description=MEMBRANE_DECAY)
+    gain: Gain = 10.0
     bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
     synapse_decay: PerNeuron[Decay] | None = Field(
         default=None,
@@ -89,13 +98,9 @@ class _Integrator(StrictModel):
 class _Spiking(_Integrator):
     """Fields of every layer that spikes."""
 
-    threshold: PerNeuron[Threshold] = Field(
-        default=1.0, description="A neuron spikes where its membrane is above this value."
-    )
+    threshold: PerNeuron[Threshold] = Field(default=1.0, description=THRESHOLD)
     second_threshold: PerNeuron[SecondThreshold] | None = Field(
-        default=None,
-        description="Gradient flows only through neurons with a membrane above this value; null: "
-        "through all.",
+        default=None, description=SECOND_THRESHOLD
     )
     capacity: Annotated[Neurons | GrowingCapacity, ByShape()] | None = Field(
         default=None,
