@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from ipulse_service.http.uvicorn_protocol import SlowClientProtocol
+from ipulse_service.http.server.uvicorn_protocol import SlowClientProtocol
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from ipulse_core.errors import IPUlseError, Unavailable
 from ipulse_core.worker_faults import errors_name
 from ipulse_service.http import log_context as log
 from ipulse_service.http.app import create_app
-from ipulse_service.http.request_log import WarningLimit
+from ipulse_service.http.server.request_log import WarningLimit
+from ipulse_service.http.server.uvicorn_protocol import SlowClientProtocol
 from ipulse_service.http.state import AppState
-from ipulse_service.http.uvicorn_protocol import SlowClientProtocol
 from ipulse_service.settings import Settings
 
 _log = logging.getLogger(__name__)

@@ -25,7 +25,6 @@ from ipulse_service.files.s3 import S3Blobs
 from ipulse_service.http import problems, web
 from ipulse_service.http.auth import AuthenticationMiddleware, Tokens, permit
 from ipulse_service.http.metrics import Metrics
-from ipulse_service.http.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.openapi import Application
 from ipulse_service.http.readiness import Readiness
 from ipulse_service.http.routes import health, metrics, sessions, tokens
@@ -58,6 +57,7 @@ from ipulse_service.http.routes.jobs import (
     submissions,
 )
 from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
+from ipulse_service.http.server.middleware import ProtocolMiddleware, RequestMiddleware
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs.change_notifier import JobNotifier
 from ipulse_service.jobs.curves.cache import CurveCache

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
-from ipulse_service.http import request_log
 from ipulse_service.http.log_context import RequestLines
+from ipulse_service.http.server import request_log
 from tests.service.conditions import eventually
 from tests.service.running import InProcess, settings_for
 

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from ipulse_service.http import uvicorn_protocol as http
+from ipulse_service.http.server import uvicorn_protocol as http
 from tests.service.running import InProcess
 
 HEAD = "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

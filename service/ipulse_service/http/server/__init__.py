@@ -1,0 +1,1 @@
+"""The parts around the routes: connections, middleware, methods and the request log."""
