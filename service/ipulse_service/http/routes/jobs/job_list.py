@@ -180,16 +180,14 @@ def _page(
     """Returns the jobs of a page, and the token of the next one."""
     size = min(query.page_size, MAX_PAGE) or DEFAULT_PAGE
     keys = sort_keys(vocabulary, query.sort) if vocabulary is not None else []
-    text = repr(wanted)
-    if not keys and not query.skip:
-        before = pagination.decode(query.page_token, text) if query.page_token else None
-        page, last = listing.page(transaction, before, size, wanted)
-        return page, "" if last is None else pagination.encode(last, text)
-    text += f" {keys!r}"
-    ceiling, skip = None, query.skip
+    text = repr(wanted) + (f" {keys!r}" if keys else "")
+    last, skip = None, query.skip
     if query.page_token:
-        ceiling, skip = pagination.decode_sorted(query.page_token, text)
-    found = search.page(transaction, wanted, keys, skip, size, ceiling)
+        last, skip = pagination.decode_sorted(query.page_token, text)
+    if not keys and not skip:
+        page, last = listing.page(transaction, last, size, wanted)
+        return page, "" if last is None else pagination.encode(last, text)
+    found = search.page(transaction, wanted, keys, skip, size, ceiling=last)
     token = pagination.encode(found.ceiling, text, skip + size) if found.has_more else ""
     return found.jobs, token
 
