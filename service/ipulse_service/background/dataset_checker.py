@@ -76,10 +76,10 @@ class DatasetChecker:
                 result = checking.check(path, self._scratch, self._must_stop(version))
             self._store(version, result)
         except (CheckStopped, Unavailable, OSError):
+            if not self._stopping.is_set():
+                raise  # it is tried again when its claim has expired, and others come first
             with self._database.write() as transaction:
                 versions.renew(transaction, version.pk, is_free=True)
-            if not self._stopping.is_set():
-                raise
         return True
 
     def _must_stop(self, version: VersionRow) -> Callable[[], bool]:

@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
+from ipulse_service.background import dataset_checker
+from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.files import partial_upload
 from tests.service.datasets.files import spikes
 from tests.service.datasets.uploading import announce, check_refused, push, send, upload
@@ -44,6 +46,25 @@ def test_a_full_disk_is_said_and_passes(
             check_refused(response, 503, "artifact_store")
             assert "free some space" in response.json()["detail"]
             assert push(service, spikes())["state"] == "ready"
+
+
+def test_a_check_that_is_killed_again_and_again_holds_up_no_other(
+    redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large, check = secrets.token_bytes(3000), dataset_checker.checking.check
+
+    def kill_large(path: Path, *rest: Any) -> DatasetCheck:
+        if path.read_bytes() == large:
+            return DatasetCheck(trouble="the check was killed")
+        return check(path, *rest)
+
+    monkeypatch.setattr(dataset_checker.checking, "check", kill_large)
+    monkeypatch.setattr(dataset_checker, "RETRY_SECONDS", 0.01)
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        body = {"upload_id": upload(service, large)}
+        first = service.user.post("/v1/datasets/large/versions", json=body)
+        assert first.json()["state"] == "checking"
+        assert push(service, spikes())["state"] == "ready"
 
 
 def test_housekeeping_forgets_what_was_begun(
