@@ -9,7 +9,7 @@ from sqlalchemy import select, text
 from ipulse_service.db import migrations
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import index_names, job_metrics, job_settings
-from tests.service.http.routes.test_search import Crowd
+from tests.service.http.routes.crowd import Crowd
 from tests.service.running import InProcess
 
 

@@ -11,7 +11,8 @@ from ipulse_service.db import tables
 from ipulse_service.jobs.dependencies import COMPILE_WAIT_MS
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
-from tests.service.http.routes.test_sweeps import (
+from tests.service.running import SPEC, InProcess
+from tests.service.sweeps.sweeping import (
     NEURONS,
     RATE,
     begun,
@@ -20,7 +21,6 @@ from tests.service.http.routes.test_sweeps import (
     sweep_of,
     trials_of,
 )
-from tests.service.running import SPEC, InProcess
 
 RATES = {RATE: {"values": [0.1, 0.01, 0.001]}}
 

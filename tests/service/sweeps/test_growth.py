@@ -8,7 +8,8 @@ import pytest
 
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
-from tests.service.http.routes.test_sweeps import (
+from tests.service.running import InProcess
+from tests.service.sweeps.sweeping import (
     GRID,
     NEURONS,
     RATE,
@@ -19,7 +20,6 @@ from tests.service.http.routes.test_sweeps import (
     sweep_of,
     trials_of,
 )
-from tests.service.running import InProcess
 
 
 def extend(service: InProcess, sweep: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
+from tests.service.http.routes.crowd import Crowd
 from tests.service.running import InProcess, settings_for
 
 
@@ -26,3 +27,9 @@ def alone(
     settings = settings_for(tmp_path / "alone", redis_server.url, retry_seconds=0.02, **database)
     with InProcess(settings) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def crowd(service: InProcess) -> Crowd:
+    """Five jobs of a group that no other test has."""
+    return Crowd(service)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.http.routes.test_search import spec, submit, train
+from tests.service.http.routes.crowd import spec, submit, train
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
 
