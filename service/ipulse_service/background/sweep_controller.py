@@ -42,14 +42,22 @@ class SweepController:
         """Brings all open sweeps forward; returns whether there are any."""
         with self._database.read() as transaction:
             pks = store.open_pks(transaction)
-            due = [pk for pk in pks if progress.is_due(transaction, pk)]
-        for pk in due:
-            can_go_on = True
-            while can_go_on and not self._stopping.is_set():
-                proposal = self._propose(pk)
-                with self._database.write() as transaction:
-                    can_go_on = progress.advance(transaction, pk, proposal)
+        for pk in pks:
+            try:
+                self._advance_one(pk)
+            except Unavailable:
+                raise
+            except Exception:  # noqa: BLE001 - the other sweeps continue
+                _log.exception("sweep_failed", extra={"sweep": pk})
         return bool(pks)
+
+    def _advance_one(self, pk: int) -> None:
+        with self._database.read() as transaction:
+            can_go_on = progress.is_due(transaction, pk)
+        while can_go_on and not self._stopping.is_set():
+            proposal = self._propose(pk)
+            with self._database.write() as transaction:
+                can_go_on = progress.advance(transaction, pk, proposal)
 
     def _propose(self, pk: int) -> Proposal | None:
         """Makes the proposal of the next trial, outside of transactions: it may take a while."""

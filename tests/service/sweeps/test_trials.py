@@ -6,7 +6,9 @@ import itertools
 from typing import Any, ClassVar
 
 import pytest
+from sqlalchemy import select, update
 
+from ipulse_service.db.tables import sweeps
 from tests.service.conditions import eventually
 from tests.service.running import InProcess
 from tests.service.sweeps.sweeping import (
@@ -203,3 +205,21 @@ class TestTpe:
         large, small = found
         assert large[:10] == small[:10]
         assert large[10:] != small[10:]
+
+
+def test_a_sweep_that_fails_holds_up_no_other(service: InProcess) -> None:
+    """A definition that this version cannot read may be from another one."""
+    broken = create(service, parallel=1)
+    begun(service, broken["id"], 1)
+    this = sweeps.c.id == broken["id"]
+    with service.database.write() as transaction:
+        stored = transaction.connection.execute(select(sweeps.c.config).where(this)).scalar_one()
+        transaction.connection.execute(update(sweeps).where(this).values(config="{}"))
+    try:
+        other = create(service, parallel=1)
+        begun(service, other["id"], 1)
+    finally:
+        with service.database.write() as transaction:
+            transaction.connection.execute(update(sweeps).where(this).values(config=stored))
+    for sweep in (broken, other):
+        service.user.post(f"/v1/sweeps/{sweep['id']}/stop")
