@@ -1,4 +1,5 @@
-// Goes through every kernel that this machine can run, forward and backward, for the sanitizers.
+// Goes through every kernel that this machine can run, forward and backward, for the sanitizers
+// and to compare the bits of their results.
 // Sizes that are not a multiple of anything; every array is exactly as long as it must be.
 #include <atomic>
 #include <cmath>
@@ -12,6 +13,7 @@
 
 #include "bindings/adam.h"
 #include "bindings/lif.h"
+#include "conv_cases.h"
 #include "support/pool.h"
 
 namespace {
@@ -313,6 +315,18 @@ int main() {
       run({1, 1, 1, 1, 0, 0, 2, {8, 8}, 0, true, variant}, arch, result);
       run({0, 3, 4, 2, 0, 0, 2, {8, 8}, 0, true, variant}, arch, result);
       run({3, 0, 4, 2, 1, 1, 2, {8, 8}, 0, false, variant}, arch, result);
+    }
+    double convolved = 0;
+    for (unsigned number = 0; number < 60; ++number) {
+      const int steps = number % 15 ? 4 : 0,
+                batch = number % 20 == 19 ? 0 : 3 + int(number) % 2 * 15;
+      const ConvCase convolution{steps, batch, 1 + int(number) % 3, draw(1u << 24)};
+      convolved += convolution.run(
+          arch, draw, [&](const float *values, size_t count) { result.add(values, count); });
+    }
+    if (convolved == 0) {
+      fprintf(stderr, "no convolution of %s spiked\n", name);
+      return 1;
     }
     if (result.spikes == 0 || !(result.gradients > 0)) {
       fprintf(stderr, "%s never spiked, or has no gradients\n", name);
