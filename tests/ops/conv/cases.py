@@ -46,13 +46,14 @@ class Case(NamedTuple):
 def case(
     name: str, seed: int, steps: int = 12, batch: int = 3, dyadic: bool = False, **fields: Any
 ) -> Case:
-    """Draw a layer of this geometry; dyadic: every sum is exact in float32."""
+    """Draw a layer of this geometry; dyadic: every sum is exact in float32, for dyadic slots."""
     rng = np.random.RandomState(seed)
     entering = Planes(9, 11, 4, channels_first=bool(rng.randint(2)))
     if name == "one_row":
         entering = replace(entering, height=1)
     fields.setdefault("decay", 0.5 if dyadic else 0.9)
     fields.setdefault("gain", 2.0 if dyadic else 8.0)
+    fields.setdefault("surrogate", Boxcar(0.5) if dyadic else SuperSpike())
     layer = ConvLIF(geometry=conv_geometry(entering, **GEOMETRIES[name]), **fields)
     shape = layer.geometry.weights
     kernel = rng.randint(-32, 65, shape) / 64 if dyadic else rng.normal(0.2, 0.5, shape)
