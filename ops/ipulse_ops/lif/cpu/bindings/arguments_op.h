@@ -42,6 +42,24 @@ inline Status status(int code, const char *message) {
   return errors::InvalidArgument(message);
 }
 
+// Checks the shapes of the spikes that enter a network or a convolution.
+inline Status check_spikes(const Tensor &ids, const Tensor &counts, const Tensor &port,
+                           const Tensor &filled) {
+  if (ids.dims() != 3 || counts.dims() != 2 || counts.dim_size(0) != ids.dim_size(0) ||
+      counts.dim_size(1) != ids.dim_size(1))
+    return errors::InvalidArgument(
+        "ids must be [time, batch, slots] and counts [time, batch]; got shapes ",
+        ids.shape().DebugString(), " and ", counts.shape().DebugString());
+  if (port.NumElements() && !(port.shape() == ids.shape()))
+    return errors::InvalidArgument("port must have the shape of ids; got shapes ",
+                                   port.shape().DebugString(), " and ", ids.shape().DebugString());
+  if (filled.dims() != 1 && !(filled.shape() == counts.shape()))
+    return errors::InvalidArgument("filled must have the shape of counts; got shapes ",
+                                   filled.shape().DebugString(), " and ",
+                                   counts.shape().DebugString());
+  return Status();
+}
+
 // "all" are the hidden layers and the readout, "layers" those of them that spike: without a leaky
 // readout both are the same. [0] stands for a constant that a layer does not have.
 // weights: in the order of ipulse_ops.lif.weights; recurrent and bias say which layers have them.
@@ -133,19 +151,9 @@ public:
 protected:
   // Reads the op's inputs; an error is left in the context.
   void read(OpKernelContext *c, LifNetwork *network, std::vector<LifLayer> *layers) const {
-    const Tensor &ids = c->input(0), &counts = c->input(1), &seed = c->input(3),
-                 &filled = c->input(4);
-    OP_REQUIRES(c,
-                ids.dims() == 3 && counts.dims() == 2 && counts.dim_size(0) == ids.dim_size(0) &&
-                    counts.dim_size(1) == ids.dim_size(1),
-                errors::InvalidArgument("ids must be [time, batch, slots] and counts [time, "
-                                        "batch]; got shapes ",
-                                        ids.shape().DebugString(), " and ",
-                                        counts.shape().DebugString()));
-    OP_REQUIRES(c, filled.dims() == 1 || filled.shape() == counts.shape(),
-                errors::InvalidArgument("filled must have the shape of counts; got shapes ",
-                                        filled.shape().DebugString(), " and ",
-                                        counts.shape().DebugString()));
+    const Tensor &ids = c->input(0), &counts = c->input(1), &port = c->input(2),
+                 &seed = c->input(3), &filled = c->input(4);
+    OP_REQUIRES_OK(c, check_spikes(ids, counts, port, filled));
     OP_REQUIRES(c, seed.NumElements() == 1, errors::InvalidArgument("seed must be a scalar"));
     OpInputList weights, decay, scale, synapse, threshold, second, adaptation, strength;
     OP_REQUIRES_OK(c, c->input_list("weights", &weights));

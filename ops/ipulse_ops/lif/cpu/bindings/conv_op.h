@@ -103,19 +103,10 @@ public:
 
 protected:
   void read(OpKernelContext *c, ConvLayer *layer) const {
-    const Tensor &ids = c->input(0), &counts = c->input(1), &filled = c->input(3),
-                 &weights = c->input(4), &bias = c->input(5), &second = c->input(6);
-    OP_REQUIRES(c,
-                ids.dims() == 3 && counts.dims() == 2 && counts.dim_size(0) == ids.dim_size(0) &&
-                    counts.dim_size(1) == ids.dim_size(1),
-                errors::InvalidArgument("ids must be [time, batch, slots] and counts [time, "
-                                        "batch]; got shapes ",
-                                        ids.shape().DebugString(), " and ",
-                                        counts.shape().DebugString()));
-    OP_REQUIRES(c, filled.dims() == 1 || filled.shape() == counts.shape(),
-                errors::InvalidArgument("filled must have the shape of counts; got shapes ",
-                                        filled.shape().DebugString(), " and ",
-                                        counts.shape().DebugString()));
+    const Tensor &ids = c->input(0), &counts = c->input(1), &port = c->input(2),
+                 &filled = c->input(3), &weights = c->input(4), &bias = c->input(5),
+                 &second = c->input(6);
+    OP_REQUIRES_OK(c, check_spikes(ids, counts, port, filled));
     *layer = layer_;
     OP_REQUIRES(c, layer->groups > 0, errors::InvalidArgument("groups must be at least 1"));
     const TensorShape expected({layer->kernel_height, layer->kernel_width,
