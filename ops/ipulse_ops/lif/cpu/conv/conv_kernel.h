@@ -55,10 +55,11 @@ struct ConvFire {
   int32_t spike_count, other_count;
 };
 
-// A step back in time: lambda of this step from lambda of the step after it.
+// A step back in time where all neurons carry gradient: lambda of this step from lambda of the step
+// after it.
 struct ConvAdjoint {
   const float *u;
-  const float *e; // dL/ds; unread if there is a second threshold
+  const float *e; // dL/ds
   float *lambda;
   int64_t floats;
   float decay, threshold;

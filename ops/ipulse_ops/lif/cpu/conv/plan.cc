@@ -26,20 +26,15 @@ ConvPlan::ConvPlan(const ConvLayer &layer)
     first_row_.push_back(static_cast<int32_t>(row_.size()));
   }
   add_runs();
-  members_.resize(int64_t(layer.out_height / layer.pool_height) *
-                  (layer.out_width / layer.pool_width) * layer.filters * members_per_site());
   site_of_.assign(neurons(), -1);
-  int32_t columns = layer.out_width / layer.pool_width, member = 0;
-  for (int32_t y = 0; y < layer.out_height / layer.pool_height; ++y)
-    for (int32_t x = 0; x < columns; ++x)
-      for (int32_t f = 0; f < layer.filters; ++f)
-        for (int32_t m = 0; m < members_per_site(); ++m) {
-          int32_t row = y * layer.pool_height + m / layer.pool_width,
-                  column = x * layer.pool_width + m % layer.pool_width;
-          int32_t neuron = (row * layer.out_width + column) * layer.filters + f;
-          members_[member++] = neuron;
-          site_of_[neuron] = (y * columns + x) * layer.filters + f;
-        }
+  const int32_t rows = layer.out_height / layer.pool_height,
+                columns = layer.out_width / layer.pool_width;
+  for (int32_t neuron = 0; neuron < neurons(); ++neuron) {
+    int32_t position = neuron / layer.filters, y = position / layer.out_width / layer.pool_height,
+            x = position % layer.out_width / layer.pool_width;
+    if (y < rows && x < columns)
+      site_of_[neuron] = (y * columns + x) * layer.filters + neuron % layer.filters;
+  }
   tables_ = {site_.data(), first_row_.data(), row_.data(), first_run_.data(), run_.data()};
 }
 

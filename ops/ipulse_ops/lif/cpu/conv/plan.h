@@ -21,14 +21,16 @@ public:
 
   int32_t inputs() const { return layer_.height * layer_.width * layer_.channels; }
   int32_t neurons() const { return layer_.out_height * layer_.out_width * layer_.filters; }
-  int32_t sites() const { return static_cast<int32_t>(members_.size()) / members_per_site(); }
+  // Of the pool.
+  int32_t sites() const {
+    return layer_.out_height / layer_.pool_height * (layer_.out_width / layer_.pool_width) *
+           layer_.filters;
+  }
   int32_t members_per_site() const { return layer_.pool_height * layer_.pool_width; }
   // Floats of a plane, in whole blocks.
   int64_t floats() const { return (int64_t(neurons()) + CONV_BLOCK - 1) / CONV_BLOCK * CONV_BLOCK; }
   // The pooled site of each neuron; -1: cropped.
   const std::vector<int32_t> &site_of() const { return site_of_; }
-  // The neurons of each site, members_per_site() each.
-  const std::vector<int32_t> &members() const { return members_; }
 
 private:
   // Calls use(index in packed, index in the layer's weights) for every weight.
@@ -44,7 +46,7 @@ private:
   std::vector<int64_t> tap_start_;  // in packed weights, of each tap of a row
   std::vector<int32_t> tap_stride_; // from a row to the next, of each tap
   int64_t packed_floats_ = 0;
-  std::vector<int32_t> site_of_, members_;
+  std::vector<int32_t> site_of_;
   ConvTables tables_{};
 };
 
