@@ -14,6 +14,16 @@ def refuse_second_order(*gradient_ops: str) -> None:
         tf.RegisterGradient(name)(_refuse)
 
 
+def without_gradient(op: Any, derivative: Any) -> Any:
+    """Return a derivative that an op computed; a gradient of it raises NotImplementedError."""
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def guarded(given: Any) -> Any:
+        return tf.identity(given), lambda _: _refuse(op)
+
+    return guarded(derivative)
+
+
 def in_xla() -> bool:
     """Return True while XLA's version of a function is traced."""
     if tf.executing_eagerly():

@@ -95,3 +95,16 @@ def test_certain_predictions_have_no_tiny_gradient() -> None:
         loss = cross_entropy(given, tf.constant([0]))
     assert loss.numpy()[0] == np.float32(math.exp(-60.0)) or loss.numpy()[0] == 0.0
     np.testing.assert_array_equal(tape.gradient(loss, given).numpy()[0, 2:], [0.0, 0.0])
+
+
+def test_second_order_gradients_are_refused() -> None:
+    """The derivative of the op's own derivative is not zero."""
+    given = tf.constant([[0.0, 1.0, 2.0]])
+    with tf.GradientTape() as outer:
+        outer.watch(given)
+        with tf.GradientTape() as inner:
+            inner.watch(given)
+            loss = cross_entropy(given, tf.constant([0]))
+        gradient = inner.gradient(loss, given)
+    with pytest.raises(NotImplementedError, match="second-order gradients"):
+        outer.gradient(gradient, given)

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence
 import tensorflow as tf
 
 from ipulse_ops.lif.cpu import native
-from ipulse_ops.unsupported import refuse_second_order
+from ipulse_ops.unsupported import refuse_second_order, without_gradient
 
 
 @lru_cache(maxsize=None)
@@ -61,11 +61,10 @@ def library() -> Any:
     def slots_gradient(op: Any, grad: Any) -> List[Any]:
         return [grad, None, None]  # of the port, see forward_op.h
 
-    tf.RegisterGradient("IpulseLif")(gradient)
-
     def loss_gradient(op: Any, grad: Any, _: Any) -> List[Any]:
-        return [grad[:, tf.newaxis] * op.outputs[1], None]
+        return [grad[:, tf.newaxis] * without_gradient(op, op.outputs[1]), None]
 
+    tf.RegisterGradient("IpulseLif")(gradient)
     tf.RegisterGradient("IpulseLifSlots")(slots_gradient)
     tf.RegisterGradient("IpulseCrossEntropy")(loss_gradient)
     refuse_second_order("IpulseLifGrad")
