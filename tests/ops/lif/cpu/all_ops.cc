@@ -1,86 +1,15 @@
-// The LIF ops and Adam on a stand-in for TensorFlow, on top of the kernels; for sanitizers.
-#include "bindings/tensorflow_op.cc"
+// The ops on a stand-in for TensorFlow, on top of the kernels; for sanitizers.
+#include "conv_and_loss_ops.h"
+#include "op_calls.h"
 
 #include "bindings/adam_op.cc"
 
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <numeric>
 #include <thread>
 
 namespace {
 
-using tensorflow::Node;
-using tensorflow::TensorShape;
-using tensorflow::Var;
-using Attributes = std::map<std::string, std::any>;
-using Tensors = std::vector<Tensor>;
-using Floats = std::vector<float>;
-using Bools = std::vector<bool>;
-using Ints = std::vector<int>;
-using Names = std::vector<std::string>;
-
 constexpr int STEPS = 4, BATCH = 3, INPUTS = 13, SLOTS = 9, HIDDEN = 2;
 const int NEURONS[] = {33, 7, 3}; // the readout last
-std::atomic<int> calls{0};
-
-[[noreturn]] void fail(const std::string &what) {
-  std::printf("%s\n", what.c_str());
-  std::exit(1);
-}
-
-Tensors run(const Node &node, Tensors inputs) {
-  tensorflow::Status status;
-  Tensors found = tensorflow::call(node, std::move(inputs), 1, &status);
-  ++calls;
-  if (!status.ok())
-    fail(node.op + ": " + status.message());
-  return found;
-}
-
-void refuses(const Node &node, const Tensors &inputs, const char *words) {
-  tensorflow::Status status;
-  tensorflow::call(node, inputs, 1, &status);
-  ++calls;
-  if (status.message().find(words) == std::string::npos)
-    fail(node.op + " said '" + status.message() + "' and not '" + words + "'");
-}
-
-void same(const Tensors &one, const Tensors &other, const char *what) {
-  for (size_t i = 0; i < one.size(); ++i)
-    if (!(one[i].shape() == other[i].shape()) ||
-        (one[i].NumElements() &&
-         std::memcmp(one[i].data(), other[i].data(),
-                     static_cast<size_t>(one[i].NumElements()) * sizeof(float))))
-      fail("output " + std::to_string(i) + " differs " + what);
-}
-
-// `low` to `high` in thousandths, by a generator of its own: the same in every run.
-Tensor drawn(TensorShape shape, float low, float high) {
-  static unsigned state = 1;
-  Floats values(static_cast<size_t>(shape.num_elements()));
-  for (float &value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = low + (high - low) * static_cast<float>((state >> 8) % 1000) / 1000;
-  }
-  return Tensor::of(std::move(shape), values);
-}
-
-template <typename T> Tensor filled_with(TensorShape shape, T value) {
-  std::vector<T> values(static_cast<size_t>(shape.num_elements()), value);
-  return Tensor::of(std::move(shape), values);
-}
-
-Tensor copy(const Tensor &tensor) {
-  const float *from = ipulse_lif::floats_of(tensor);
-  return Tensor::of(tensor.shape(), Floats(from, from + tensor.NumElements()));
-}
-
-float sum(const Tensor &tensor) {
-  const float *from = ipulse_lif::floats_of(tensor);
-  return std::accumulate(from, from + tensor.NumElements(), 0.0f);
-}
 
 // Bits of `variant` choose.
 struct Problem {
@@ -238,16 +167,6 @@ struct Problem {
   }
 };
 
-template <typename T> Tensors with(Tensors tensors, size_t index, TensorShape shape, T value) {
-  tensors[index] = filled_with<T>(std::move(shape), value);
-  return tensors;
-}
-
-template <typename T> Node with(Node node, const char *name, T value) {
-  node.attributes[name] = value;
-  return node;
-}
-
 void refusals() {
   const Problem problem(2 + 4 + 16 + 32 + 64);
   const Node lif = problem.node("IpulseLif", 2), gradient = problem.node("IpulseLifGrad", 2);
@@ -270,6 +189,7 @@ void refusals() {
     expect(0, filled_with<int32_t>({STEPS, BATCH}, 0), "ids must be [time, batch, slots]");
     expect(1, filled_with<int32_t>({STEPS, BATCH}, SLOTS + 1), "counts");
     expect(1, filled_with<int32_t>({BATCH, STEPS}, 0), "ids must be [time, batch, slots]");
+    expect(2, filled_with<float>({STEPS, BATCH, 1}, 0), "port must have the shape of ids");
     expect(3, filled_with<int64_t>({2}, 0), "seed must be a scalar");
     expect(4, filled_with<int32_t>({STEPS, 1}, 0), "filled must have the shape of counts");
     expect(5, filled_with<float>({INPUTS}, 0), "weights[0] must have shape [inputs, neurons]");
@@ -379,6 +299,8 @@ int main() {
   Problem(32, 0).try_all();
   Problem(33, STEPS, 0).try_all();
   refusals();
+  convolutions();
+  losses();
   adam();
   std::printf("%d\n", calls.load());
 }

@@ -1,5 +1,5 @@
 // What REGISTER_OP and REGISTER_KERNEL_BUILDER say of ops, as far as a call needs it: the names of
-// inputs and outputs, in order, and the attribute that says how many there are.
+// inputs and outputs, in order, their types, and the attribute that says how many there are.
 #ifndef TESTS_STAND_IN_OP_DEFINITION_H
 #define TESTS_STAND_IN_OP_DEFINITION_H
 
@@ -15,7 +15,7 @@ class OpKernel;
 class OpKernelConstruction;
 
 struct Argument {
-  std::string name, number; // number: "" for one
+  std::string name, number, type; // number: "" for one
 };
 
 struct OpDefinition {
@@ -44,7 +44,8 @@ private:
     const size_t colon = text.find(':'), star = text.find('*');
     const std::string number =
         star == std::string::npos ? "" : text.substr(colon + 2, star - colon - 3);
-    arguments->push_back({text.substr(0, colon), number});
+    const size_t before_type = text.find(' ', star == std::string::npos ? colon : star);
+    arguments->push_back({text.substr(0, colon), number, text.substr(before_type + 1)});
     return *this;
   }
 

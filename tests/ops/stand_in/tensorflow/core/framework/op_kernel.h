@@ -102,9 +102,9 @@ public:
   }
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   Status allocate_output(int index, const TensorShape &shape, Tensor **tensor) {
-    OpOutputList list;
-    list.first = &outputs_.at(static_cast<size_t>(index));
-    return list.allocate(0, shape, tensor);
+    *tensor = &outputs_.at(static_cast<size_t>(index));
+    **tensor = Tensor(type_of_output(index), shape);
+    return Status();
   }
   Status allocate_output(const char *name, const TensorShape &shape, Tensor **tensor) {
     return allocate_output(node_.range(definition_.outputs, name).first, shape, tensor);
@@ -123,6 +123,14 @@ public:
   std::vector<Tensor> &outputs() { return outputs_; }
 
 private:
+  // Outputs are floats or doubles.
+  DataType type_of_output(int index) const {
+    for (const Argument &output : definition_.outputs)
+      if (index < node_.range(definition_.outputs, output.name).second)
+        return output.type == "double" ? DT_DOUBLE : DT_FLOAT;
+    std::abort(); // the op has none
+  }
+
   const Node &node_;
   const OpDefinition &definition_;
   std::vector<Tensor> inputs_, outputs_;

@@ -12,19 +12,21 @@
 namespace tensorflow {
 
 using int64 = int64_t;
-enum DataType { DT_FLOAT, DT_INT32, DT_INT64, DT_UINT16, DT_RESOURCE };
+enum DataType { DT_FLOAT, DT_INT32, DT_INT64, DT_UINT16, DT_DOUBLE, DT_RESOURCE };
 template <typename T> constexpr DataType TYPE = DT_FLOAT;
 template <> inline constexpr DataType TYPE<int32_t> = DT_INT32;
 template <> inline constexpr DataType TYPE<int64_t> = DT_INT64;
 template <> inline constexpr DataType TYPE<uint16_t> = DT_UINT16;
+template <> inline constexpr DataType TYPE<double> = DT_DOUBLE;
 
 inline std::string DataTypeString(DataType type) {
-  const char *names[] = {"float", "int32", "int64", "uint16", "resource"};
+  const char *names[] = {"float", "int32", "int64", "uint16", "double", "resource"};
   return names[type];
 }
 
 inline size_t bytes_of(DataType type) {
-  return type == DT_INT64 ? 8 : type == DT_UINT16 ? 2 : type == DT_RESOURCE ? 0 : 4;
+  const size_t bytes[] = {4, 4, 8, 2, 8, 0};
+  return bytes[type];
 }
 
 class TensorShape {
