@@ -146,7 +146,8 @@ class Experiment:
         if problem.code != "unknown_field" or "did you mean" in problem.detail:
             return problem
         near = near_names(self._document, problem.pointer.rpartition("/")[2])
-        if not near:
+        # A path that is the same is of another kind of layer or data: its fields are listed.
+        if not near or problem.pointer in near:
             return problem
         detail = f"there is no such field; did you mean {' or '.join(near)}?"
         return Problem(problem.pointer, problem.code, detail)

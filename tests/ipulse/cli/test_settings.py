@@ -97,6 +97,11 @@ def test_the_last_of_equal_settings_counts(offline: Run, spec_file: Path) -> Non
         ("neurons=4", "", "network.layers[0].neurons or network.layers[1].neurons"),
         ("kind=sgd", "/kind", "training"),
         ("learning_rat=1", "/learning_rat", "did you mean /training/optimizer/learning_rate?"),
+        (
+            "network.layers=[{kind: conv2d, filters: 2, kernel_size: 1, capacity: 3}]",
+            "/network/layers/0/capacity",
+            "the fields here are",
+        ),
         ("training.epochs=five", "/training/epochs", "got 'five'"),
         ("training.epochs=", "/training/epochs", "got null"),
         ("training.epochs=0", "/training/epochs", "below the minimum of 1"),
