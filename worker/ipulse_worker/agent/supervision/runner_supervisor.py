@@ -114,6 +114,7 @@ class RunnerSupervisor:
 
     def _handle_messages(self, runner: RunnerProcess) -> RunnerExit:
         """Assign the job and handle messages until the runner has ended."""
+        self._is_assigned = False  # a runner before this one may have been
         runner.listen(self._on_message)
         self._startup = StartupWatch(runner.pid, self._settings.ready_seconds)
         self._inbox.set_deadline(self._startup.pause)
