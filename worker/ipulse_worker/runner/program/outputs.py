@@ -8,12 +8,14 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional
 
 from ipulse_core.events import Role
 
 REPORTS = "poplar_reports"  # a folder in the program's own
 MAX_OUTPUTS = 100
+# A program may forge what its engines write: larger files are stored, but not read.
+MAX_EXCEPTION_BYTES, MAX_PROFILE_BYTES = 2**16, 2**28
 PROFILE, SUMMARY = "poplar_profile.json", "summary.txt"
 _RESERVED = (PROFILE, SUMMARY, "report.html", "manifest.json", "package.tar")
 _RESERVED_FOLDERS = ("package", "build", "out", "scratch")
@@ -40,7 +42,7 @@ def engine_reports(folder: Path) -> List[Path]:
 def exception_of(folder: Path) -> Optional[str]:
     """Return the exception that the program did not catch, with its class."""
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        error = json.loads((folder / REPORTS / "exception.json").read_bytes())
+        error = _document(folder / REPORTS / "exception.json", MAX_EXCEPTION_BYTES)
         return f"{str(error['type'])[:200]}: {str(error['message'])[:2000]}"
     return None
 
@@ -48,8 +50,16 @@ def exception_of(folder: Path) -> Optional[str]:
 def total_cycles(path: Path) -> Optional[int]:
     """Return the emulated cycles of a profile, None where a program has forged it."""
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return int(json.loads(path.read_bytes())["execution"]["totalCycles"]["total"])
+        document = _document(path, MAX_PROFILE_BYTES)
+        cycles = int(document["execution"]["totalCycles"]["total"])
+        return cycles if 0 <= cycles < 2**63 else None
     return None
+
+
+def _document(path: Path, max_bytes: int) -> Any:
+    if path.stat().st_size > max_bytes:
+        raise ValueError
+    return json.loads(path.read_bytes())
 
 
 def outputs(folder: Path, names: Iterable[str], package: Dict[str, str]) -> Iterator[OutputFile]:
