@@ -36,7 +36,8 @@ from ipulse.cli.commands.jobs.open import open_page
 from ipulse.cli.commands.jobs.pausing import pause, resume, stop
 from ipulse.cli.commands.jobs.programs import push_program
 from ipulse.cli.commands.jobs.status import priority, status
-from ipulse.cli.commands.jobs.submit import continue_job, submit, validate
+from ipulse.cli.commands.jobs.submit import continue_job, submit
+from ipulse.cli.commands.jobs.validate import validate
 from ipulse.cli.commands.jobs.watch import logs, watch
 from ipulse.cli.commands.results.archives import import_archives, verify
 from ipulse.cli.commands.results.compare import compare

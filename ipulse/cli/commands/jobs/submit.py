@@ -1,17 +1,15 @@
-"""submit, continue and validate: read a spec file and report its problems with their lines."""
+"""submit and continue: jobs from spec files, and more epochs of jobs that have ended."""
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from contextlib import ExitStack
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from ipulse.cli.commands.jobs.programs import is_program, local_reference, program_of
+from ipulse.cli.commands.jobs.programs import is_program, program_of
 from ipulse.cli.commands.jobs.watch import follow
 from ipulse.cli.exits import Exit
 from ipulse.cli.job_reference import find_job
@@ -27,29 +25,19 @@ from ipulse.cli.options import (
     addressed,
 )
 from ipulse.cli.pages import job_address
-from ipulse.cli.terminal import emit, say, short_id, show, show_facts
+from ipulse.cli.terminal import emit, say, short_id, show
 from ipulse.client import Client, Job
 from ipulse.spec import (
     AnySpec,
     ExperimentSpec,
-    PoplarProgramSpec,
     parse_spec,
     spec_to_json,
 )
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.settings import spec_of
-from ipulse.spec.experiment import layer_sizes, weight_count
-from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.worker_faults import errors_name
-
-
-class StartMode(str, Enum):
-    """How a job starts from another one."""
-
-    CONTINUE = "continue"
-    WEIGHTS = "weights"
 
 
 @addressed
@@ -101,7 +89,7 @@ def submit(
         ),
     ] = None,
     start_mode: Annotated[
-        StartMode | None,
+        Literal["continue", "weights"] | None,
         typer.Option(
             help="continue: the same spec with more epochs; weights: begin another training with "
             "the weights, by the names of layers. [default: continue]"
@@ -147,7 +135,7 @@ def submit(
             notes=note,
             after=[_dependency(client, text) for text in after or ()],
             start_from=None if start_from is None else find_job(client, start_from),
-            start_mode=None if start_mode is None else start_mode.value,
+            start_mode=start_mode,
         )
         return show_submitted(client, job, watch, as_json)
 
@@ -204,48 +192,4 @@ def show_submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit
         emit(job.json)
     elif sys.stderr.isatty():
         say(f"Follow it: `ipulse watch {short_id(job.id)}`")
-    return Exit.OK
-
-
-def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False) -> Exit:
-    """Check a spec in YAML or JSON, without a service.
-
-    With --json one object is printed: valid, the spec with every default filled in, and
-    its SHA-256.
-    """
-    read = read_spec_file(file)
-    spec: AnySpec
-    if is_program(read):
-        spec = program_of(read, settings, local_reference)
-    else:
-        spec = spec_of(read, settings)
-    document = spec_to_json(spec)
-    text = strict_json.dumps(document)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    if as_json:
-        emit({"valid": True, "spec": document, "spec_sha256": digest})
-        return Exit.OK
-    show(f"{file} is valid.")
-    if isinstance(spec, PoplarProgramSpec):
-        show_facts(
-            [
-                ("name", spec.name),
-                ("program", ", ".join(spec.sources)),
-                ("package", spec.package),
-                ("device", f"{spec.device.kind}, {spec.device.ipus} IPUs"),
-                ("sha256", digest),
-            ]
-        )
-        return Exit.OK
-    training = spec.training
-    show_facts(
-        [
-            ("name", spec.name),
-            ("network", " - ".join(f"{size:,}" for size in layer_sizes(spec))),
-            ("weights", f"{weight_count(spec):,}"),
-            ("training", f"{training.epochs:,} epochs in batches of {training.batch_size:,}"),
-            ("device", spec.device.kind),
-            ("sha256", digest),
-        ]
-    )
     return Exit.OK
