@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from enum import Enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,13 +20,6 @@ from ipulse.sweeps.file import read_sweep
 from .show import show_with_trials
 
 POLL_SECONDS = 1.0
-
-
-class Stop(str, Enum):
-    """Which rule stops weak trials early."""
-
-    ASHA = "asha"
-    MEDIAN = "median"
 
 
 @addressed
@@ -57,7 +49,8 @@ def run_sweep(
         int | None, typer.Option(min=1, help="Trials at the same time. [default: 4]")
     ] = None,
     stop: Annotated[
-        Stop | None, typer.Option(help="Stop weak trials early by this rule. [default: none]")
+        Literal["asha", "median"] | None,
+        typer.Option(help="Stop weak trials early by this rule. [default: none]"),
     ] = None,
     search_seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the search. [default: 1]")
@@ -97,7 +90,7 @@ def run_sweep(
         seed=search_seed,
         sweep=name,
         objective=objective or None,
-        stopping=None if stop is None else {"kind": stop.value},
+        stopping=None if stop is None else {"kind": stop},
     )
     with at.connect() as client:
         sweep = client.create_sweep(config)
