@@ -85,7 +85,7 @@ class AsyncConnection:
         return await self.client.validate(document_of(experiment))
 
     async def job(self, reference: str) -> AsyncJobHandle:
-        """Return the handle of a job by id, by its first digits, or `latest`. Raises NotFound."""
+        """Return the handle of a job by a reference; see Client.find_id. Raises NotFound."""
         job = await self.client.get(await self.client.find_id(reference))
         return AsyncJobHandle(self.client, job)
 

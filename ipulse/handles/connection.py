@@ -129,7 +129,7 @@ class Connection:
         return self.client.validate(document_of(experiment))
 
     def job(self, reference: str) -> JobHandle:
-        """Return the handle of a job by id, by its first digits, or `latest`. Raises NotFound."""
+        """Return the handle of a job by a reference; see Client.find_id. Raises NotFound."""
         return JobHandle(self, self.client.get(self.client.find_id(reference)))
 
     def jobs(self, query: str = "", sort: str = "") -> FoundJobs:

@@ -82,9 +82,9 @@ class BlockingJobs:
     def find_id(self, reference: str) -> str:
         """Return the full id of the job that a reference means.
 
-        A reference is an id, its first digits with or without `job_`, `latest`, or `latest~N` for
-        the N-th job before the latest. The service is asked only if it is not a full id. Raises
-        NotFound, with the candidates if several jobs match.
+        A reference is an id, its first digits with or without `job_`, the name of a single job,
+        `latest`, or `latest~N` for the N-th job before the latest. The service is asked only if it
+        is not a full id. Raises NotFound, with the candidates if several jobs match.
         """
         return finished(self._calls.find_id(reference))
 

@@ -1,4 +1,4 @@
-"""Finds the job that a user means by the beginning of its id, or by `latest`."""
+"""Finds the job that a user means by the beginning of its id, its name, or `latest`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
 
 
 async def find_job(calls: Jobs, reference: str) -> str:
-    """Return the full id of the job that a reference means.
-
-    A reference is an id, its first digits with or without `job_`, the name of a single job,
-    `latest`, or `latest~N` for the N-th job before the latest. The service is asked only if it is
-    not a full id. Raises NotFound, with the candidates if several jobs match.
-    """
+    """Return the full id of the job that a reference means; see Client.find_id."""
     latest = _LATEST.fullmatch(reference)
     if latest:
         return await _latest(calls, reference, int(latest[1] or 0))

@@ -12,7 +12,6 @@ import typer
 
 from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (
     Address,
     AsJSON,
@@ -102,7 +101,7 @@ def cancel(target: Target, at: Address) -> Exit:
     selection = target.selection()
     with at.connect() as client:
         if target.job_ids:
-            ids = [find_job(client, job_id) for job_id in target.job_ids]
+            ids = [client.find_id(job_id) for job_id in target.job_ids]
             return print_jobs([client.cancel(job_id) for job_id in ids], target.as_json)
         return _change("cancel", client.cancel_all, selection, target)
 
@@ -114,7 +113,7 @@ def delete(target: Target, at: Address) -> Exit:
     selection = target.selection()
     with at.connect() as client:
         if target.job_ids:
-            ids = [find_job(client, job_id) for job_id in target.job_ids]
+            ids = [client.find_id(job_id) for job_id in target.job_ids]
             return _delete_named(client, ids, target.as_json)
         return _change("delete", client.delete_all, selection, target)
 

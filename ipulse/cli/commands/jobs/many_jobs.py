@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ipulse.cli.commands.jobs.status import print_jobs
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import AsJSON, DryRun, JobIds, JobQuery
 from ipulse.cli.terminal import emit, jobs_text, say, show
 from ipulse.client import BatchResult, Client, Job, JobSelection
@@ -33,7 +32,7 @@ class ChosenJobs:
     ) -> Exit:
         """Change the jobs and print them; of a query, how many were `done`."""
         if self.query is None:
-            found = [find_job(client, job_id) for job_id in self.job_ids or ()]
+            found = [client.find_id(job_id) for job_id in self.job_ids or ()]
             return report([one(job_id) for job_id in dict.fromkeys(found)], self.as_json)
         result = many(JobSelection(query=self.query, every=not self.query.strip()), self.dry_run)
         if self.as_json:

@@ -12,7 +12,6 @@ from ipulse.cli.display.figures import completed, figure, metric_rows
 from ipulse.cli.display.progress import duration, outcome, phase_seconds, style_of
 from ipulse.cli.display.waiting import time_text, waiting_text
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.client import Job
@@ -28,7 +27,7 @@ def status(
 ) -> Exit:
     """Show the state, the times and the results of a job. Exit code 0 if the job exists."""
     with at.connect() as client:
-        job = client.get(find_job(client, job_id))
+        job = client.get(client.find_id(job_id))
     if as_json:
         emit(job.json)
         return Exit.OK
@@ -55,7 +54,7 @@ def priority(
 ) -> Exit:
     """Change the priority of a job that has not ended."""
     with at.connect() as client:
-        return print_job(client.change_priority(find_job(client, job_id), number), as_json)
+        return print_job(client.change_priority(client.find_id(job_id), number), as_json)
 
 
 def print_job(job: Job, as_json: bool) -> Exit:

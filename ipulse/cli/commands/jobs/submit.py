@@ -12,7 +12,6 @@ import typer
 from ipulse.cli.commands.jobs.programs import is_program, program_of
 from ipulse.cli.commands.jobs.watch import follow
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import (
     Address,
     AsJSON,
@@ -134,7 +133,7 @@ def submit(
             group=group,
             notes=note,
             after=[_dependency(client, text) for text in after or ()],
-            start_from=None if start_from is None else find_job(client, start_from),
+            start_from=None if start_from is None else client.find_id(start_from),
             start_mode=start_mode,
         )
         return show_submitted(client, job, watch, as_json)
@@ -157,7 +156,7 @@ def _with_weights(client: Client, spec: ExperimentSpec, weights: Path) -> Experi
 def _dependency(client: Client, text: str) -> str:
     """Return a dependency with the full id of its job."""
     reference, colon, on = text.partition(":")
-    return f"{find_job(client, reference)}{colon}{on}"
+    return f"{client.find_id(reference)}{colon}{on}"
 
 
 @addressed
@@ -176,7 +175,7 @@ def continue_job(
     bit for bit, on one kind of device and with a constant learning rate.
     """
     with at.connect() as client:
-        job = client.continue_training(find_job(client, job_id), epochs)
+        job = client.continue_training(client.find_id(job_id), epochs)
         return show_submitted(client, job, watch, as_json)
 
 

@@ -10,7 +10,6 @@ import typer
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, say, short_id, show, show_table
 from ipulse_core.errors import InvalidInput, Problem
@@ -61,7 +60,7 @@ def compare(
     _check(job_ids, query)
     chosen = [_names(text) for text in (columns, metrics, group_by)]
     with at.connect() as client:
-        found = [find_job(client, job_id) for job_id in job_ids] if job_ids else None
+        found = [client.find_id(job_id) for job_id in job_ids] if job_ids else None
         result = client.compare(
             found, query=query, columns=chosen[0], metrics=chosen[1], group_by=chosen[2]
         )

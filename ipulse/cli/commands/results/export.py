@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, say, show
 from ipulse.exports.targets import Target, default_place
@@ -66,7 +65,7 @@ def export(
     place = to or default_place(target)
     written = []
     with at.connect() as client:
-        named = [find_job(client, job_id) for job_id in job_ids or ()]
+        named = [client.find_id(job_id) for job_id in job_ids or ()]
 
         def chosen() -> list[str]:
             found = () if query is None else client.list(query=query)

@@ -9,7 +9,6 @@ from typing import Annotated, get_args
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, say, show, show_list
 from ipulse_core.errors import InvalidInput, NotFound, Problem
@@ -26,7 +25,7 @@ def artifacts(
 ) -> Exit:
     """List the files of a job."""
     with at.connect() as client:
-        files = client.artifacts(find_job(client, job_id))
+        files = client.artifacts(client.find_id(job_id))
     rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
     headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
     show_list("artifacts", [file.json for file in files], headers, rows, as_json)
@@ -55,7 +54,7 @@ def download(
             detail = f"must be one of {', '.join(_ROLES)}; got {role[:60]!r}"
             raise InvalidInput([Problem("/only", "not_a_choice", detail)], "no such role")
     with at.connect() as client:
-        job_id = find_job(client, job_id)
+        job_id = client.find_id(job_id)
         folder = Path(job_id) if to is None else to
         paths = client.download(job_id, folder, only or None)
     if only and not paths:
@@ -84,7 +83,7 @@ def report(
 ) -> Exit:
     """Download the report of a job, one file that needs no service, and print its path."""
     with at.connect() as client:
-        job_id = find_job(client, job_id)
+        job_id = client.find_id(job_id)
         path = client.download_file(job_id, "report.html", Path(job_id) if to is None else to)
     if as_json:
         emit({"file": str(path.resolve())})

@@ -9,7 +9,6 @@ import typer
 
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.exits import Exit
-from ipulse.cli.job_reference import find_job
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed
 from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse.client.jobs.curves import MetricCurve
@@ -41,7 +40,7 @@ def metrics(
     axis = x or scope
     asked = [name.strip() for name in names.split(",") if name.strip()]
     with at.connect() as client:
-        found = [find_job(client, job_id) for job_id in job_ids]
+        found = [client.find_id(job_id) for job_id in job_ids]
         curves = client.curves(found, asked, scope=scope, x=axis, points=points)
     if as_json:
         emit({"scope": scope, "x": axis, "curves": [vars(curve) for curve in curves]})
