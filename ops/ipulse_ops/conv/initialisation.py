@@ -9,6 +9,7 @@ import numpy as np
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.reference import convolved, forward, planes_of
 from ipulse_ops.reference.spikes import check_spikes
+from ipulse_ops.training.initialisation import inverse_variance, silence
 
 Spikes = Tuple[np.ndarray, np.ndarray]
 
@@ -32,23 +33,24 @@ def balanced_kernels(
         The kernels, each followed by the layer's bias, if any, float32; ids and counts of the
         spikes that leave the last pool.
 
-    Raises ValueError if the sample does not fit, or no spike reaches a layer.
+    Raises ValueError if the sample does not fit, no spike reaches a layer, or its gain is 0.
     """
     check_spikes(ids, counts, layers[0].geometry.entering.sites)
     rng = np.random.Generator(np.random.PCG64(seed))
     planes = planes_of(layers[0].geometry.entering, ids, counts)
     weights: List[np.ndarray] = []
-    for number, layer in enumerate(layers, start=1):
-        arriving = float(convolved(layer.geometry, _ones(layer), planes).mean())
+    for number, layer in enumerate(layers):
+        ones = np.ones(layer.geometry.weights)
+        arriving = float(convolved(layer.geometry, ones, planes).mean())
         if arriving == 0:
-            raise ValueError(
-                "the input sample has no spikes to balance the weights; pass samples with spikes"
-                if number == 1
-                else f"layer {number - 1} does not spike on the sample, so that the weights after "
-                "it cannot be balanced; raise std, or pass more samples or steps"
-            )
-        settled = 2.0 / len(planes) if layer.decay == 1 else 1 - layer.decay**2
+            raise ValueError(silence(number))
         scale = abs(layer.scale * layer.input_scale)
+        if scale == 0:
+            raise ValueError(
+                f"layer {number + 1} needs a gain and an input_scale other than 0 to balance its "
+                "weights"
+            )
+        settled = inverse_variance(np.asarray(layer.decay), len(planes))
         limit = np.sqrt(3) * std * layer.threshold * np.sqrt(settled / arriving) / scale
         uniform = 2 * rng.random(layer.geometry.weights) - 1
         own = [(uniform * limit).astype(np.float32)]
@@ -57,10 +59,6 @@ def balanced_kernels(
         planes = forward(layer, own[0].astype(np.float64), None, planes).pooled
         weights.extend(own)
     return weights, _listed(planes)
-
-
-def _ones(layer: ConvLIF) -> np.ndarray:
-    return np.ones(layer.geometry.weights)
 
 
 def _listed(planes: np.ndarray) -> Spikes:

@@ -54,7 +54,7 @@ def balanced_weights(
     for number, (n_in, layer) in enumerate(zip(network.sizes, layers)):
         arriving = float(counts.mean()) if counts.size else 0.0
         if arriving == 0:
-            raise ValueError(_silence(number))
+            raise ValueError(silence(number))
         uniform = 2 * rng.random((n_in, layer.neurons)) - 1
         limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
         own: List[np.ndarray] = []
@@ -99,8 +99,7 @@ def _unit_std(layer: Layer, number: int, arriving: float, steps: int) -> np.ndar
         raise ValueError(f"layer {number + 1} needs thresholds above 0 to balance its weights")
     if np.any(gain == 0):
         raise ValueError(f"layer {number + 1} needs gains other than 0 to balance its weights")
-    # 1 over the variance of a membrane to which each step adds a current of variance 1.
-    settled = np.where(decay == 1, 2.0 / steps, 1 - decay**2)
+    settled = inverse_variance(decay, steps)
     scale = current_scale(decay, gain)
     std: np.ndarray = threshold * np.sqrt(settled / arriving) / np.abs(scale)
     if layer.synapse_decay is not None:
@@ -109,7 +108,13 @@ def _unit_std(layer: Layer, number: int, arriving: float, steps: int) -> np.ndar
     return std
 
 
-def _silence(number: int) -> str:
+def inverse_variance(decay: np.ndarray, steps: int) -> np.ndarray:
+    """Return 1 over the variance of a membrane to which each step adds one of variance 1."""
+    return np.where(decay == 1, 2.0 / steps, 1 - decay**2)
+
+
+def silence(number: int) -> str:
+    """Return the message for layer `number`, of which no spike arrives at the next; 0: input."""
     if number == 0:
         return "the input sample has no spikes to balance the weights; pass samples with spikes"
     return (
