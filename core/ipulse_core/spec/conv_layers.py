@@ -10,12 +10,12 @@ from typing import Any, List, Optional, Sequence, Tuple
 from ipulse_core.spec.conv_geometry import ConvGeometry, Pair, Planes, conv_geometry
 from ipulse_core.spec.derived_values import channels_per_value, image_of, input_channels
 
-_KINDS = ("conv1d", "conv2d")
+CONV_KINDS = ("conv1d", "conv2d")
 
 
 def is_conv(layer: Any) -> bool:
     """Returns whether a layer of a spec is a convolution."""
-    return getattr(layer, "kind", None) in _KINDS
+    return getattr(layer, "kind", None) in CONV_KINDS
 
 
 def conv_layers(network: Any) -> List[Any]:

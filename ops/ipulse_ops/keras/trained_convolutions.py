@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ def trained_convolutions(
     """
     described = _namespace(spec)
     network = described.network
-    surrogate = dict(spec["network"]["surrogate"])
-    surrogate = {"kind": surrogate.pop("name"), **surrogate}
+    surrogate = surrogate_of(surrogate_config(spec["network"]))
     found: List[Convolution] = []
     scale = 1.0
     geometries = conv_geometries(described)
@@ -45,19 +44,29 @@ def trained_convolutions(
                 reset=network.reset,
                 reset_gradient=network.reset_gradient,
                 delay=network.delay if number > 1 else 0,
-                surrogate=surrogate_of(surrogate),
+                surrogate=surrogate,
             ),
             name=f"convolution_{number}",
             **options,
         )
         names = [f"layer_{number}", *([f"layer_{number}_bias"] if layer.bias else [])]
-        missing = [name for name in names if name not in weights]
-        if missing:
-            raise ValueError(f"the weights have no array {missing[0]}")
-        made.set_kernels([np.asarray(weights[name], np.float32) for name in names])
+        made.set_kernels([weights_array(weights, name) for name in names])
         found.append(made)
         scale = input_scale(layer)
     return found, scale
+
+
+def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the surrogate of a spec's network as ipulse_ops.surrogate.surrogate_of takes it."""
+    surrogate = dict(network["surrogate"])
+    return {"kind": surrogate.pop("name"), **surrogate}
+
+
+def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return an array of a weights.npz, float32. Raises ValueError if it is missing."""
+    if name not in weights:
+        raise ValueError(f"the weights have no array {name}")
+    return np.asarray(weights[name], np.float32)
 
 
 def _namespace(value: Any) -> Any:

@@ -7,12 +7,17 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_ops.keras.conv_network import ConvNetwork
 from ipulse_ops.keras.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
-from ipulse_ops.keras.trained_convolutions import trained_convolutions
+from ipulse_ops.keras.trained_convolutions import (
+    surrogate_config,
+    trained_convolutions,
+    weights_array,
+)
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
@@ -42,9 +47,6 @@ def trained_network(
     before = len(convolutions)
     names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]
     names.append("readout")
-    missing = [name for name in names if name not in weights]
-    if missing:
-        raise ValueError(f"the weights have no array {missing[0]}")
     layers = [
         _layer(name, described, weights, capacity)
         for name, described, capacity in zip(
@@ -67,7 +69,7 @@ def _convolutions(
     spec: Mapping[str, Any], weights: Mapping[str, np.ndarray], options: Mapping[str, Any]
 ) -> Tuple[List[Convolution], float]:
     """Return the convolutions of a job, and the factor of the weights behind them."""
-    if not any(str(layer.get("kind")).startswith("conv") for layer in spec["network"]["layers"]):
+    if not any(layer.get("kind") in CONV_KINDS for layer in spec["network"]["layers"]):
         return [], 1.0  # specs of older jobs have less to read
     return trained_convolutions(spec, weights, **options)
 
@@ -76,9 +78,11 @@ def _readout(
     layer: LeakyReadout, weights: Mapping[str, np.ndarray], delay: int, **options: Any
 ) -> LIFReadout:
     """Create a leaky readout directly behind convolutions."""
-    made = LIFReadout(int(weights["readout"].shape[0]), layer, delay=delay, **options)
+    made = LIFReadout(
+        int(weights_array(weights, "readout").shape[0]), layer, delay=delay, **options
+    )
     names = ["readout", *(["readout_bias"] if layer.bias else [])]
-    made.set_kernels([_array(weights, name) for name in names])
+    made.set_kernels([weights_array(weights, name) for name in names])
     return made
 
 
@@ -90,21 +94,20 @@ def _layers(
     **options: Any,
 ) -> MultiLIF:
     """Create the fully connected layers."""
-    surrogate = dict(network["surrogate"])
     made = MultiLIF(
-        inputs=int(weights[names[0]].shape[0]),
+        inputs=int(weights_array(weights, names[0]).shape[0]),
         layers=layers[:-1],
         readout=layers[-1],
         reset=network["reset"],
         reset_gradient=network["reset_gradient"],
         reset_on=network["reset_on"],
         delay=network["delay"],
-        surrogate={"kind": surrogate.pop("name"), **surrogate},
+        surrogate=surrogate_config(network),
         **options,
     )
     made.set_kernels(
         [
-            _array(weights, names[shape.layer] + _SUFFIXES[shape.role])
+            weights_array(weights, names[shape.layer] + _SUFFIXES[shape.role])
             for shape in weight_shapes(made.network)
         ]
     )
@@ -121,7 +124,7 @@ def _layer(
     spiking = described.get("kind") != "leaky"
     known = {field.name for field in fields(LIF if spiking else LeakyReadout)}
     values = {key: _number(value) for key, value in described.items() if key in known}
-    values["neurons"] = int(weights[name].shape[1])
+    values["neurons"] = int(weights_array(weights, name).shape[1])
     adaptation = described.get("adaptation")
     if adaptation is not None:
         values["adaptation_strength"] = _number(adaptation["strength"])
@@ -146,9 +149,3 @@ def _layer(
 
 def _number(value: Any) -> Any:
     return np.asarray(value, np.float64) if isinstance(value, (list, tuple)) else value
-
-
-def _array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    if name not in weights:
-        raise ValueError(f"the weights have no array {name}")
-    return np.asarray(weights[name], np.float32)
