@@ -1,11 +1,11 @@
 // The CPU kernels of sparse LIF networks behind a plain C interface: the whole sequence and all
-// layers in one call. The equations are in
-// lif/reference/network_pass.py; shapes are [time, batch, neurons].
+// layers in one call. The equations are in lif/reference/network_pass.py; shapes are [time, batch, neurons].
 //
-// Bit equality. Two calls with the same arguments give the same bits, whatever `threads` is. The
-// forward pass gives the same bits on every instruction set: each neuron sums its current in slot
-// order and nothing is contracted to a fused multiply-add. The backward pass sums dot products in
-// vector lanes, so its results on two instruction sets differ by rounding.
+// Bit equality. Two calls with the same arguments give the same bits on every instruction set and
+// with any number of threads. Forward, each neuron sums its current in slot order and nothing is
+// contracted to a fused multiply-add. Backward, the products of a layer's gradient and its weights
+// have the orders of kernels/sampled_product.h and kernels/dense_product.h, with fused
+// multiply-adds. Whoever changes an order or a rounding raises KERNEL_GENERATION.
 #ifndef IPULSE_OPS_LIF_CPU_LIF_H
 #define IPULSE_OPS_LIF_CPU_LIF_H
 
