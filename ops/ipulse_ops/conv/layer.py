@@ -8,7 +8,7 @@ from typing import Optional
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.lif.network import current_scale
+from ipulse_ops.lif.network import RESET_GRADIENTS, RESETS, current_scale
 from ipulse_ops.surrogate import SURROGATES, SuperSpike, Surrogate
 from ipulse_ops.validation import choice, flag, instance
 
@@ -44,8 +44,8 @@ class ConvLIF:
         instance("geometry", self.geometry, ConvGeometry)
         instance("surrogate", self.surrogate, *SURROGATES.values())
         flag("bias", self.bias)
-        choice("reset", self.reset, ("zero", "subtract", "none"))
-        choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
+        choice("reset", self.reset, RESETS)
+        choice("reset_gradient", self.reset_gradient, RESET_GRADIENTS)
         if self.delay not in (0, 1):
             raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
         for name in ("decay", "threshold", "gain", "input_scale"):

@@ -18,6 +18,9 @@ from ipulse_ops.validation import choice, flag, instance, whole
 
 PerNeuron = Union[float, np.ndarray]
 
+RESETS = ("zero", "subtract", "none")
+RESET_GRADIENTS = ("mask", "term", "none")
+
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -143,8 +146,8 @@ class Network:
         instance("surrogate", self.surrogate, *SURROGATES.values())
         if not self.layers and not isinstance(self.readout, LIF):
             raise ValueError("a network needs at least one hidden layer, or a readout that spikes")
-        choice("reset", self.reset, ("zero", "subtract", "none"))
-        choice("reset_gradient", self.reset_gradient, ("mask", "term", "none"))
+        choice("reset", self.reset, RESETS)
+        choice("reset_gradient", self.reset_gradient, RESET_GRADIENTS)
         choice("reset_on", self.reset_on, ("state", "emission"))
         if self.delay not in (0, 1):
             raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
