@@ -23,7 +23,7 @@ import psutil
 from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
 from benchmarks.service.systems.ipulse import IpulseSystem
-from benchmarks.service.systems.system import free_port
+from benchmarks.service.systems.system import START_SECONDS, free_port
 from ipulse.outgoing_file import OutgoingFile
 
 MEGABYTE = 10**6
@@ -81,12 +81,14 @@ def contents(megabytes: int, rounds: int) -> Iterator[OutgoingFile]:
 
 
 def await_answer(url: str) -> None:
-    """Wait until the plain server answers."""
-    while True:
+    """Wait until the plain server answers. Raises TimeoutError."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
         with contextlib.suppress(httpx.TransportError):
             httpx.get(url)
             return
         time.sleep(0.05)
+    raise TimeoutError(f"the plain copy did not answer at {url} within {START_SECONDS:g} s")
 
 
 def measure(home: Path, megabytes: int, rounds: int) -> list[Row]:
