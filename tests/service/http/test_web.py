@@ -5,14 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase
+from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from ipulse_service.http import web
 from ipulse_service.http.web import FILES, VIEWS
 from ipulse_service.http.web import ROOT as FILES_ROOT
+from ipulse_service.jobs.queue.waiting import Why
+from ipulse_service.sweeps.rows import SweepState, TrialState
 from tests.service.running import ROOT, InProcess
 
 STATIC = Path(web.__file__).parent / "static"
@@ -145,6 +147,21 @@ def test_the_page_knows_every_state() -> None:
     }
     pausable = set(re.findall(r'"(\w+)"', constant("lib/format.js", "PAUSABLE")))
     assert pausable | set(state_of.values()) == may_pause
+
+
+def keys(file: str, name: str) -> set[str]:
+    """Returns the keys of an object that a script assigns to a name."""
+    text = (STATIC / file).read_text("utf-8")
+    match = re.search(rf"\bconst {name} = (\{{.*?\}});", text, flags=re.DOTALL)
+    assert match, f"{file} has no {name}"
+    return set(re.findall(r"(?:^|[{,])\s*(\w+): \"", match[1], flags=re.MULTILINE))
+
+
+def test_the_page_words_every_reason() -> None:
+    assert keys("lib/waiting.js", "WHY") == set(get_args(Why))
+    assert keys("views/job/overview.js", "HINTS") <= {reason.value for reason in Reason}
+    assert keys("views/sweeps/words.js", "KINDS") == {state.value for state in SweepState}
+    assert keys("views/sweeps/words.js", "TRIAL_KINDS") == {state.value for state in TrialState}
 
 
 def test_the_page_and_the_report_have_the_same_colours() -> None:

@@ -1,22 +1,14 @@
-// Why queued jobs wait, in sentences.
+// The queued jobs of the list of devices, and what each waits for.
 import { html, nothing } from "../../vendor.js";
+import { WHY } from "../../lib/waiting.js";
 import { ago } from "../../parts/ago.js";
-
-const REASONS = {
-  wake_up: "An agent is free and has been woken; it starts in a moment.",
-  device_busy: "All agents that can run it are busy.",
-  behind: "An agent is free, but other jobs come first.",
-  no_agent: "No agent is present.",
-  no_match: "No agent that is present can run it.",
-  quarantine: "The device that it needs has failed.",
-  agent_draining: "The agents that could run it take no more jobs.",
-};
+import { said } from "../../parts/said.js";
 
 /** @param {any} waiting `waiting_on` of a job */
 function whyItWaits(waiting) {
   const { reason, detail, position, of, holder, holder_device: device, estimated_start: start } = waiting;
-  const words = REASONS[reason] ?? reason;
-  return html`${detail ? `${words.replace(/\.$/, "")}: ${detail.replace(/\.$/, "")}.` : words}
+  const words = WHY[reason] ?? reason;
+  return html`${said(detail ? `${words.replace(/\.$/, "")}: ${detail.replace(/\.$/, "")}.` : words)}
     ${holder ? html` <a href="/jobs/${holder}">${holder.slice(4, 12)}</a> holds ${device ?? "it"}.` : nothing}
     ${position ? html` Number ${position} of ${of}.` : nothing}${start ? html` Expected to start ${ago(start)}.` : nothing}`;
 }

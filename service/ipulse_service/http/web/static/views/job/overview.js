@@ -2,7 +2,9 @@
 import "../../charts/curve.js";
 import { api } from "../../lib/api.js";
 import { bytes, isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
+import { WHY } from "../../lib/waiting.js";
 import { ago } from "../../parts/ago.js";
+import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
 import { ref } from "../../vendor.js";
 import { Tab, documentOf, html, nothing } from "./tab.js";
@@ -10,12 +12,6 @@ import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
 const LAST_LINES = 20;
 const MOST_DEAD = 0.2; // of a layer; the report says so, too
-const WHY = {
-  wake_up: "An agent is free and starts it in a moment.", device_busy: "All agents that can run it are busy.", behind: "Other jobs come first.",
-  no_agent: "No agent with this kind of device is present.", no_match: "The agents that are present cannot run it.", retry: "It is repeated in a moment.",
-  quarantine: "The device of the agents failed, and is not used now.", agent_draining: "The agents take no more jobs.", paused: "",
-  compile: "Another trial of the sweep compiles the same executable.",
-};
 const HINTS = {
   out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
   build_failed: "The log has the compiler's whole output.",
@@ -23,7 +19,6 @@ const HINTS = {
   diverged: "Lower training.optimizer.learning_rate, or set training.gradient_clipping.",
   data_unavailable: "Put the data set into the data directory of a worker, or upload it.",
   data_invalid: "Check the file; the message names the place.",
-  no_progress: "Look at the log for the last thing that it did.",
 };
 
 /** Scrolls to the last line. @param {Element | undefined} box */
@@ -135,7 +130,7 @@ function waiting(wait) {
   return html`<section class="card outcome">
     <h2>Waiting</h2>
     <p>${place} ${WHY[wait.reason] ?? plain(wait.reason)}</p>
-    ${wait.detail ? html`<p class="soft">${wait.detail}</p>` : nothing}
+    ${wait.detail ? html`<p class="soft">${said(wait.detail)}</p>` : nothing}
     <p class="soft">${wait.estimated_start ? html`Expected start: ${ago(wait.estimated_start)}. ` : nothing}
       ${wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>
   </section>`;

@@ -1,0 +1,16 @@
+// Why jobs wait, in sentences.
+
+/** The reasons of `waiting_on`. @type {Record<string, string>} */
+export const WHY = {
+  wake_up: "An agent is free and has been woken; it starts in a moment.",
+  device_busy: "All agents that can run it are busy.",
+  behind: "An agent is free, but other jobs come first.",
+  no_agent: "No agent with this kind of device is present.",
+  no_match: "No agent that is present can run it.",
+  retry: "An attempt was lost; the next one starts in a moment.",
+  paused: "It is paused.",
+  quarantine: "The device that it needs has failed and is not used now.",
+  agent_draining: "The agents that could run it take no more jobs.",
+  dependency: "Other jobs must end first.",
+  compile: "Another trial of the sweep compiles the same executable.",
+};
