@@ -1,4 +1,4 @@
-// Ids of jobs as people write them: whole, by their beginning, or `latest`.
+// Ids of jobs as people write them: whole, by their beginning, or `latest`; keys of submissions.
 import { api } from "./api.js";
 
 /** The id of the job that a text names; the text itself if it names none or several. @param {string} text @param {AbortSignal} signal */
@@ -9,3 +9,9 @@ export async function fullId(text, signal) {
   const { jobs } = await api.get("/v1/jobs", { query, signal });
   return jobs.length === 1 ? jobs[0].id : text;
 }
+
+/** A key by which the service knows a submission that is sent again. */
+export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
+/** Whether the key has already made something of another content. @param {any} error */
+export const isKeyUsed = (error) => error.code === "idempotency_key_reused";

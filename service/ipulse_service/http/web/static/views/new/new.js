@@ -3,7 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
-import { fullId } from "../../lib/ids.js";
+import { fullId, isKeyUsed, newKey } from "../../lib/ids.js";
 import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { toast } from "../../parts/toast.js";
 import { EXAMPLES, exampleNamed } from "./examples.js";
@@ -29,7 +29,7 @@ class NewView extends View {
     this.isChecking = false;
     this.isSending = false;
     this.parent = null; // the job that it is a clone of
-    this.newKey();
+    this.submission = newKey();
   }
 
   loadKey(route) { return `${route.path}?${route.query.get("from") ?? ""}`; }
@@ -57,14 +57,12 @@ class NewView extends View {
     return {};
   }
 
-  newKey() { this.idempotencyKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(""); }
-
   /** Replaces the text, from whatever source; the draft survives a reload. */
   write(text, { isQuiet = false } = {}) {
     if (text === this.text) return;
     this.text = text;
     this.isChecking = true;
-    this.newKey();
+    this.submission = newKey();
     if (!isQuiet) localStorage.setItem(DRAFT, JSON.stringify({ text, from: this.route.query.get("from") ?? "", parent: this.parent }));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(), isQuiet ? 0 : CHECK_AFTER);
@@ -98,11 +96,12 @@ class NewView extends View {
     const tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
     this.isSending = true;
     try {
-      const job = await api.post("/v1/jobs", value, { query: { ...query, tag: tags }, headers: { "idempotency-key": this.idempotencyKey } });
+      const job = await api.post("/v1/jobs", value, { query: { ...query, tag: tags }, headers: { "idempotency-key": this.submission } });
       localStorage.removeItem(DRAFT);
       toast(`${job.name || job.id} is submitted`);
       navigate(`/jobs/${job.id}`);
     } catch (error) {
+      if (isKeyUsed(error)) this.submission = newKey();
       this.found = { ...this.found, error };
     } finally {
       this.isSending = false;

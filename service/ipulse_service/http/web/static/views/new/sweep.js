@@ -2,6 +2,7 @@
 import { LitElement, html, nothing } from "../../vendor.js";
 import { navigate } from "../../app/router.js";
 import { api } from "../../lib/api.js";
+import { isKeyUsed, newKey } from "../../lib/ids.js";
 import { openDialog } from "../../parts/dialog.js";
 import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
@@ -39,7 +40,7 @@ class SweepForm extends LitElement {
     /** @type {any} */
     this.problem = null;
     this.isSending = false;
-    this.key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    this.key = newKey();
   }
 
   createRenderRoot() { return this; }
@@ -82,7 +83,7 @@ class SweepForm extends LitElement {
       navigate(`/sweeps/${sweep.id}`);
     } catch (error) {
       this.problem = error;
-      this.key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+      if (isKeyUsed(error)) this.key = newKey(); // after any other error the sweep may exist; the same key makes no second one
     } finally {
       this.isSending = false;
     }
