@@ -32,7 +32,7 @@ export function number(value) {
 
 export const percent = (share) => (share === null || share === undefined ? "—" : `${(100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1)} %`);
 
-const SHARES = /(^|[._])(accuracy|firing_rate|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
+const SHARES = /(^|[._])(accuracy|firing_rate|gradient_set|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
 const SECONDS = /seconds$/;
 
 /** Whether a metric or column is a share that is shown in percent. */
@@ -48,11 +48,13 @@ export function metric(name, value) {
   return number(value);
 }
 
-const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss" };
+const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes" };
 
 /** A metric or column in words; displayed layers count from 1. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
+  const [, kind, layer] = /^(\w+)\/(\w+)$/.exec(name) ?? [];
+  if (kind) return `${label(kind)}, ${/^\d+$/.test(layer) ? `layer ${layer}` : layer}`;
   const words = plain(name).replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

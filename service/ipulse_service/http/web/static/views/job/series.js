@@ -1,11 +1,7 @@
 // Metrics as curves: which belong on one chart, what each is called, and its x values.
-import { isShare, metric } from "../../lib/format.js";
+import { isShare, label, metric } from "../../lib/format.js";
 
-const TITLES = {
-  accuracy: "Accuracy", mae: "Mean absolute error", loss: "Loss", firing_rate: "Firing rate", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes",
-  learning_rate: "Learning rate", gradient_norm: "Gradient norm", second_threshold: "Second threshold", capacity: "Capacity", penalty: "Penalty",
-  samples_per_second: "Samples per second",
-};
+const TITLES = { accuracy: "Accuracy", mae: "Mean absolute error", loss: "Loss" }; // of all samples
 const GROUPS = [
   ["Learning", ["accuracy", "mae", "loss"]],
   ["Activity", ["firing_rate", "gradient_set", "overflow"]],
@@ -18,7 +14,7 @@ const COLOURS = ["--s1", "--s2", "--s3", "--s4", "--s5", "--s6", "--s7", "--s8"]
 
 /** test_loss, validation_loss and loss are of one kind, firing_rate/1 and firing_rate/2 of another. @param {string} name */
 export const kindOf = (name) => name.replace(/^(test|validation)_/, "").split("/")[0];
-export const titleOf = (kind) => TITLES[kind] ?? kind.replaceAll("_", " ");
+export const titleOf = (kind) => TITLES[kind] ?? label(kind);
 export const isStepLike = (kind) => STEP_LIKE.has(kind);
 
 /** "test, each epoch", "training, each batch", "layer 2, epoch mean" */
@@ -60,7 +56,7 @@ export function curvesOf(list, x) {
     label: labelOf(one),
     color: COLOURS[names.indexOf(one.name) % COLOURS.length],
     x: one[x],
-    y: isShare(one.name) || kindOf(one.name) === "gradient_set" ? one.values.map((value) => 100 * value) : one.values,
+    y: isShare(one.name) ? one.values.map((value) => 100 * value) : one.values,
     faint: one.scope === "step" && hasEpochs.has(one.name),
     points: one.values.length === 1,
   }));
@@ -69,4 +65,4 @@ export function curvesOf(list, x) {
 const order = (name) => (name.startsWith("test_") ? 0 : name.startsWith("validation_") ? 1 : 2);
 
 /** The unit of a chart's y axis. */
-export const unitOf = (kind) => (isShare(kind) || kind === "gradient_set" ? "%" : kind === "overflow" || kind === "capacity" ? "spikes" : "");
+export const unitOf = (kind) => (isShare(kind) ? "%" : kind === "overflow" || kind === "capacity" ? "spikes" : "");
