@@ -80,3 +80,10 @@ customElements.define("ip-chart", Chart);
 export const tooltip = (colors) => ({
   renderMode: "richText", confine: true, backgroundColor: colors.card, borderColor: colors.hair, textStyle: { color: colors.ink, fontSize: 13 },
 });
+
+/** The option of a chart of a view: the same object while `key` is the same, so that a poll does not undo a brush. */
+export function keptOption(view, name, key, make) {
+  view.options ??= {};
+  if (view.options[name]?.key !== key) view.options[name] = { key, option: make() };
+  return view.options[name].option;
+}

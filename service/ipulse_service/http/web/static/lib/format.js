@@ -11,6 +11,9 @@ export const mayPause = (state) => PAUSABLE.has(state);
 export const phaseOf = (state) => PHASE_OF[state] ?? null;
 export const plain = (name) => String(name).replaceAll("_", " ");
 
+/** The key of a profile in words: savedForBackward is "saved for backward". */
+export const keyWords = (key) => plain(key).replaceAll(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replace("peak rss", "peak memory of the process");
+
 /** The colour and icon of a state. */
 export function stateKind(state) {
   if (ENDS.has(state) || state === "paused") return state;

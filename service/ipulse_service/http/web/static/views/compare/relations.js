@@ -1,7 +1,7 @@
 // Parallel coordinates and a scatter plot of the settings that differ and the metrics.
 import { html, nothing } from "../../vendor.js";
 import { navigate, updateQuery } from "../../app/router.js";
-import "../../charts/chart.js";
+import { keptOption } from "../../charts/chart.js";
 import { axisOf, parallel } from "../../charts/parallel.js";
 import { scatter } from "../../charts/scatter.js";
 import { columnsOf } from "./differences.js";
@@ -16,13 +16,6 @@ export function lines({ comparison }) {
   const axes = shown.map((column) => axisOf(column.key, column.words, comparison.jobs.map((job) => column.value(job))));
   const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${job.name || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
   return { columns, axes, rows, colored: Math.min(settings.length, MOST_AXES - 1) };
-}
-
-/** The option stays the same object while nothing changed, so that a poll does not undo a brush. */
-function kept(view, name, key, make) {
-  view.options ??= {};
-  if (view.options[name]?.key !== key) view.options[name] = { key, option: make() };
-  return view.options[name].option;
 }
 
 function brush(view, rows) {
@@ -57,9 +50,9 @@ export function relations(view, data, { columns, axes, rows, colored }) {
   return html`<section class="section" aria-label="Relations">
     <div class="bar"><h2>Relations</h2>${view.brushed ? html`<span class="soft">${view.brushed.size} of ${rows.length} chosen</span><button type="button" @click=${() => clear(view)}>Show all</button>` : nothing}</div>
     <figure class="card"><figcaption class="soft small">Drag along an axis to choose jobs; click it to undo. The table and the curves show the chosen ones.</figcaption>
-      <ip-chart class="tall" label="Parallel coordinates of ${rows.length} jobs" .option=${kept(view, "parallel", key, () => parallel(axes, rows, colored))} .events=${{ axisareaselected: brush(view, rows) }}></ip-chart></figure>
+      <ip-chart class="tall" label="Parallel coordinates of ${rows.length} jobs" .option=${keptOption(view, "parallel", key, () => parallel(axes, rows, colored))} .events=${{ axisareaselected: brush(view, rows) }}></ip-chart></figure>
     <figure class="card"><div class="bar">${select("sx", "x", sx)}${select("sy", "y", sy)}</div>
-      <ip-chart class="tall" label="Scatter plot of ${points.length} jobs" .option=${kept(view, "scatter", JSON.stringify([sx.key, sy.key, points]), () => scatter(of(sx), of(sy), points))}
+      <ip-chart class="tall" label="Scatter plot of ${points.length} jobs" .option=${keptOption(view, "scatter", JSON.stringify([sx.key, sy.key, points]), () => scatter(of(sx), of(sy), points))}
         .events=${{ click: ({ dataIndex }) => navigate(`/jobs/${points[dataIndex].id}`) }}></ip-chart></figure>
   </section>`;
 }

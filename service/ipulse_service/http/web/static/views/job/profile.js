@@ -5,7 +5,7 @@ import "../profiles/time_line.js";
 import "../profiles/trace.js";
 import { updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
-import { bytes, number, percent, shortDuration } from "../../lib/format.js";
+import { bytes, keyWords, number, percent, shortDuration } from "../../lib/format.js";
 import { icon } from "../../parts/icon.js";
 import { livenessOf } from "../profiles/liveness.js";
 import { treeOf } from "../profiles/program_tree.js";
@@ -103,7 +103,7 @@ class Profile extends Tab {
   memory(profile) {
     return html`<section class="section first"><h2>Memory of the process</h2>
       <div class="grid-box"><table class="grid"><caption>Memory</caption><thead><tr><th scope="col">Use</th><th scope="col" class="number">Size</th><th scope="col">How it is known</th></tr></thead>
-      <tbody>${Object.entries(profile.memory).map(([name, one]) => html`<tr><th scope="row" data-label="Use">${spaced(name)}</th>
+      <tbody>${Object.entries(profile.memory).map(([name, one]) => html`<tr><th scope="row" data-label="Use">${keyWords(name)}</th>
         <td class="number" data-label="Size">${bytes(one.bytes)}</td><td class="soft wrapped" data-label="How">${one.how}</td></tr>`)}</tbody></table></div></section>`;
   }
 }
@@ -116,7 +116,6 @@ function query(part, program) {
 }
 
 const fact = (name, text) => (text ? html`<div><dt>${name}</dt><dd>${text}</dd></div>` : nothing);
-const spaced = (name) => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`).replace("rss", "memory of the process");
 
 /** A stacked bar with its legend as a list. @param {[string, number][]} parts @param {number} [each] divides the amounts of the legend */
 export function bar(parts, each = 1) {

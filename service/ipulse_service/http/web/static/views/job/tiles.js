@@ -1,10 +1,10 @@
 // The tiles of a Poplar program: the fullest ones, memory by category, and the most expensive steps.
 import { html, nothing } from "../../vendor.js";
-import { bytes, count, number, percent } from "../../lib/format.js";
+import { bytes, count, keyWords, number, percent } from "../../lib/format.js";
+import { KINDS } from "../profiles/trace_events.js";
 
 const MOST_TILES = 256; // drawn
 const MOST_STEPS = 15;
-const KINDS = ["compute", "exchange", "sync", "host"];
 
 /** @param {any} document poplar_profile.json */
 export function tileMemory(document) {
@@ -25,7 +25,7 @@ export function tileMemory(document) {
     <p>The fullest tile, number ${number(fullest)}, uses ${bytes(Math.max(...totals))}, ${percent(Math.max(...totals) / capacity)} of its memory.</p>
     <div class="columns" role="img" aria-label="Memory of the tiles, the fullest first">${shown.map((size) => html`<i .style=${`height: ${Math.min(100, (100 * size) / capacity)}%`}></i>`)}</div>
     <div class="two section">
-      ${table("Memory by category", ["Category", "All tiles", "Share"], categories.map(([name, size]) => [words(name), bytes(size), percent(size / all)]))}
+      ${table("Memory by category", ["Category", "All tiles", "Share"], categories.map(([name, size]) => [keyWords(name), bytes(size), percent(size / all)]))}
       ${table(fullestTile ? "Largest variables of the fullest tile" : "Largest variables", ["Variable", "Size"], variables.slice(0, MOST_STEPS).map(({ name, size }) => [name || "without a name", bytes(size)]))}
     </div>
   </section>`;
@@ -43,8 +43,6 @@ export function tileCycles({ compilation, execution, emulated }) {
     ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
       step.name, count(step.executions), count(step.cycles), percent(step.cycles / total)]))}</section>`;
 }
-
-const words = (name) => name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 
 function table(title, heads, rows) {
   return html`<div><h3>${title}</h3><div class="grid-box"><table class="grid"><caption>${title}</caption>

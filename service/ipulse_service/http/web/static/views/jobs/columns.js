@@ -64,8 +64,8 @@ function about(one) {
 /** Resolves with the chosen columns, or undefined. @param {string[]} chosen @param {string} q */
 export async function chooseColumns(chosen, q) {
   const found = await api.get("/v1/jobs:columns", { query: { q } }).catch(() => ({ columns: [] }));
-  const hidden = new Set(["name", "state", "device", "created", "id", "tag", "tags", "group"]);
-  const others = found.columns.filter((one) => !hidden.has(one.name)).map((one) => ({ ...one, key: one.kind === "setting" ? one.label : one.name }));
+  const shown = new Set(["name", "tag", ...ownColumns.map((one) => one.name)]);
+  const others = found.columns.filter((one) => !shown.has(one.name)).map((one) => ({ ...one, key: one.kind === "setting" ? one.label : one.name }));
   const all = [...ownColumns.map((one) => ({ ...one, key: one.name })), ...others];
   return openDialog((close) => html`
     <h2>Columns</h2>

@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
+import { STATES, phaseOf } from "../../lib/format.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { empty } from "../../parts/states.js";
@@ -20,6 +21,8 @@ import "./search.js";
 
 const PAGE = 50;
 const KEPT = "ipulse-columns";
+
+const groupWords = (group) => ({ "": "none", seed: "all but the seed" }[group] ?? group);
 
 class JobsView extends View {
   static poll = 2000;
@@ -137,7 +140,7 @@ class JobsView extends View {
       <div class="bar jobs-bar">
         <ip-search .value=${q} .error=${data.queryError} @query=${(event) => this.set({ q: event.detail })}></ip-search>
         <button type="button" @click=${() => this.pickColumns()}>${icon("columns")}Columns</button>
-        ${menu(html`Group: ${this.groupWords()}${icon("down")}`, this.groupItems(), { name: "Group", key: this })}
+        ${menu(html`Group: ${groupWords(this.group)}${icon("down")}`, this.groupItems(), { name: "Group", key: this })}
         ${viewMenu(this)}
       </div>
       ${data.added ? html`<p class="new-jobs"><button type="button" @click=${() => { this.isHeld = false; this.reload(); }}>
@@ -149,21 +152,18 @@ class JobsView extends View {
       ${actionBar(this)}`;
   }
 
-  groupWords() { return { "": "none", seed: "all but the seed" }[this.group] ?? this.group; }
-
   groupItems() {
     const settings = (this.data?.columns ?? []).filter((one) => one.kind === "setting" && one.key !== "seed").map((one) => one.key);
     return ["", "seed", ...settings].map((group) => ({
-      words: { "": "none", seed: "all but the seed" }[group] ?? group, act: () => this.set({ group }), isChecked: group === this.group,
+      words: groupWords(group), act: () => this.set({ group }), isChecked: group === this.group,
     }));
   }
 
   summary({ counts }) {
-    const at = (...states) => states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0);
-    const parts = [["running", at("preparing", "compiling", "acquiring", "running", "reporting"), "state:preparing,compiling,acquiring,running,reporting"],
-      ["queued", at("queued", "retry_wait"), "state:queued,retry_wait"], ["failed", at("failed"), "state:failed"]];
-    return html`<p class="summary soft">${parts.filter(([, count]) => count).map(([words, count, q]) => html`
-      <a href="/jobs?q=${q}">${count.toLocaleString("en")} ${words}</a>`)}</p>`;
+    const groups = [["running", STATES.filter(phaseOf)], ["queued", ["queued", "retry_wait"]], ["failed", ["failed"]]];
+    const parts = groups.map(([words, states]) => ({ words, states, count: states.reduce((sum, state) => sum + (counts.get(state) ?? 0), 0) }));
+    return html`<p class="summary soft">${parts.filter(({ count }) => count).map(({ words, states, count }) => html`
+      <a href="/jobs?q=state:${states.join(",")}">${count.toLocaleString("en")} ${words}</a>`)}</p>`;
   }
 
   noMatch(data) {

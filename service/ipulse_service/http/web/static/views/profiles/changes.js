@@ -1,5 +1,6 @@
 // A table of values before and after, the largest change first.
 import { html, nothing } from "../../vendor.js";
+import { keyWords } from "../../lib/format.js";
 
 const MOST = 25;
 
@@ -26,7 +27,7 @@ export function changeTable(title, what, list, text, { whole, most = MOST, gains
   return html`<section class="section"><h2>${title} <span class="soft">${what}</span></h2>
     <div class="grid-box"><table class="grid changes"><caption>${title}</caption>
       <thead><tr><th scope="col">Name</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number">Change</th><th scope="col" class="number">Relative</th><th scope="col" class="wide-only"><span class="visually-hidden">Size of the change</span></th></tr></thead>
-      <tbody>${shown.map((one) => html`<tr><th scope="row" class="wrapped" data-label="Name">${spaced(one.name)}</th>
+      <tbody>${shown.map((one) => html`<tr><th scope="row" class="wrapped" data-label="Name">${keyWords(one.name)}</th>
         <td class="number" data-label="A">${one.before === null ? "—" : text(one.before, one.name)}</td><td class="number" data-label="B">${one.after === null ? "—" : text(one.after, one.name)}</td>
         <td class="number" data-label="Change">${one.change === 0 ? "" : `${one.change > 0 ? "+" : "−"}${text(Math.abs(one.change), one.name)}`}</td>
         <td class="number" data-label="Relative">${one.after === null ? html`<span class="soft">gone</span>` : relative(one.change === 0 ? 0 : one.relative, gains[one.name])}</td>
@@ -34,5 +35,3 @@ export function changeTable(title, what, list, text, { whole, most = MOST, gains
     ${list.total > shown.length && rows.length > shown.length ? html`<p class="soft small">The ${shown.length} largest of ${list.total.toLocaleString("en")} changes.</p>` : nothing}
   </section>`;
 }
-
-const spaced = (name) => String(name).replaceAll(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`).replaceAll("_", " ").replace("peak rss", "peak memory of the process");

@@ -1,9 +1,9 @@
 // The program as a tree: what it executes, how often, and what each part costs. Branches are drawn when they are opened.
 import { LitElement, html, nothing } from "../../vendor.js";
 import { bytes, count, number, percent } from "../../lib/format.js";
+import { KINDS } from "./trace_events.js";
 
 const MOST = 200; // children or results that are shown at once
-const KINDS = ["compute", "exchange", "sync", "host"];
 
 /**
  * @typedef {{id: number, name: string, type: string, count: number | undefined, children: number[], executions: number, cycles: number, all: number, live: number | undefined}} Program

@@ -1,6 +1,6 @@
 // Execution traces as typed arrays: a million events are a few arrays, and no objects.
 
-export const KINDS = ["compute", "exchange", "sync", "host"];
+export const KINDS = ["compute", "exchange", "sync", "host"]; // of cycles
 const ORDER = ["sync", "exchange", "host", "compute"]; // within a step
 
 /**

@@ -1,8 +1,7 @@
 // Pictures of a sweep: its course, a grid of two settings, parallel coordinates.
 import { html, nothing } from "../../vendor.js";
 import { isShare, label, metric } from "../../lib/format.js";
-import "../../charts/chart.js";
-import { tooltip } from "../../charts/chart.js";
+import { keptOption, tooltip } from "../../charts/chart.js";
 import "../../charts/curve.js";
 import { axisOf, parallel } from "../../charts/parallel.js";
 import { nameOf } from "./words.js";
@@ -22,12 +21,6 @@ export function course(sweep, trials) {
   return html`<figure class="card"><ip-curve .series=${series} .x=${"trial"} .name=${label(sweep.metric)} .unit=${isShare(sweep.metric) ? "%" : ""}></ip-curve></figure>`;
 }
 
-function kept(view, name, key, make) {
-  view.options ??= {};
-  if (view.options[name]?.key !== key) view.options[name] = { key, option: make() };
-  return view.options[name].option;
-}
-
 /** The mean of each pair of values of a grid over two settings. */
 export function heat(view, sweep, trials) {
   if (sweep.method !== "grid" || sweep.parameters.length !== 2) return nothing;
@@ -45,7 +38,7 @@ export function heat(view, sweep, trials) {
     series: [{ type: "heatmap", data: cells, label: { show: cells.length <= 60, color: colors.ink, backgroundColor: colors.card, borderRadius: 4, padding: [2, 5], formatter: ({ value }) => metric(sweep.metric, value[2]) } }],
   });
   return html`<figure class="card"><h3>${label(sweep.metric)} by ${nameOf(px)} and ${nameOf(py)}</h3>
-    <ip-chart label="Grid of ${nameOf(px)} and ${nameOf(py)}" .option=${kept(view, "heat", JSON.stringify(cells), () => option)}></ip-chart></figure>`;
+    <ip-chart label="Grid of ${nameOf(px)} and ${nameOf(py)}" .option=${keptOption(view, "heat", JSON.stringify(cells), () => option)}></ip-chart></figure>`;
 }
 
 /** Parallel coordinates of the settings and the objective. */
@@ -57,5 +50,5 @@ export function relation(view, sweep, trials) {
   const lines = done.map((trial) => ({ id: String(trial.number), label: `trial ${trial.number}`, values: [...sweep.parameters.slice(0, 8).map((pointer) => trial.parameters[pointer]), trial.value] }));
   const key = JSON.stringify(lines);
   return html`<figure class="card section"><h3>Settings and results</h3>
-    <ip-chart class="tall" label="Parallel coordinates of ${lines.length} trials" .option=${kept(view, "parallel", key, () => parallel(axes, lines, axes.length - 1))}></ip-chart></figure>`;
+    <ip-chart class="tall" label="Parallel coordinates of ${lines.length} trials" .option=${keptOption(view, "parallel", key, () => parallel(axes, lines, axes.length - 1))}></ip-chart></figure>`;
 }
