@@ -9,6 +9,7 @@ from ipulse_core.spec.derived_values import score_name
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
+from ipulse_worker.runner.training_progress import held_out_samples
 
 DATA_NAMES = {
     "delayed_recall": "two cues with a pause between them",
@@ -42,7 +43,7 @@ def headline(results: Results) -> Dict[str, Any]:
         "steps": spec.data.steps,
         "step_ms": plain_number(spec.data.step_ms),
         "started_at": results.started_at[:16].replace("T", " "),
-        "scores": _scores(results),
+        "scores": scores(results),
         "run_seconds": train["seconds"],
         "samples_per_second": train["samples_per_second"],
         "is_emulated": target.get("emulated", False),
@@ -56,18 +57,18 @@ def headline(results: Results) -> Dict[str, Any]:
     }
 
 
-def _scores(results: Results) -> List[Tuple[str, str, str]]:
+def scores(results: Results) -> List[Tuple[str, str, str]]:
     """Return the main figures: titles, values and notes."""
     metrics, score = results.evaluation.metrics, score_name(results.spec.training)
-    samples = int(metrics.sums[0])
+    split, samples = held_out_samples(results.spec).capitalize(), int(metrics.sums[0])
     if score == "accuracy":
         note = f"{int(metrics.sums[2]):,} of {samples:,} held-out samples, {_epochs(results)}"
-        found = [("Test accuracy", percent(metrics.score), note)]
+        found = [(f"{split} accuracy", percent(metrics.score), note)]
     else:
         note = f"{samples:,} held-out samples, {_epochs(results)}"
         found = [
-            ("Test mean absolute error", f"{metrics.score:.4g}", note),
-            ("Test mean squared error", f"{metrics.loss:.4g}", "the loss"),
+            (f"{split} mean absolute error", f"{metrics.score:.4g}", note),
+            (f"{split} mean squared error", f"{metrics.loss:.4g}", "the loss"),
         ]
     if results.spec.data.validation:
         value = results.history.epochs(f"validation_{score}")[results.kept_epoch - 1]
