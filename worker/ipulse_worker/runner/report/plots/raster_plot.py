@@ -75,7 +75,6 @@ def _readout(raster: SampleTrace, duration_ms: float, step_ms: float) -> List[st
     """Draw a line per class, with emphasis on the predicted and on the true class."""
     if raster.targets is not None:
         return _outputs(raster, raster.targets, duration_ms, step_ms)
-    assert raster.label is not None and raster.predicted is not None  # noqa: S101, PT018
     low, high = float(raster.membrane.min()), float(raster.membrane.max())
     if low == high:
         low, high = low - 1.0, high + 1.0
@@ -89,8 +88,8 @@ def _readout(raster: SampleTrace, duration_ms: float, step_ms: float) -> List[st
         if label not in (raster.label, raster.predicted):
             axes.line(times, raster.membrane[:, label].tolist(), "other")
     right = raster.label == raster.predicted
-    for label, kind in ((raster.label, "s3"), (raster.predicted, "s3" if right else "s2")):
-        axes.line(times, raster.membrane[:, label].tolist(), kind)
+    for named, kind in ((raster.label, "s3"), (raster.predicted, "s3" if right else "s2")):
+        axes.line(times, raster.membrane[:, named].tolist(), kind)
     axes.label(f"{raster.label} (true)", "end s3")
     if not right:
         axes.label(f"{raster.predicted} (predicted)", "end s2")
