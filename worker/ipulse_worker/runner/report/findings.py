@@ -188,7 +188,7 @@ def exchange(facts: TrainingFacts) -> Optional[Advice]:
         40,
         f"Exchange takes {percent(facts.exchange_share)} of the cycles",
         "Spikes and gradients travel between tiles.",
-        "Lower the capacities of the layers, so that fewer slots are sent.",
+        "Lower the capacities of the layers, which limit the spikes that are sent.",
         "tiles",
     )
 
@@ -215,8 +215,8 @@ def long_compile(facts: TrainingFacts) -> Optional[Advice]:
     return Advice(
         20,
         f"Compiling took {duration(compiled)}, longer than training ({duration(run)})",
-        "Programs of equal networks are kept and used again.",
-        "Keep the worker's cache folder, and change only settings that are not compiled in.",
+        "Compiled programs are cached, and used again for equal networks.",
+        "Keep the worker's cache folder and change only settings that are not compiled in.",
         "time",
     )
 
