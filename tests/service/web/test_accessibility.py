@@ -37,9 +37,12 @@ VIEWS = {
     "/new": ".plan-title.ok",
     "/jobs/latest": ".outcome",
     **{
-        f"/jobs/latest/{tab}": "h1"
-        for tab in ("spikes", "layers", "profile", "log", "attempts", "config", "files", "report")
+        f"/jobs/latest/{tab}": "ip-job .empty"
+        for tab in ("metrics", "spikes", "profile", "attempts", "files", "report")
     },
+    "/jobs/latest/layers": "ip-job-layers table",
+    "/jobs/latest/log": "ip-job-log .log",
+    "/jobs/latest/config": "pre.yaml .key",
 }
 
 
