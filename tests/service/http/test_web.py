@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
+from ipulse.spec.document.settings import read_spec
 from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from ipulse_service.http import web
 from ipulse_service.http.web import FILES, VIEWS
@@ -120,6 +121,27 @@ def test_every_view_has_an_address_for_anybody(service: InProcess) -> None:
             assert nobody.get(path, headers=LINK).status_code == 200
             assert nobody.post(path).status_code == 405
             assert nobody.get(f"{path}/a/b/c").status_code == 401
+
+
+def test_the_service_has_the_addresses_of_the_page() -> None:
+    """Without them a reload of a view would be refused."""
+    routes = (STATIC / "app/routes.js").read_text("utf-8")
+    patterns = set(re.findall(r'pattern: "(/\w[^"]*)"', routes))
+    assert len(patterns) > 5
+    without = {re.sub(r"/:\w+\?$", "", pattern) for pattern in patterns}
+    whole = {pattern.removesuffix("?") for pattern in patterns}
+    addresses = {re.sub(r":(\w+)", "{}", pattern) for pattern in without | whole}
+    assert addresses == {re.sub(r"\{\w+\}", "{}", view) for view in VIEWS}
+
+
+def test_the_examples_of_the_page_are_valid(tmp_path: Path) -> None:
+    script = (STATIC / "views/new/examples.js").read_text("utf-8")
+    texts = re.findall(r"text: `([^`]+)`", script)
+    assert len(texts) == script.count('title: "')
+    for number, text in enumerate(texts):
+        file = tmp_path / f"{number}.yaml"
+        file.write_text(text, "utf-8")
+        read_spec(file)
 
 
 def constant(file: str, name: str) -> str:

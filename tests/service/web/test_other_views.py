@@ -38,6 +38,7 @@ def test_devices_say_why_a_job_waits(page: Page, service: InProcess) -> None:
     page.until(lambda: any("needs an IPU" in text for text in page.texts(".why li")))
     [shown] = [text for text in page.texts(".why li") if "needs an IPU" in text]
     assert "agent" in shown
+    assert "no_agent" not in shown, "a sentence, not the name of the reason"
 
 
 def test_a_token_is_shown_once_and_can_be_revoked(page: Page, service: InProcess) -> None:
