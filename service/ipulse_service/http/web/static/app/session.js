@@ -45,7 +45,7 @@ export function tokenForm(done, why = "") {
       await signIn({ token: field.value.trim() });
       done();
     } catch (error) {
-      answer.textContent = error.status === 401 ? "The service does not know this token. It may have expired or been revoked." : error.message;
+      answer.textContent = error.status === 401 ? "The service does not accept this token. It may have expired or been revoked; ipulse token create makes another." : error.message;
       field.select();
     } finally {
       form.elements.send.disabled = false;

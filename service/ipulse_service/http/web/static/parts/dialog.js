@@ -50,7 +50,7 @@ export function askDialog({ title, label, value = "", confirm = "OK", hint = "" 
       <label class="field"><span>${label}</span><input name="answer" autocomplete="off" required autofocus .value=${value}></label>
       ${hint ? html`<p class="soft small">${hint}</p>` : nothing}
       <div class="buttons end">
-        <button type="button" @click=${() => close()}>Keep</button>
+        <button type="button" @click=${() => close()}>Cancel</button>
         <button type="submit" class="primary">${confirm}</button>
       </div>
     </form>`, { label: title });

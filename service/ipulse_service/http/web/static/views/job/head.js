@@ -43,7 +43,7 @@ function rename(job, renew) {
 
 function remove(job) {
   return () => attempted(async () => {
-    const text = html`<p>Its events, its log and its files go with it.</p>`;
+    const text = html`<p>Its events, log and files are deleted, too.</p>`;
     if (!await confirmDialog({ title: `Delete ${job.name || job.id}?`, text, confirm: "Delete", danger: true })) return;
     await api.delete(`/v1/jobs/${job.id}`);
     toast(`${job.name || job.id} is deleted`);

@@ -122,7 +122,7 @@ class Log extends Tab {
     return html`${this.tools()}
       <div class="log ${this.isWrapped ? "wraps" : ""}" role="log" aria-live="off" tabindex="0" aria-label="Log" @scroll=${() => this.scrolled()}>
         ${this.lines.length ? html`<div class="log-all" .style=${`height: ${total}px`}>${items.map((item) => this.line(item))}</div>`
-          : html`<p class="soft">${this.log?.isComplete ? "The job wrote no line." : "Nothing yet."}</p>`}
+          : html`<p class="soft">${this.log?.isComplete ? "The log is empty." : "Nothing yet."}</p>`}
       </div>
       <p class="soft small log-foot"><span>${this.lines.length.toLocaleString("en")} lines${this.lines.length === this.log.lines.length ? "" : ` of ${this.log.lines.length.toLocaleString("en")}`}</span>
         ${this.log.broken ? html`<span role="status">Reconnecting …</span>` : nothing}</p>`;

@@ -102,9 +102,9 @@ class Profile extends Tab {
 
   memory(profile) {
     return html`<section class="section first"><h2>Memory of the process</h2>
-      <div class="grid-box"><table class="grid"><caption>Memory</caption><thead><tr><th scope="col">Use</th><th scope="col" class="number">Size</th><th scope="col">How it is known</th></tr></thead>
+      <div class="grid-box"><table class="grid"><caption>Memory</caption><thead><tr><th scope="col">Use</th><th scope="col" class="number">Size</th><th scope="col">Source</th></tr></thead>
       <tbody>${Object.entries(profile.memory).map(([name, one]) => html`<tr><th scope="row" data-label="Use">${keyWords(name)}</th>
-        <td class="number" data-label="Size">${bytes(one.bytes)}</td><td class="soft wrapped" data-label="How">${one.how}</td></tr>`)}</tbody></table></div></section>`;
+        <td class="number" data-label="Size">${bytes(one.bytes)}</td><td class="soft wrapped" data-label="Source">${one.how}</td></tr>`)}</tbody></table></div></section>`;
   }
 }
 

@@ -44,7 +44,7 @@ class Columns extends LitElement {
           <button type="button" class="ghost icon" aria-label="Move ${columnOf(key).words} up" ?disabled=${index === 0} @click=${() => this.move(index, -1)}>${icon("up")}</button>
           <button type="button" class="ghost icon" aria-label="Move ${columnOf(key).words} down" ?disabled=${index === this.chosen.length - 1} @click=${() => this.move(index, 1)}>${icon("down")}</button>
           <button type="button" class="ghost icon" aria-label="Remove ${columnOf(key).words}" @click=${() => this.drop(key)}>${icon("close")}</button></li>`)}</ol>
-        <button type="button" class="ghost" @click=${() => { this.chosen = [...defaults]; }}>As at first</button></section>
+        <button type="button" class="ghost" @click=${() => { this.chosen = [...defaults]; }}>Default columns</button></section>
       <section><h3>Available</h3>
         <input type="search" aria-label="Find a column" placeholder="Find a setting or metric" .value=${this.filter} @input=${(event) => { this.filter = event.target.value; }}>
         ${differing.length ? html`<button type="button" class="ghost" @click=${() => differing.forEach((key) => this.add(key))}>${icon("plus")}The ${differing.length} settings that differ</button>` : nothing}

@@ -29,7 +29,7 @@ function facts(plan) {
     line("check", "The spec is valid."),
     all === 0 ? line("warn", "No agent with this device is present; the job waits for one.", "warn")
       : line(able ? "check" : "warn", `${number(able)} of ${number(plan.agents)} ${plan.agents === 1 ? "agent" : "agents"} can run it.`, able ? "" : "warn"),
-    plan.data_set ? line(holding ? "check" : "warn", html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`, holding ? "" : "warn") : line("check", plan.spec?.data?.dataset ? html`The service has the data set <code>${plan.spec.data.dataset}</code>.` : "Its data are made by the worker."),
+    plan.data_set ? line(holding ? "check" : "warn", html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`, holding ? "" : "warn") : line("check", plan.spec?.data?.dataset ? html`The service has the data set <code>${plan.spec.data.dataset}</code>.` : "The worker generates its data."),
     isNow ? line("check", "An agent is free: it starts now.")
       : line("ring", html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`),
     plan.usual_seconds === null ? line("ring", "No estimate of its duration yet.") : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),

@@ -103,9 +103,9 @@ class SweepForm extends LitElement {
         <button type="button" ?disabled=${rows.length >= options.length} @click=${() => this.add()}>Add a setting</button></fieldset>
       <div class="usual">
         <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(event) => { this.seeds = event.target.value; }}></label>
-        <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="as usual"></label>
-        <label class="field"><span>Compared by</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
-        <label class="field"><span>Best is</span><select name="goal"><option value="maximize">the highest</option><option value="minimize">the lowest</option></select></label></div>
+        <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="default"></label>
+        <label class="field"><span>Metric</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
+        <label class="field"><span>Goal</span><select name="goal"><option value="maximize">highest is best</option><option value="minimize">lowest is best</option></select></label></div>
       ${problem ? html`<div class="problems" role="alert">${problem.errors?.length ? problem.errors.map((one) => html`<p class="bad">${one.pointer ? html`<code>${one.pointer}</code>: ` : nothing}${said(one.detail)}</p>`) : html`<p class="bad">${said(problem.message)}</p>`}</div>` : nothing}
       <div class="buttons end"><button type="button" @click=${() => this.close()}>Keep editing</button>
         <button type="submit" class="primary" ?disabled=${this.isSending || jobs === 0}>Submit ${jobs.toLocaleString("en")} ${jobs === 1 ? "job" : "jobs"}</button></div>
