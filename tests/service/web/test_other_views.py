@@ -105,6 +105,8 @@ def test_a_sweep_shows_its_best_trial(page: Page, service: InProcess) -> None:
     first = page.texts("section[aria-label='Trials'] tbody tr:first-child td")
     assert first[0] == "4", "the best first"
     page.find("ip-curve canvas")
+    page.open(f"/jobs/{job['id']}")
+    page.find(f".lineage a[href='/sweeps/{sweep['id']}']")
 
 
 @pytest.fixture

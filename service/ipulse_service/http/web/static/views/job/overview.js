@@ -95,7 +95,7 @@ class Overview extends Tab {
     const start = job.start_from;
     return html`<p class="soft lineage">
       ${start ? html`<span>${start.mode === "weights" ? "Began with the weights of" : `Continues from epoch ${number(start.epoch)} of`} <a href="/jobs/${start.job}">${start.job}</a></span>` : nothing}
-      ${job.sweep ? html`<span>A trial of <a href="/sweeps/${job.sweep.id ?? job.sweep}">a sweep</a></span>` : nothing}</p>`;
+      ${job.group?.startsWith("swp_") ? html`<span>A trial of <a href="/sweeps/${job.group}">a sweep</a></span>` : nothing}</p>`;
   }
 
   curves(store) {
