@@ -76,6 +76,6 @@ export function filtered(lines, { level, attempt, stream }) {
 /** A test for lines; null for an empty text. Throws SyntaxError for a wrong expression. @returns {RegExp | null} */
 export function expressionOf(text) {
   if (!text) return null;
-  const [, inner] = /^\/(.+)\/?$/.exec(text) ?? [];
-  return new RegExp((inner ?? text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).replace(/\/$/, ""), "i");
+  const [, inner] = /^\/(.+?)\/?$/.exec(text) ?? [];
+  return new RegExp(inner ?? text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), "i");
 }
