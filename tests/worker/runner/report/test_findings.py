@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Dict
 
 import pytest
 
-from ipulse_worker.runner.report.findings import MOST_FINDINGS, RULES, findings
+from ipulse_worker.runner.report.findings import DEAD, MOST_FINDINGS, RULES, findings
 from ipulse_worker.runner.report.training_facts import LayerFacts, TrainingFacts
 
+ROOT = Path(__file__).parents[4]
 LAYER = LayerFacts("layer 1", "network.layers[0]", 100, second_threshold=0.5, active_fraction=0.2)
 CALM = TrainingFacts(
     held_out="test",
@@ -102,3 +105,10 @@ def test_the_accuracy_of_a_stopped_training_is_not_called_rising() -> None:
     rising = replace(CALM, held_out_accuracies=[0.1, 0.3, 0.5, 0.8, 0.97])
     assert findings(rising)
     assert not findings(replace(rising, stopped_early=True))
+
+
+def test_the_web_page_warns_of_as_many_dead_neurons() -> None:
+    views = ROOT / "service/ipulse_service/http/web/static/views"
+    limit = re.search(r"MOST_DEAD = ([\d.]+);", (views / "job/overview.js").read_text("utf-8"))
+    assert limit is not None
+    assert float(limit[1]) == DEAD
