@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ipulse_worker.runner.report.plots.axes import Axes
+from ipulse_worker.runner.report.plots.charts import layer_class
 from ipulse_worker.runner.report.plots.svg import plot
 from ipulse_worker.runner.results.results import SampleTrace
 
@@ -24,7 +25,7 @@ def raster_plot(raster: SampleTrace, sizes: Tuple[int, ...], step_ms: float) -> 
         ("input", raster.input_spikes, sizes[0], "s0")
     ]
     for number, spikes in enumerate(raster.layer_spikes, start=1):
-        panels.append((f"layer {number}", spikes, sizes[number], f"s{1 + (number - 1) % 6}"))
+        panels.append((f"layer {number}", spikes, sizes[number], layer_class(number)))
     duration_ms = len(raster.membrane) * step_ms
     parts: List[str] = []
     for name, spikes, neurons, kind in panels:
@@ -118,7 +119,7 @@ def _outputs(
         axes.grid_line(axes.y(0.0))
     for output in range(shown):
         axes.line(times, wanted[:, output].tolist(), "train")
-        axes.line(times, raster.membrane[:, output].tolist(), f"s{1 + output % 6}")
-        axes.label(f"output {output}", f"end s{1 + output % 6}")
+        axes.line(times, raster.membrane[:, output].tolist(), layer_class(output + 1))
+        axes.label(f"output {output}", f"end {layer_class(output + 1)}")
     axes.x_axis("time (ms)")
     return axes.parts()
