@@ -102,7 +102,7 @@ function todays(hash) {
 function isOurs(link, event) {
   return link && !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
     && link.origin === location.origin && !link.target && !link.hasAttribute("download")
-    && !/^\/(v1|web|docs|redoc|report|openapi\.json)(\/|$)/.test(link.pathname)
+    && !/^\/(v1|web|docs|redoc|openapi\.json)(\/|$)/.test(link.pathname)
     && !(link.hash && link.pathname === location.pathname && link.search === location.search && !link.hash.startsWith("#/"));
 }
 
