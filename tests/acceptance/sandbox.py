@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
+from ipulse_worker.runner.sandbox.bubblewrap import require_bubblewrap
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 
 @cache

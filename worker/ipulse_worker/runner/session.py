@@ -28,7 +28,7 @@ from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.program.attempt import ProgramAttempt
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.runner_start import RunnerStart
-from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.training.divergence import Diverged
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher

@@ -1,6 +1,7 @@
 """A program in the sandbox can do nothing to the machine and to others."""
 
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -14,9 +15,10 @@ import pytest
 
 from ipulse_core.events import LogEvent
 from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable
 from ipulse_worker.runner.sandbox.limits import SandboxLimits, tree_of
 from ipulse_worker.runner.sandbox.sandbox import TMP, WORK, Sandbox, SandboxResult
+from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 LIMITS: Dict[str, Any] = {
     "seconds": 60,
@@ -146,14 +148,16 @@ def test_it_writes_only_to_file_systems_with_a_limit(
     elif os.geteuid() and not user:
         pytest.skip("needs root")
     places = {WORK: 2**20, TMP: 2**20}
-    command = bubblewrap.sandbox_command({}, places, {"PATH": "/usr/bin:/bin"}, WORK)
     find = ["find", "/", "(", "-path", "/proc", "-o", "-path", "/dev/pts", ")", "-prune"]
-    done = subprocess.run(
-        [*become, *command, *find, "-o", "-type", "d", "-writable", "-print"],
-        stdout=subprocess.PIPE,
-        check=False,  # there are folders of /usr that it may not read
-        text=True,
-    )
+    with filter_descriptor() as calls:
+        command = bubblewrap.sandbox_command({}, places, {"PATH": "/usr/bin:/bin"}, WORK, calls)
+        done = subprocess.run(
+            [*become, *command, *find, "-o", "-type", "d", "-writable", "-print"],
+            stdout=subprocess.PIPE,
+            pass_fds=[calls],
+            check=False,  # there are folders of /usr that it may not read
+            text=True,
+        )
     assert sorted(done.stdout.splitlines()) == [TMP, WORK]
 
 
@@ -212,6 +216,36 @@ def test_memory_is_limited(place: Place) -> None:
     assert result.seconds < 60
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "os.memfd_create('memory')",
+        "check(libc.shmget(0, 2**23, 0o1600))",
+        "check(libc.msgget(0, 0o1600))",
+        "check(libc.syscall(0x40000000 + 319, b'memory', 0))",  # of x32
+    ],
+)
+def test_memory_that_no_process_maps_is_refused(place: Place, call: str) -> None:
+    (place.package / "program.py").write_text(
+        "import ctypes, os\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "def check(result):\n"
+        "    if result < 0:\n"
+        "        raise OSError(ctypes.get_errno(), 'refused')\n"
+        f"{call}\n"
+    )
+    result = place.run("python3 program.py")
+    assert result.status == 1
+    assert place.lines[-1].startswith("PermissionError")
+
+
+def test_it_inherits_no_files(place: Place) -> None:
+    place.run("echo /proc/self/fd/*; readlink /proc/$$/fd/0")
+    opened, first = place.lines
+    assert len(opened.split()) <= 4, "its own three, and that of the folder"
+    assert first == "/dev/null"
+
+
 def test_what_it_leaves_running_ends_with_it(place: Place) -> None:
     result = place.run("(setsid sleep 1000 &) ; (trap '' TERM HUP; sleep 1001 &) ; echo end")
     assert result.status == 0
@@ -252,6 +286,12 @@ def test_without_bubblewrap_it_says_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
+        bubblewrap.require_bubblewrap()
+
+
+def test_other_processors_have_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "abacus")
+    with pytest.raises(SandboxUnavailable, match="abacus"):
         bubblewrap.require_bubblewrap()
 
 

@@ -14,7 +14,8 @@ import subprocess  # runs bubblewrap
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
-from ipulse_core.errors import Unavailable
+from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 VARIABLE = "IPULSE_SANDBOX"  # bubblewrap, or `none`: the operator wants no sandbox
 _FIRST_USER, _USERS = 61184, 4096  # where systemd takes the ids of services without users
@@ -23,12 +24,6 @@ _FILES = ("/etc/ld.so.cache", "/etc/alternatives")  # for the linker, and the na
 _PROBE_SECONDS = 20.0
 # These are file systems in memory without a limit; bubblewrap itself must write to them first.
 _CLOSE = ("--remount-ro", "/dev", "--remount-ro", "/")
-
-
-class SandboxUnavailable(Unavailable):
-    """This worker cannot run code of users in a sandbox."""
-
-    code = "sandbox_unavailable"
 
 
 def is_switched_off(environment: Mapping[str, str]) -> bool:
@@ -45,16 +40,18 @@ def require_bubblewrap() -> None:
                 f"programs run in a sandbox, and {program} is missing: {wanted} whose users you "
                 "trust with its files and its network"
             )
-    command = [*sandbox_command({}, {"/tmp": 2**20}, {}, "/tmp"), "true"]  # noqa: S108 (its own)
     try:
-        done = subprocess.run(  # noqa: S603 (a fixed command)
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
+        with filter_descriptor() as calls:
+            command = sandbox_command({}, {"/tmp": 2**20}, {}, "/tmp", calls)  # noqa: S108 (its own)
+            done = subprocess.run(  # noqa: S603 (a fixed command)
+                [*command, "true"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=_PROBE_SECONDS,
+                pass_fds=[calls],
+                check=False,
+            )
     except subprocess.TimeoutExpired as error:
         raise SandboxUnavailable("bubblewrap does not answer on this worker") from error
     if done.returncode:
@@ -70,6 +67,7 @@ def sandbox_command(
     writable: Mapping[str, int],
     environment: Mapping[str, str],
     directory: str,
+    calls: int,
 ) -> List[str]:
     """Return the beginning of a command that runs the rest of it in a sandbox.
 
@@ -78,9 +76,10 @@ def sandbox_command(
         writable: places of empty file systems in memory, with their sizes in bytes.
         environment: the only variables.
         directory: where the command starts.
+        calls: the descriptor of the filter of system calls.
     """
     common = ["--die-with-parent", "--new-session", "--unshare-net", "--unshare-ipc"]
-    common += ["--unshare-uts", "--unshare-cgroup-try"]
+    common += ["--unshare-uts", "--unshare-cgroup-try", "--seccomp", str(calls)]
     view = [*_system_view(), "--dev", "/dev"]
     for place, size in writable.items():
         view += ["--size", str(size), "--perms", "1777", "--tmpfs", place]

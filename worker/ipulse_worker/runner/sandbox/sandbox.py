@@ -25,6 +25,7 @@ from ipulse_worker.runner.sandbox.limits import (
     resource_limits,
 )
 from ipulse_worker.runner.sandbox.returned_files import ReturnedFiles, read_files
+from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
 
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
@@ -134,15 +135,22 @@ class Sandbox:
             copied = "" if initial is None else self.place(initial)
             script = ["/bin/sh", "-c", _SCRIPT, "sh", work, copied, "" if self.is_off else "1"]
             prefix: List[str] = []
+            descriptors: List[int] = []
             if not self.is_off:
                 sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
-                prefix = sandbox_command(self._folders, sizes, variables, work)
+                descriptors = [stack.enter_context(filter_descriptor())]
+                prefix = sandbox_command(self._folders, sizes, variables, work, *descriptors)
                 variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
             whole = [*prefix, *resource_limits(limits), *script, *command]
-            return self._run(whole, variables, limits, out)
+            return self._run(whole, variables, limits, out, descriptors)
 
     def _run(
-        self, command: List[str], environment: Mapping[str, str], limits: SandboxLimits, out: Path
+        self,
+        command: List[str],
+        environment: Mapping[str, str],
+        limits: SandboxLimits,
+        out: Path,
+        descriptors: Sequence[int],
     ) -> SandboxResult:
         files, write_end = os.pipe()
         start = time.monotonic()
@@ -153,6 +161,7 @@ class Sandbox:
                 stdin=write_end,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                pass_fds=descriptors,
             )
         except BaseException:
             os.close(files)

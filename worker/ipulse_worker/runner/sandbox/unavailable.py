@@ -1,0 +1,11 @@
+"""The error of a worker without a sandbox."""
+
+from __future__ import annotations
+
+from ipulse_core.errors import Unavailable
+
+
+class SandboxUnavailable(Unavailable):
+    """This worker cannot run code of users in a sandbox."""
+
+    code = "sandbox_unavailable"
