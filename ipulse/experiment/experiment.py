@@ -9,8 +9,8 @@ from typing import Any
 
 from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
 from ipulse.spec.field_tree import fields_of
-from ipulse.spec.paths import find_path, near_names, with_value
-from ipulse_core.errors import InvalidSpec, Problem
+from ipulse.spec.paths import find_path, with_near_names, with_value
+from ipulse_core.errors import InvalidSpec
 
 from .part import plain
 
@@ -108,7 +108,7 @@ class Experiment:
         try:
             return parse_spec(self._document)
         except InvalidSpec as error:
-            problems = [self._with_near_names(problem) for problem in error.problems]
+            problems = [with_near_names(self._document, problem) for problem in error.problems]
             raise InvalidSpec(problems, error.message) from None
 
     def to_json(self) -> dict[str, Any]:
@@ -140,17 +140,6 @@ class Experiment:
             return spec_to_json(parse_spec(self._document))
         except InvalidSpec:
             return self._document
-
-    def _with_near_names(self, problem: Problem) -> Problem:
-        """Return the problem of an unknown field with the paths that may be meant."""
-        if problem.code != "unknown_field" or "did you mean" in problem.detail:
-            return problem
-        near = near_names(self._document, problem.pointer.rpartition("/")[2])
-        # A path that is the same is of another kind of layer or data: its fields are listed.
-        if not near or problem.pointer in near:
-            return problem
-        detail = f"there is no such field; did you mean {' or '.join(near)}?"
-        return Problem(problem.pointer, problem.code, detail)
 
 
 def _replaced(document: dict[str, Any], fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:

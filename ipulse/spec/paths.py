@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ipulse_core import strict_json
@@ -68,12 +69,23 @@ def with_value(document: dict[str, Any], path: Sequence[str], value: Any) -> dic
     return changed
 
 
-def near_names(document: Any, name: str) -> list[str]:
-    """Returns the pointers of fields with a name close to a wrong one."""
+def with_near_names(document: Any, problem: Problem) -> Problem:
+    """Returns the problem of an unknown field with the pointers of fields that may be meant.
+
+    Other problems are returned as they are.
+    """
+    if problem.code != "unknown_field" or "did you mean" in problem.detail:
+        return problem
+    wrong = problem.pointer.rpartition("/")[2]
     known = list(fields_of(document))
     names = {field[-1] for field in known}
-    near = difflib.get_close_matches(name[:60], sorted(names), n=1, cutoff=0.75)
-    return [pointer(field) for field in known if field[-1] in near][:_LISTED]
+    near = difflib.get_close_matches(wrong[:60], sorted(names), n=1, cutoff=0.75)
+    found = [pointer(field) for field in known if field[-1] in near][:_LISTED]
+    # A path that is the same is of another kind of layer or data: its fields are listed.
+    if not found or problem.pointer in found:
+        return problem
+    detail = f"there is no such field; did you mean {' or '.join(found)}?"
+    return replace(problem, detail=detail)
 
 
 def exists(document: Any, path: Sequence[str]) -> bool:

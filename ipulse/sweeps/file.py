@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ipulse.spec import ExperimentSpec
-from ipulse.spec.document.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
-from ipulse.spec.document.settings import with_settings
-from ipulse.spec.paths import find_path, pointer
+from ipulse.spec.document.file import SpecFile, parse_spec_file, read_spec_file
+from ipulse.spec.document.settings import placed_at, with_settings
+from ipulse.spec.paths import dotted, find_path, pointer
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 
@@ -82,13 +82,7 @@ def varied(spec: dict[str, Any], text: str) -> tuple[str, dict[str, Any]]:
             f"[{drawn[2] if drawn else values}]".encode("utf-8", "surrogateescape"), place
         ).value
     except InvalidSpec as error:
-        placed = [
-            problem
-            if isinstance(problem, PlacedProblem)
-            else PlacedProblem(problem.pointer, problem.code, problem.detail, place)
-            for problem in error.problems
-        ]
-        raise InvalidSpec(placed) from None
+        raise placed_at(place, error) from None
     if not listed:
         detail = "must look like learning_rate=0.01,0.003 or learning_rate=log_uniform:1e-4,0.1"
         raise InvalidInput([Problem("/vary", "wrong_form", f"{detail}; got {text[:80]!r}")])
@@ -102,5 +96,4 @@ def name_of(pointer_text: str) -> str:
         if not keys[start].isdigit():
             break
     begin = start - 2 if start >= 2 and keys[start - 1].isdigit() else start
-    text = "".join(f"[{key}]" if key.isdigit() else f".{key}" for key in keys[begin:])
-    return text.removeprefix(".")
+    return dotted(keys[begin:])

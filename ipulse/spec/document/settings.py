@@ -8,8 +8,8 @@ from typing import Any
 
 from ipulse.spec import ExperimentSpec
 from ipulse.spec.document.file import PlacedProblem, SpecFile, parse_spec_file, read_spec_file
-from ipulse.spec.paths import exists, find_path, near_names, pointer, with_value
-from ipulse_core.errors import InvalidSpec, Problem
+from ipulse.spec.paths import exists, find_path, pointer, with_near_names, with_value
+from ipulse_core.errors import InvalidSpec
 
 
 def read_spec(path: Path, settings: Sequence[str] | None = None) -> ExperimentSpec:
@@ -25,8 +25,14 @@ def spec_of(original: SpecFile, settings: Sequence[str] | None = None) -> Experi
     try:
         return changed.spec()
     except InvalidSpec as error:
-        problems = [_with_near_name(changed, original, problem) for problem in error.problems]
-        raise InvalidSpec(problems) from None
+        raise InvalidSpec(
+            [
+                with_near_names(original.value, problem)
+                if isinstance(problem, PlacedProblem) and problem.file != changed.name
+                else problem  # of the file, not of a setting
+                for problem in error.problems
+            ]
+        ) from None
 
 
 def with_settings(file: SpecFile, settings: Sequence[str]) -> SpecFile:
@@ -52,29 +58,21 @@ def with_settings(file: SpecFile, settings: Sequence[str]) -> SpecFile:
             created = next(at for at in ends if at == tokens or not exists(value, at))
             value = with_value(value, tokens, new)
         except InvalidSpec as error:
-            raise InvalidSpec([_placed(problem, place) for problem in error.problems]) from None
+            raise placed_at(place, error) from None
         origins |= {pointer(created): place, pointer(tokens): place}
     return SpecFile(file.name, value, file.root, origins)
 
 
-def _placed(problem: Problem, place: str) -> Problem:
-    if isinstance(problem, PlacedProblem):
-        return problem
-    return PlacedProblem(problem.pointer, problem.code, problem.detail, place)
-
-
-def _with_near_name(file: SpecFile, original: SpecFile, problem: Problem) -> Problem:
-    """Return the problem with the paths of fields elsewhere that a wrong setting may mean."""
-    if not isinstance(problem, PlacedProblem) or problem.file == file.name:
-        return problem
-    if problem.code != "unknown_field" or "did you mean" in problem.detail:
-        return problem
-    near = near_names(original.value, problem.pointer.rpartition("/")[2])
-    # A path that is the same is of another kind of layer or data: its fields are listed.
-    if not near or problem.pointer in near:
-        return problem
-    detail = f"there is no such field; did you mean {' or '.join(near)}?"
-    return PlacedProblem(problem.pointer, problem.code, detail, problem.file)
+def placed_at(place: str, error: InvalidSpec) -> InvalidSpec:
+    """Return an error with the option of a command as the place of problems without one."""
+    return InvalidSpec(
+        [
+            problem
+            if isinstance(problem, PlacedProblem)
+            else PlacedProblem(problem.pointer, problem.code, problem.detail, place)
+            for problem in error.problems
+        ]
+    )
 
 
 def _yaml(text: str, place: str) -> Any:
