@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipulse.client import SweepStatus, SweepTrial
 from ipulse.spec.paths import dotted, find_path, pointer
+from ipulse.sweeps import replica_seeds
 from ipulse_core import strict_json
 
 from .jobs.found_jobs import FoundJobs
@@ -176,8 +177,7 @@ def sweep_document(
     }
     drawn = any("values" not in parameter for parameter in parameters.values())
     if isinstance(seeds, int):
-        first = int(spec.get("seed", 0))
-        seeds = [first + number for number in range(seeds)]
+        seeds = replica_seeds(spec, seeds)
     document = {
         "sweep": name or spec.get("name", "experiment"),
         "spec": spec,

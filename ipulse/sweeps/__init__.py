@@ -1,6 +1,6 @@
 """Sweeps: one spec with several values of some settings, and how its trials are chosen."""
 
-from .config import RunningJobs, SweepConfig, SweepMethod, parse_sweep
+from .config import RunningJobs, SweepConfig, SweepMethod, parse_sweep, replica_seeds
 from .objective import SweepLimits, SweepObjective
 from .parameters import AddedValues, SweepParameter, TogetherAxis
 from .space import SearchSpace, with_settings_at
@@ -20,5 +20,6 @@ __all__ = [
     "SweepStopping",
     "TogetherAxis",
     "parse_sweep",
+    "replica_seeds",
     "with_settings_at",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, model_validator
@@ -185,7 +185,7 @@ class SweepConfig(StrictModel):
     @property
     def all_seeds(self) -> tuple[int, ...]:
         """The seeds of the jobs of a trial: the replicas', or else that of the spec."""
-        return self.seeds or (self.spec.get("seed", ExperimentSpec.model_fields["seed"].default),)
+        return self.seeds or replica_seeds(self.spec, 1)
 
     @property
     def trial_count(self) -> int:
@@ -236,6 +236,14 @@ class SweepConfig(StrictModel):
             yield Problem(place, "repeated", "the setting is named twice")
         if any(pointer.startswith(f"{other}/") for other in pointers):
             yield Problem(place, "inconsistent", "another parameter contains this setting")
+
+
+def replica_seeds(spec: Mapping[str, Any], count: int) -> tuple[int, ...]:
+    """Return so many seeds of replicas, counted from the seed of a spec, valid or not."""
+    default: int = ExperimentSpec.model_fields["seed"].default
+    first = spec.get("seed", default)
+    first = first if isinstance(first, int) else default
+    return tuple(first + number for number in range(count))
 
 
 def parse_sweep(value: Any) -> SweepConfig:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ipulse.spec import ExperimentSpec
 from ipulse.spec.document.file import SpecFile, parse_spec_file, read_spec_file
 from ipulse.spec.document.settings import placed_at, with_settings
 from ipulse.spec.paths import dotted, find_path, pointer
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 
-from .config import InvalidSweep, SweepConfig, parse_sweep
+from .config import InvalidSweep, SweepConfig, parse_sweep, replica_seeds
 from .parameters import KINDS
 
 _DRAWN = re.compile(rf"({'|'.join(KINDS[1:])}):(.*)", re.DOTALL)
@@ -53,9 +52,7 @@ def read_sweep(
         parameters[name] = parameter
     document["parameters"] = parameters
     if seeds is not None:
-        first = spec.get("seed", ExperimentSpec.model_fields["seed"].default)
-        first = first if isinstance(first, int) else 0
-        document["seeds"] = [first + number for number in range(seeds)]
+        document["seeds"] = [*replica_seeds(spec, seeds)]
     for name, value in fields.items():
         if value is not None:
             document[name] = _merged(document.get(name), value)
