@@ -80,10 +80,10 @@ def record_of(client: Client, job_id: str) -> JobRecord:
 
 def points_of(events: Iterator[JobEvent]) -> tuple[MetricPoint, ...]:
     """Return the points of metric events; a resumed attempt replaces those that it repeats."""
-    points: dict[tuple[int, str], MetricPoint] = {}
+    points: dict[tuple[int, bool], MetricPoint] = {}
     for event in events:
         fields = event.fields
         scope = fields.get("scope") or ("epoch" if "test_loss" in fields["values"] else "step")
-        key = (int(fields["step"]), "1" if scope == "epoch" else "0")
+        key = (int(fields["step"]), scope == "epoch")
         points[key] = MetricPoint(scope, fields["epoch"], key[0], event.time, fields["values"])
     return tuple(points[key] for key in sorted(points))

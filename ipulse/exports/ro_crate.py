@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse import __version__
+from ipulse.archives.layout import EVENTS, FILES, JOB, METADATA, SPEC
 
 from .record import JobRecord
 
 _PURPOSES = {
-    "job.json": ("The job as the service stored it", "application/json"),
-    "spec.json": ("The spec with all defaults", "application/json"),
-    "events.jsonl": ("Every event of the job: phases, metrics and log", "application/x-ndjson"),
+    JOB: ("The job as the service stored it", "application/json"),
+    SPEC: ("The spec with all defaults", "application/json"),
+    EVENTS: ("Every event of the job: phases, metrics and log", "application/x-ndjson"),
 }
 
 
@@ -19,7 +20,7 @@ def metadata_of(record: JobRecord) -> dict[str, Any]:
     """Return the content of ro-crate-metadata.json."""
     parts = [_file(name, *purpose) for name, purpose in _PURPOSES.items()]
     for artifact in sorted(record.artifacts, key=lambda artifact: artifact.name):
-        file = _file(f"files/{artifact.name}", artifact.role, artifact.media_type)
+        file = _file(FILES + artifact.name, artifact.role, artifact.media_type)
         parts.append({**file, "contentSize": str(artifact.size), "sha256": artifact.sha256})
     root = {
         "@id": "./",
@@ -37,12 +38,11 @@ def metadata_of(record: JobRecord) -> dict[str, Any]:
         "@type": "CreateAction",
         "name": record.job.name,
         "instrument": {"@id": "#ipulse"},
-        "object": {"@id": "spec.json"},
-        "result": [part["@id"] for part in parts if part["@id"].startswith("files/")],
+        "object": {"@id": SPEC},
+        "result": [{"@id": part["@id"]} for part in parts if part["@id"].startswith(FILES)],
         "startTime": record.job.json["started_at"],
         "endTime": record.job.json["finished_at"],
     }
-    training["result"] = [{"@id": name} for name in training["result"]]
     program = {
         "@id": "#ipulse",
         "@type": "SoftwareApplication",
@@ -50,7 +50,7 @@ def metadata_of(record: JobRecord) -> dict[str, Any]:
         "softwareVersion": __version__,
     }
     descriptor = {
-        "@id": "ro-crate-metadata.json",
+        "@id": METADATA,
         "@type": "CreativeWork",
         "about": {"@id": "./"},
         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
