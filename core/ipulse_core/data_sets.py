@@ -35,6 +35,13 @@ def key_of(kind: str, name: str) -> str:
     return f"{kind}/{name}"
 
 
+def kinds_in(folder: Path) -> Iterator[str]:
+    """Yields the kinds of data sets in a folder, by the names in it."""
+    for kind, layouts in LAYOUTS.items():
+        if any(all((folder / name).exists() for name in names) for names in layouts):
+            yield kind
+
+
 def keys_in(directory: Path) -> List[str]:
     """Returns the keys of the data sets in a directory, sorted.
 
@@ -58,6 +65,5 @@ def _keys_of(directory: Path, name: str) -> Iterator[str]:
         if (directory / name).is_file():
             yield key_of(NPZ, stem)
     elif _NAME.fullmatch(name):
-        for kind, layouts in LAYOUTS.items():
-            if any(all((directory / name / part).exists() for part in each) for each in layouts):
-                yield key_of(kind, name)
+        for kind in kinds_in(directory / name):
+            yield key_of(kind, name)

@@ -13,7 +13,7 @@ from typing import IO, Iterator, NamedTuple, Optional, Tuple
 
 from ipulse_core.data_files.errors import DataInvalid
 from ipulse_core.data_files.zip_entries import check_entries
-from ipulse_core.data_sets import LAYOUTS
+from ipulse_core.data_sets import LAYOUTS, kinds_in
 
 MAX_FILES = 300_000  # N-MNIST has 70,000
 MAX_BYTES = 2**34  # unpacked
@@ -74,7 +74,7 @@ def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> str:
     except (*_UNREADABLE, _ReadError) as error:
         raise DataInvalid(f"{path} cannot be unpacked; is it whole? {error}") from error
     for place in (unpacked, *_only_folder(unpacked)):
-        kind = kind_of(place)
+        kind = next(kinds_in(place), None)
         if kind is not None:
             os.replace(str(place), str(folder / DATA))
             return kind
@@ -82,14 +82,6 @@ def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> str:
         f"{kind}: {' and '.join(names)}" for kind, all_of in LAYOUTS.items() for names in all_of
     )
     raise DataInvalid(f"{path} is not the folder of a known data set ({layouts})")
-
-
-def kind_of(folder: Path) -> Optional[str]:
-    """Return the kind of the data set in a folder, by the names in it."""
-    for kind, layouts in LAYOUTS.items():
-        if any(all((folder / name).exists() for name in names) for names in layouts):
-            return kind
-    return None
 
 
 class _ReadError(Exception):
