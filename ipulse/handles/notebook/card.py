@@ -26,7 +26,7 @@ _CHIP = "border-radius:1em;padding:.05em .6em;color:#fff;background:"
 
 def card_html(job: JobSnapshot, curve: Sequence[float], metric: str) -> str:
     """Return the card of a job, with a small curve of a metric if there are two points or more."""
-    color = _COLORS.get(job.state, _ACTIVE)
+    color = color_of(job.state)
     lines = [
         f"<div><b>{escape(job.name)}</b> "
         f'<span style="{_CHIP}{color}">{job.state.value}</span></div>',
@@ -35,6 +35,11 @@ def card_html(job: JobSnapshot, curve: Sequence[float], metric: str) -> str:
     ]
     picture = sparkline(curve, color, metric) if len(curve) > 1 else ""
     return f'<div style="{_BOX}"><div>{"".join(lines)}</div>{picture}</div>'
+
+
+def color_of(state: JobState) -> str:
+    """Return the color of a state."""
+    return _COLORS.get(state, _ACTIVE)
 
 
 def headline(job: JobSnapshot) -> str:

@@ -1,5 +1,4 @@
 // The live view of a job in a notebook. Texts of a job are set as text, never as markup.
-const COLORS = { succeeded: "#1a7f37", failed: "#cf222e", cancelled: "#6e7781", paused: "#9a6700" };
 const SERIES = ["#0969da", "#8250df", "#bf8700", "#cf222e"];
 const WIDTH = 420, HEIGHT = 120;
 
@@ -43,7 +42,7 @@ function show(root, state) {
   if (/^https?:/.test(state.url)) link.href = state.url;
   link.target = "_blank";
   link.rel = "noopener";
-  head.append(link, element("span", state.state, `margin-left:.6em;border-radius:1em;padding:.05em .6em;color:#fff;background:${COLORS[state.state] ?? "#0969da"}`));
+  head.append(link, element("span", state.state, `margin-left:.6em;border-radius:1em;padding:.05em .6em;color:#fff;background:${state.color}`));
   const done = element("progress");
   done.max = state.all_epochs;
   done.value = state.epochs.at(-1) ?? 0;

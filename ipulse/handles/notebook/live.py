@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ipulse.handles.notebook.card import color_of
 from ipulse.handles.optional import optional_module
 from ipulse_core.errors import IPUlseError
 
@@ -57,6 +58,7 @@ def state_of(job: JobHandle) -> dict[str, Any]:
         "name": job.name,
         "url": job.url,
         "state": job.state.value,
+        "color": color_of(job.state),
         "ended": job.state.is_terminal,
         "headline": job.headline,
         "epochs": epochs,
