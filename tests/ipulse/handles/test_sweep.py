@@ -16,8 +16,8 @@ RATES = (0.1, 0.01)
 
 def test_a_sweep_is_followed_to_its_best_trial(connection: Connection, agent: Agent) -> None:
     vary = {"learning_rate": list(RATES), "layers[0].neurons": [4]}
-    sweep = connection.sweep(experiment(seed=7), vary, seeds=2, name="rates")
-    assert (sweep.name, sweep.state) == ("rates", "running")
+    sweep = connection.sweep(experiment(seed=7), vary, seeds=2, name="two rates")
+    assert (sweep.name, sweep.state) == ("two rates", "running")
     assert connection.open_sweep(sweep.id) == sweep
     eventually(lambda: len(sweep.jobs) == 4)  # the service submits them in the background
     waiting = {job.id: job for job in sweep.jobs}
