@@ -56,7 +56,7 @@ class BlockingJobs:
         With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
         same spec with more epochs) or begins with its weights. `after` has ids of jobs that must
         succeed before it is queued, or `ID:end`, `ID:failure`.
-        Raises InvalidSpec.
+        Raises InvalidSpec, and InvalidInput for a wrong idempotency key.
         """
         return finished(
             self._calls.submit(

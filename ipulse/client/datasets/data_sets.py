@@ -69,9 +69,6 @@ class DataSets(FileUploads):
         return await self._send(calls.get_sample(name, number or "latest", sample))
 
     async def delete_dataset(self, reference: str) -> None:
-        """Delete a version by `NAME@VERSION`, or all of them by `NAME`.
-
-        Raises Conflict while a job that has not ended needs it, and NotFound.
-        """
+        """Delete a version or a data set; see Client.delete_dataset."""
         name, _, number = reference.partition("@")
         await self._send(calls.delete(name, number or None))

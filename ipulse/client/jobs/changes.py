@@ -21,20 +21,13 @@ class JobChanges(CallSender):
         return await self._send(calls.cancel(job_id))
 
     async def finish(self, job_id: str) -> Job:
-        """End the training after its present step and keep its results, as `ipulse stop`.
-
-        Repeated, or after the job's end, this changes nothing. Raises Conflict for a job that no
-        agent holds, NotFound.
-        """
+        """End the training after its present step and keep its results; see Client.finish."""
         return await self._send(calls.finish(job_id))
 
     async def continue_training(
         self, job_id: str, epochs: int, idempotency_key: str | None = None
     ) -> Job:
-        """Train a job that has ended for more epochs, as a new job from its last checkpoint.
-
-        Raises Conflict for a job that runs or has no checkpoint, NotFound.
-        """
+        """Train a job that has ended for more epochs; see Client.continue_training."""
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.continue_training(job_id, epochs, key))
 
@@ -66,11 +59,7 @@ class JobChanges(CallSender):
         group: str | None = None,
         priority: int | None = None,
     ) -> Job:
-        """Change attributes of a job; those that are not given stay as they are.
-
-        `tags` replace all tags of the job; an empty `group` takes it out of its group. Raises
-        InvalidInput, Conflict for the priority of a job that has ended, and NotFound.
-        """
+        """Change attributes of a job; see Client.edit."""
         changes = {
             "name": name,
             "notes": notes,

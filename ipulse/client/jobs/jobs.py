@@ -59,17 +59,7 @@ class Jobs(CallSender):
         after: Sequence[str] = (),
         start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
-        """Submit a job from a spec, a dict, or the path of a YAML or JSON file.
-
-        Without an idempotency key a new one is made, so that a retry never starts a second job.
-        Pass your own key to make repeated runs of your program safe, too. Jobs of a higher
-        priority start first; a job that waits, runs or takes longer than its limit fails. Tags,
-        group and notes (Markdown) are attributes of the job, and can be changed by `edit`.
-        With `start_from`, the id of another job, it trains on from its checkpoint (continue: the
-        same spec with more epochs) or begins with its weights. `after` has ids of jobs that must
-        succeed before it is queued, or `ID:end`, `ID:failure`.
-        Raises InvalidSpec, and InvalidInput for a key that is none.
-        """
+        """Submit a job; see Client.submit."""
         options = {
             "priority": priority,
             "queue_seconds": queue_seconds,
@@ -105,12 +95,7 @@ class Jobs(CallSender):
         sort: str = "",
         columns: Sequence[str] = (),
     ) -> AsyncGenerator[Job, None]:
-        """Yield jobs, newest first and without their specs; pages are fetched as needed.
-
-        `query` is in the search language, such as `state:succeeded test_accuracy>0.95`; `sort`
-        names columns, such as `-test_accuracy,name`; `job.json["values"]` has the values of
-        `columns`, such as `learning_rate`. Raises InvalidInput with the place in the query.
-        """
+        """Yield jobs, newest first and without their specs; see Client.list."""
         token, search = "", JobSearch(query, sort, columns)
         while True:
             page = await self._send(calls.list_jobs(state, page_size, token, id_prefix, search))

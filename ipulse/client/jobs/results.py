@@ -35,15 +35,7 @@ class JobResults(CallSender):
         end: float | None = None,
         points: int = 1000,
     ) -> list[MetricCurve]:
-        """Return curves of metrics of jobs, all metrics unless some are named.
-
-        scope: epoch, or step for the values of training steps.
-        x: epoch, step, samples, training_time (s, without pauses) or wall_time (s since 1970).
-        begin, end: bounds of x.
-        points: a curve with more is divided into so many buckets, at most.
-
-        Raises NotFound and InvalidInput.
-        """
+        """Return curves of metrics of jobs; see Client.curves."""
         call = metric_curves(job_ids, names, scope, x, (begin, end), points)
         return await self._send(call)
 
@@ -57,12 +49,7 @@ class JobResults(CallSender):
         group_by: Sequence[str] | None = None,
         left_out: Sequence[str] = ("seed",),
     ) -> dict[str, Any]:
-        """Compare jobs: the settings that differ, their metrics, and figures of groups.
-
-        Jobs of a group have equal values of `group_by`: by default of all settings that differ but
-        those `left_out`. The result is that of `POST /v1/jobs:compare`. Raises InvalidInput and
-        NotFound.
-        """
+        """Compare jobs; see Client.compare."""
         chosen = {
             "columns": columns,
             "metrics": metrics,
@@ -78,11 +65,7 @@ class JobResults(CallSender):
     async def download(
         self, job_id: str, to: PathLike, roles: Collection[str] | None = None
     ) -> list[Path]:
-        """Download the job's files to a folder, all of them or those of some roles.
-
-        Each file is verified by its SHA-256 before it gets its name. A file that exists already
-        is not downloaded again. Raises RemoteError for content with another digest.
-        """
+        """Download the job's files to a folder; see Client.download."""
         listed = await self.artifacts(job_id)
         chosen = [file for file in listed if roles is None or file.role in roles]
         check_names(chosen)

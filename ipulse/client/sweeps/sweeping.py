@@ -19,11 +19,7 @@ class Sweeping(CallSender):
     async def create_sweep(
         self, definition: SweepConfig | Mapping[str, Any], idempotency_key: str | None = None
     ) -> SweepStatus:
-        """Create a sweep from its definition; its trials begin at once.
-
-        Without an idempotency key a new one is made, so that a retry never creates a second sweep.
-        Raises InvalidSweep.
-        """
+        """Create a sweep from its definition; see Client.create_sweep."""
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.create_sweep(definition, key))
 
@@ -59,11 +55,7 @@ class Sweeping(CallSender):
         return await self._send(calls.change_state(sweep_id, "resume"))
 
     async def stop_sweep(self, sweep_id: str, running: str = "keep") -> SweepStatus:
-        """Begin no more trials and cancel queued jobs. Raises NotFound.
-
-        `running` says what happens to jobs that run: keep, finish (now, with their results) or
-        cancel.
-        """
+        """Begin no more trials and cancel queued jobs; see Client.stop_sweep."""
         return await self._send(calls.change_state(sweep_id, "stop", running))
 
     async def change_sweep(
