@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -83,7 +82,7 @@ def _delay_of(response: httpx.Response, retries: RetryPolicy) -> float:
     return retries.after_error(None)  # another program sends the same file
 
 
-def _reported(file: OutgoingFile, offset: int, on_progress: UploadProgress) -> Any:
+def _reported(file: OutgoingFile, offset: int, on_progress: UploadProgress) -> Iterator[bytes]:
     for chunk in file.body(offset):
         yield chunk
         offset += len(chunk)

@@ -101,8 +101,8 @@ class JobHandle(JobSnapshot):
     def best(self, metric: str | None = None) -> BestEpoch:
         """Return the epoch in which a metric was best.
 
-        By default that is validation_accuracy where the job has it, else test_accuracy. Raises
-        NotFound if there is no epoch yet.
+        By default that is validation_accuracy where the job has it, else test_accuracy; of a
+        regression the mean absolute error. Raises NotFound if there is no epoch yet.
         """
         return finished(self._handle.best(metric))
 

@@ -94,7 +94,7 @@ def chooser(columns: Columns) -> str:
 
 
 def best_epoch(columns: Columns, metric: str) -> BestEpoch:
-    """Return the epoch with the smallest loss, or the largest value of another metric.
+    """Return the epoch with the best value of a metric: the smallest of losses and errors.
 
     Of equal ones the first is returned. Raises NotFound if there is none yet.
     """
