@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ipulse.client import Artifact
 from ipulse.client.location import PathLike
@@ -65,6 +65,10 @@ class JobFiles(Mapping[str, FileHandle]):
         except KeyError:
             names = ", ".join(self._files) or "none yet"
             raise NotFound(f"the job has no file {name[:100]!r}; its files: {names}") from None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a file, or the default if the job has none of this name."""
+        return self._files.get(name, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._files

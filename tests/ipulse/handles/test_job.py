@@ -147,6 +147,7 @@ def test_files_are_found_by_name(ended: Ended, folder: Path) -> None:
     assert (report.role, report.size) == ("report", len(files()["report.html"]))
     assert report.download(folder).read_bytes() == report.read() == files()["report.html"]
     assert "missing" not in job.files
+    assert job.files.get("missing") is None
     with pytest.raises(NotFound, match=r"report\.html"):
         job.files["missing"]
     with pytest.raises(NotFound):
