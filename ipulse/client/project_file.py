@@ -64,7 +64,10 @@ def _is_ours(path: Path) -> bool:
 
 def _read(path: Path) -> ProjectFile:
     with open(path, "rb") as file:
-        content = file.read(_MOST_BYTES)
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        detail = f"{path} is larger than {_MOST_BYTES:,} bytes"
+        raise _invalid(path, [Problem("", "too_large", detail)])
     try:
         document = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -206,7 +206,7 @@ class TestProjectFile:
             find_service(environment={})
 
     def test_what_is_no_toml_is_refused(self, folder: Path) -> None:
-        for content in (b"url = ", b"\xff", b"url = 5"):
+        for content in (b"url = ", b"\xff", b"url = 5", b"#\n" * 2**15 + b"#"):
             (folder / "ipulse.toml").write_bytes(content)
             with pytest.raises(InvalidInput, match=r"ipulse\.toml"):
                 find_service(environment={})
