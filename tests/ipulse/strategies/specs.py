@@ -24,24 +24,19 @@ from ipulse.spec import (
     NetworkSpec,
     NpzData,
     ProfileSpec,
-    SGDSpec,
     SpikingReadoutSpec,
-    TrainingSpec,
     spec_to_json,
 )
 from ipulse.spec.experiment import MOST_SENDERS
-from ipulse.spec.training.training import SPIKE_LOSSES
-from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import (
     class_count,
-    image_of,
     input_channels,
-    is_regression,
     spiking_layers,
 )
 from ipulse_core.spec.nir_targets import losses
 from ipulse_core.spec.start_weights import constant_of
 
+from .training import fit_training
 from .values import fitted, is_model, layers, replace, values
 
 
@@ -57,7 +52,7 @@ def specs(draw: Any) -> ExperimentSpec:
         spec = replace(spec, network=replace(spec.network, trainable=kept))
     readout = replace(spec.network.readout, trainable=True)
     spec = replace(spec, network=replace(spec.network, readout=readout))
-    spec = replace(spec, network=_fit_network(spec.network), training=_fit_training(spec))
+    spec = replace(spec, network=_fit_network(spec.network), training=fit_training(spec))
     spec = _fit_device(spec)
     spec = replace(spec, export=_fit_export(spec), profile=_fit_profile(spec))
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
@@ -175,65 +170,6 @@ def _fit_profile(spec: ExperimentSpec) -> ProfileSpec:
     gates = tuple(f"cycles<={len(text)}" for text in spec.profile.gates)
     profile = ProfileSpec(gates=gates)
     return ProfileSpec() if list(profile.problems_on(spec.device)) else profile
-
-
-def _fit_bound(bound: Any, hidden: int, spikes: bool) -> Any:
-    if bound.kind == "membrane":
-        low, high = sorted((bound.low, bound.high))
-        bound = replace(bound, low=low, high=high)
-    elif not spikes:
-        bound = replace(bound, readout=False)
-    if bound.layers is not None:
-        bound = replace(bound, layers=tuple(min(at, hidden) for at in bound.layers))
-    return bound
-
-
-def _fit_training(spec: ExperimentSpec) -> TrainingSpec:
-    training, network = spec.training, spec.network
-    spikes = isinstance(network.readout, SpikingReadoutSpec)
-    loss, regresses = training.loss, getattr(spec.data, "outputs", 0) > 0
-    if regresses != is_regression(training):
-        loss = "last_membrane_mse" if regresses else "max_membrane_cross_entropy"
-    if spikes != (loss in SPIKE_LOSSES):
-        loss = "spike_count_mse" if spikes else "step_cross_entropy"
-    if loss == "first_spike_cross_entropy" and isinstance(spec.device, IPUDevice):
-        loss = "spike_count_cross_entropy"
-    targets, ramp = training.spike_targets, training.second_threshold_ramp
-    if ramp is not None:
-        ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))
-    hidden = len(network.layers)
-    regularisers = tuple(
-        _fit_bound(bound, hidden, spikes)
-        for bound in training.regularisers
-        if bound.kind != "membrane" or not conv_layers(network)
-    )
-    augmentation = training.augmentation
-    if augmentation is not None and image_of(spec.data) is None:
-        augmentation = replace(augmentation, flip=False, crop_pixels=0)
-    if augmentation is not None and not any(augmentation.model_dump().values()):
-        augmentation = None
-    stopping = training.early_stopping
-    if stopping is not None:
-        former, now = ("test_", "validation_")[:: 1 if spec.data.validation else -1]
-        metric = stopping.metric.replace(former, now)
-        metric = metric.replace(*(("accuracy", "mae") if regresses else ("mae", "accuracy")))
-        stopping = replace(stopping, metric=metric)
-    optimizer = training.optimizer
-    if isinstance(optimizer, SGDSpec) and optimizer.momentum == 0:
-        optimizer = replace(optimizer, nesterov=False)
-    return replace(
-        training,
-        loss=loss,
-        augmentation=augmentation,
-        early_stopping=stopping,
-        optimizer=optimizer,
-        first_spike_ms=training.first_spike_ms if loss == "first_spike_cross_entropy" else None,
-        spike_targets=targets if loss == "spike_count_mse" else None,
-        second_threshold_ramp=ramp
-        if any(layer.second_threshold is not None for layer in spiking_layers(network))
-        else None,
-        regularisers=regularisers,
-    )
 
 
 def _fit_synapses(spec: ExperimentSpec) -> NetworkSpec:
