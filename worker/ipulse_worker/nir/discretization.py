@@ -49,13 +49,18 @@ def discretization_of(graph: Graph, options: Options) -> Discretization:
     if name not in SOLVERS:
         raise NirInvalid(f"the solver is {name!a}; known are {', '.join(SOLVERS)}")
     step = graph.metadata.get("dt")
-    stored = STEP_S if step is None or isinstance(step, str) else float(np.ravel(step)[0])
+    # Text and empty arrays say nothing.
+    stored = float(step.flat[0]) if isinstance(step, np.ndarray) and step.size else None
     notes: List[str] = []
-    if step is None and options.step_s is None and name != "unscaled":
+    if stored is None and options.step_s is None and name != "unscaled":
         notes.append(f"the file has no time step: {STEP_S * 1000:g} ms are assumed")
     # Time constants of such a file count steps.
-    in_steps = name == "unscaled" and options.step_s is None and step is None
-    step_s = options.step_s or (1.0 if in_steps else stored)
+    in_steps = name == "unscaled" and stored is None
+    step_s = STEP_S if stored is None else stored
+    if options.step_s is not None:
+        step_s = options.step_s
+    elif in_steps:
+        step_s = 1.0
     if not (math.isfinite(step_s) and step_s > 0):
         raise NirInvalid(f"the time step of {step_s:g} s is not above 0")
     reset = "subtract" if SUBTRACTED in _text(graph, "spike") else "zero"

@@ -40,6 +40,8 @@ def layer_of(
     """
     mapped = _sum(unit.inputs, shape)
     size = math.prod(mapped.shape)
+    if size < 1:
+        raise at_node(unit.name, "it has no neurons")
     neurons = _neurons(unit, size, discretization)
     spikes = neurons.threshold is not None
     if not spikes and not is_last:

@@ -12,7 +12,7 @@ from ipulse_core.spec.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.node_fields import numbers
+from ipulse_worker.nir.node_fields import numbers, whole_number
 from ipulse_worker.nir.windows import convolved, pooled
 
 
@@ -79,8 +79,8 @@ def _delayed(before: LinearMap, node: NirNode) -> LinearMap:
 def _flattened(before: LinearMap, node: NirNode) -> LinearMap:
     shape = before.shape
     axes = len(shape)
-    start = int(numbers(node, "start_dim")) if "start_dim" in node.fields else 0
-    end = int(numbers(node, "end_dim")) if "end_dim" in node.fields else -1
+    start = whole_number(node, "start_dim") if "start_dim" in node.fields else 0
+    end = whole_number(node, "end_dim") if "end_dim" in node.fields else -1
     first, last = start % axes if start < 0 else start, end % axes if end < 0 else end
     if first >= axes or axes == 1:
         return before

@@ -18,3 +18,15 @@ def numbers(node: NirNode, field: str) -> np.ndarray:
     if not isinstance(value, np.ndarray):
         raise at_node(node.name, f"a {node.type} needs numbers in {field}")
     return value
+
+
+def whole_number(node: NirNode, field: str) -> int:
+    """Return a field with one number.
+
+    Raises:
+        NirInvalid: the node has no such field, or it holds something else.
+    """
+    value = numbers(node, field)
+    if value.size != 1 or value.flat[0] != int(value.flat[0]):
+        raise at_node(node.name, f"{field} must be one whole number")
+    return int(value.flat[0])

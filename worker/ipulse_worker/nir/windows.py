@@ -11,9 +11,10 @@ from ipulse_core.spec.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import MAX_VALUES, NirNode
 from ipulse_worker.nir.linear_map import LinearMap, Shape
-from ipulse_worker.nir.node_fields import numbers
+from ipulse_worker.nir.node_fields import numbers, whole_number
 
 Pair = Tuple[int, int]  # y and x
+MAX_PIXELS = 4096  # of strides, paddings and kernels
 
 
 def pooled(before: LinearMap, node: NirNode) -> LinearMap:
@@ -51,7 +52,7 @@ def convolved(before: LinearMap, node: NirNode) -> LinearMap:
         weight = weight[:, :, np.newaxis]
         image = before.reshaped((before.shape[0], 1, before.shape[1]))
     stride, dilation = _pair(node, "stride", is_flat), _pair(node, "dilation", is_flat)
-    groups = int(numbers(node, "groups"))
+    groups = whole_number(node, "groups")
     kernel = (weight.shape[2], weight.shape[3])
     padding = _conv_padding(node, kernel, stride, dilation, is_flat)
     outs, ins = weight.shape[0], weight.shape[1]
@@ -96,8 +97,8 @@ def _pair(node: NirNode, field: str, is_flat: bool = False) -> Pair:
     elif len(values) == 1:
         values = values * 2
     least = 0 if field == "padding" else 1
-    if len(values) != 2 or min(values) < least:
-        raise at_node(node.name, f"{field} must be whole numbers from {least}")
+    if len(values) != 2 or min(values) < least or max(values) > MAX_PIXELS:
+        raise at_node(node.name, f"{field} must be whole numbers from {least} to {MAX_PIXELS:,}")
     return values[0], values[1]
 
 

@@ -292,6 +292,43 @@ class TestHostileFiles:
         nir.write(str(path), graph_of(plain(), chain(*CHAIN)))
         return h5py.File(str(path), "a")
 
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("groups", [1, 1], "groups must be one whole number"),
+            ("padding", [2**40], "padding must be whole numbers"),
+            ("stride", [1, 2, 3], "stride must be whole numbers"),
+        ],
+    )
+    def test_a_convolution_with_other_settings(
+        self, field: str, value: List[int], message: str, tmp_path: Path
+    ) -> None:
+        with self.changed(tmp_path) as file:
+            node = file["node/nodes/w1"]
+            for name in list(node):
+                del node[name]
+            node["type"] = "Conv1d"
+            node["weight"], node["bias"] = np.ones((4, 3, 1)), np.zeros(4)
+            whole = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+            for name, number in {**whole, field: value}.items():
+                node[name] = np.array(number)
+            del file["node/nodes/input/shape"]
+            file["node/nodes/input/shape"] = np.array([3, 1])
+        self.refused(tmp_path, f"'w1'.*{message}")
+
+    def test_a_layer_without_neurons(self, tmp_path: Path) -> None:
+        with self.changed(tmp_path) as file:
+            del file["node/nodes/w1/weight"]
+            file["node/nodes/w1/weight"] = np.ones((0, 3))
+        self.refused(tmp_path, "'n1'.*no neurons")
+
+    def test_an_empty_time_step_is_none(self, tmp_path: Path) -> None:
+        with self.changed(tmp_path) as file:
+            file["node"].require_group("metadata")["dt"] = np.ones(0)
+        found = import_network(tmp_path / "theirs.nir", Options())
+        assert found.step_ms == 1.0
+        assert any("no time step" in note for note in found.notes)
+
     def refused(self, folder: Path, message: str) -> None:
         with pytest.raises(NirInvalid, match=message):
             import_network(folder / "theirs.nir", Options())
