@@ -1,5 +1,6 @@
 // The CPU kernels of sparse LIF networks behind a plain C interface: the whole sequence and all
-// layers in one call. The equations are in lif/reference/network_pass.py; shapes are [time, batch, neurons].
+// layers in one call. The equations are in lif/reference/network_pass.py; shapes are [time, batch,
+// neurons].
 //
 // Bit equality. Two calls with the same arguments give the same bits on every instruction set and
 // with any number of threads. Forward, each neuron sums its current in slot order and nothing is
