@@ -26,7 +26,7 @@ def test_a_file_becomes_a_version(client: Client, run: Run, tmp_path: Path) -> N
     assert again.json["version"] == 1
     assert "mine@1" in run("data", "list").out
     shown = run("data", "show", "mine", "--sample", "1")
-    assert "6" in shown.out
+    assert ["channels", "6"] in [line.split() for line in shown.out.splitlines()]
     picture = [line[1:-1] for line in shown.out.splitlines() if line.startswith("|")]
     assert len(picture) == 6
     # Sample 1 is of the class that spikes in the upper half of the channels.
