@@ -159,3 +159,8 @@ def _own_parameters(command: Callable[..., Exit]) -> Iterator[tuple[str, inspect
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in islice(inspect.signature(command).parameters.items(), 1, None):
         yield name, parameter, hints[name]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in the text of an option that takes several, with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -14,7 +14,7 @@ import typer
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import accuracy_of
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.options import Address, AsJSON, addressed, names_in
 from ipulse.cli.terminal import say, second_text, show, show_list
 from ipulse.client import Job
 from ipulse.client.times import time_of
@@ -67,7 +67,7 @@ def list_jobs(
         detail = "give either --csv or --json"
         raise InvalidInput([Problem("/csv", "contradiction", detail)], detail)
     asked = columns if columns is not None or not as_csv else _CSV_COLUMNS
-    names = [name.strip() for name in (asked or "").split(",") if name.strip()]
+    names = names_in(asked or "")
     text = " ".join(query or ())
     with at.connect() as client:
         found = client.list(state, min(limit, 100), query=text, sort=sort, columns=names)

@@ -10,7 +10,7 @@ import typer
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed
+from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed, names_in
 from ipulse.cli.terminal import emit, say, short_id, show, show_table
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
@@ -58,7 +58,8 @@ def compare(
     --group-by each group.
     """
     _check(job_ids, query)
-    chosen = [_names(text) for text in (columns, metrics, group_by)]
+    lists = (columns, metrics, group_by)
+    chosen = [None if text is None else names_in(text) for text in lists]
     with at.connect() as client:
         found = [client.find_id(job_id) for job_id in job_ids] if job_ids else None
         result = client.compare(
@@ -95,10 +96,6 @@ def _check(job_ids: list[str] | None, query: str | None) -> None:
     if bool(job_ids) == (query is not None):
         detail = "give either ids of jobs, or -q QUERY"
         raise InvalidInput([Problem("/ID", "missing", detail)], detail)
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _labels(result: dict[str, Any]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed
+from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed, names_in
 from ipulse.cli.terminal import emit, say, show, show_table
 from ipulse.client.jobs.curves import MetricCurve
 from ipulse.curve_choices import Axis, Scope
@@ -38,7 +38,7 @@ def metrics(
     --json also has its smallest and largest one.
     """
     axis = x or scope
-    asked = [name.strip() for name in names.split(",") if name.strip()]
+    asked = names_in(names)
     with at.connect() as client:
         found = [client.find_id(job_id) for job_id in job_ids]
         curves = client.curves(found, asked, scope=scope, x=axis, points=points)
