@@ -54,7 +54,6 @@ def run(one: CustomOp) -> Tuple[np.ndarray, ...]:
         return (product, *one.backward([np.ones((2, 1, 2), np.float32)]))
 
 
-@pytest.mark.verify
 def test_a_cached_op_computes_the_same_without_compiling(
     cache: ExecutableCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

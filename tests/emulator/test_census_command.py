@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from poplar_emulator.census import main
+from poplar_emulator.census import FileResult, main, table
 
 pytestmark = pytest.mark.same_on_every_python
 
@@ -19,6 +19,21 @@ public:
 };
 """
 HOST = "#include <poplar/Graph.hpp>\npoplar::Tensor t; int n = t.%s;\n"
+
+
+def test_the_table_counts_errors_but_not_missing_libraries() -> None:
+    results = [
+        FileResult(Path("/all/good.cpp"), True, None),
+        FileResult(Path("/all/one.cpp"), False, "no colour"),
+        FileResult(Path("/all/two.cpp"), False, "no colour"),
+        FileResult(Path("/all/far.cpp"), False, "nowhere/x.h: No such file or directory"),
+        FileResult(Path("/all/near.cpp"), False, "popops/x.hpp: No such file or directory"),
+    ]
+    lines = [line.strip() for line in table(results, Path("/all")).splitlines()]
+    assert lines[0].split() == ["2", "no", "colour"]
+    assert lines[1:3] == ["one.cpp", "two.cpp"]
+    assert "near.cpp" in lines[4]
+    assert lines[-2:] == ["0 of 3 host programs compile", "1 of 1 codelet files compile"]
 
 
 @pytest.mark.verify
