@@ -100,7 +100,7 @@ AgentSession = Annotated[
         description="A random text of the agent's process. Of two with one token the later works.",
     ),
 ]
-IfMatch = Annotated[str | None, Header(description="Change the job only if its ETag is this one.")]
+IfMatch = Annotated[str | None, Header(description="Change it only if its ETag is this one.")]
 IfStillMatch = Annotated[
     str | None,
     Header(alias="if-match", description="Answer 412 unless the ETag is this one."),

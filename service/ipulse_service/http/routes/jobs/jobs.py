@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_service.db.engine import Transaction
@@ -36,6 +38,7 @@ _NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The job still has the ETag of If-None-Match."}
 }
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
+_CHANGE: dict[str, Any] = {"response_description": "The job.", "responses": _CHANGE_ERRORS}
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JSONRoute)
 
@@ -46,6 +49,34 @@ class _View(NamedTuple):
     job: JobRow
     attempts: Sequence[AttemptRow]
     waiting: Waiting | None
+
+
+@dataclass(frozen=True)
+class JobChanger:
+    """A request that changes a job."""
+
+    state: AppState
+    job_id: str
+    if_match: str | None
+    response: Response
+
+    def apply(self, change: Callable[[Transaction, JobRow], JobRow]) -> JobDetail:
+        """Changes the job if it still has the ETag of If-Match, and returns it."""
+        log.bind(job=self.job_id)
+        with self.state.database.write() as transaction:
+            job = store.get(transaction, self.job_id)
+            etags.require(self.if_match, job.tag)
+            change(transaction, job)
+        return job_detail(self.response, *_read(self.state, self.job_id))
+
+
+async def _changer(
+    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
+) -> JobChanger:
+    return JobChanger(state, job_id, if_match, response)
+
+
+Changer = Annotated[JobChanger, Depends(_changer)]
 
 
 @router.get(
@@ -80,65 +111,33 @@ async def get_job(
     return job_detail(response, *view)
 
 
-@router.post(
-    "/jobs/{job_id}/cancel",
-    summary="Cancel a job",
-    response_description="The job.",
-    responses=_CHANGE_ERRORS,
-)
-def cancel_job(
-    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
-) -> JobDetail:
+@router.post("/jobs/{job_id}/cancel", summary="Cancel a job", **_CHANGE)
+def cancel_job(changer: Changer) -> JobDetail:
     """Asks a job to stop. A second request, or one after the job's end, changes nothing."""
-    return _change(state, job_id, if_match, attempts.cancel, response)
+    return changer.apply(attempts.cancel)
 
 
-@router.post(
-    "/jobs/{job_id}/finish",
-    summary="Finish a job now",
-    response_description="The job.",
-    responses=_CHANGE_ERRORS,
-)
-def finish_job(
-    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
-) -> JobDetail:
+@router.post("/jobs/{job_id}/finish", summary="Finish a job now", **_CHANGE)
+def finish_job(changer: Changer) -> JobDetail:
     """Ends the training after its present step, evaluates it and stores all results.
 
     The job then is succeeded with the reason `finished_early`. It is cancelled if that takes
     longer than IPULSE_FINISH_SECONDS. A second request, or one after the job's end, changes
     nothing; 409 for a job that no agent holds.
     """
-
-    def change(transaction: Transaction, job: JobRow) -> JobRow:
-        return finishing.finish(transaction, job, state.settings)
-
-    return _change(state, job_id, if_match, change, response)
+    return changer.apply(partial(finishing.finish, settings=changer.state.settings))
 
 
-@router.post(
-    "/jobs/{job_id}/pause",
-    summary="Pause a job",
-    response_description="The job.",
-    responses=_CHANGE_ERRORS,
-)
-def pause_job(
-    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
-) -> JobDetail:
+@router.post("/jobs/{job_id}/pause", summary="Pause a job", **_CHANGE)
+def pause_job(changer: Changer) -> JobDetail:
     """Pauses a job; one that runs stops at its next checkpoint. It loses its queue position."""
-    return _change(state, job_id, if_match, attempts.pause, response)
+    return changer.apply(attempts.pause)
 
 
-@router.post(
-    "/jobs/{job_id}/resume",
-    summary="Resume a job",
-    response_description="The job.",
-    responses=_CHANGE_ERRORS,
-)
-def resume_job(
-    job_id: JobId, state: State, response: Response, if_match: IfMatch = None
-) -> JobDetail:
+@router.post("/jobs/{job_id}/resume", summary="Resume a job", **_CHANGE)
+def resume_job(changer: Changer) -> JobDetail:
     """Queues a paused job again. It continues from its last checkpoint."""
-    return _change(state, job_id, if_match, attempts.resume, response)
+    return changer.apply(attempts.resume)
 
 
 @router.patch(
@@ -147,24 +146,13 @@ def resume_job(
     response_description="The job.",
     responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
 )
-def change_job(
-    job_id: JobId,
-    request: JobChange,
-    state: State,
-    caller: CurrentCaller,
-    response: Response,
-    if_match: IfMatch = None,
-) -> JobDetail:
+def change_job(request: JobChange, caller: CurrentCaller, changer: Changer) -> JobDetail:
     """Changes name, notes, tags, group and priority of a job: all that is given, or nothing.
 
     The priority of a job that has ended cannot be changed. A job's log says who changed it.
     """
     changes = request.attributes()
-
-    def change(transaction: Transaction, job: JobRow) -> JobRow:
-        return attributes.change(transaction, job, changes, caller.name)
-
-    return _change(state, job_id, if_match, change, response)
+    return changer.apply(partial(attributes.change, changes=changes, changed_by=caller.name))
 
 
 @router.delete(
@@ -200,21 +188,6 @@ def _has_changed(job: JobRow, known: str | None) -> bool:
     if job.state.is_terminal:
         return True
     return known is not None and not etags.matches(known, job.tag)
-
-
-def _change(
-    state: AppState,
-    job_id: str,
-    if_match: str | None,
-    change: Callable[[Transaction, JobRow], JobRow],
-    response: Response,
-) -> JobDetail:
-    log.bind(job=job_id)
-    with state.database.write() as transaction:
-        job = store.get(transaction, job_id)
-        etags.require(if_match, job.tag)
-        change(transaction, job)
-    return job_detail(response, *_read(state, job_id))
 
 
 def _delete(state: AppState, job_id: str, if_match: str | None) -> set[str]:

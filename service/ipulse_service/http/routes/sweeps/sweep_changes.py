@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.sweeps import RunningJobs
@@ -20,6 +22,7 @@ from ipulse_service.sweeps.growth import SweepGrowth
 from ipulse_service.sweeps.rows import SweepRow
 
 _CHANGE_ERRORS = problems.documented(404, 409, 412)
+_CHANGE: dict[str, Any] = {"response_description": "The sweep.", "responses": _CHANGE_ERRORS}
 
 
 class StopQuery(BaseModel):
@@ -34,54 +37,52 @@ class StopQuery(BaseModel):
     )
 
 
+@dataclass(frozen=True)
+class SweepChanger:
+    """A request that changes a sweep."""
+
+    state: AppState
+    sweep_id: str
+    if_match: str | None
+    response: Response
+
+    def apply(self, change: Callable[[Transaction, SweepRow], SweepRow]) -> SweepDetail:
+        """Changes the sweep if it still has the ETag of If-Match, and returns it."""
+        with self.state.database.write() as transaction:
+            sweep = store.get(transaction, self.sweep_id)
+            etags.require(self.if_match, sweep.tag)
+            change(transaction, sweep)
+        return detail(self.state, self.sweep_id, self.response)
+
+
+async def _changer(
+    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
+) -> SweepChanger:
+    return SweepChanger(state, sweep_id, if_match, response)
+
+
+Changer = Annotated[SweepChanger, Depends(_changer)]
+
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], route_class=SweepRoute)
 
 
-@router.post(
-    "/{sweep_id}/pause",
-    summary="Pause a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def pause_sweep(
-    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
-) -> SweepDetail:
+@router.post("/{sweep_id}/pause", summary="Pause a sweep", **_CHANGE)
+def pause_sweep(changer: Changer) -> SweepDetail:
     """Begins no more trials until the sweep is resumed; those that have begun continue."""
-    return _change(state, sweep_id, if_match, changes.pause, response)
+    return changer.apply(changes.pause)
 
 
-@router.post(
-    "/{sweep_id}/resume",
-    summary="Resume a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def resume_sweep(
-    sweep_id: SweepId, state: State, response: Response, if_match: IfMatch = None
-) -> SweepDetail:
+@router.post("/{sweep_id}/resume", summary="Resume a sweep", **_CHANGE)
+def resume_sweep(changer: Changer) -> SweepDetail:
     """Lets a paused sweep begin trials again."""
-    return _change(state, sweep_id, if_match, changes.resume, response)
+    return changer.apply(changes.resume)
 
 
-@router.post(
-    "/{sweep_id}/stop",
-    summary="Stop a sweep",
-    response_description="The sweep.",
-    responses=_CHANGE_ERRORS,
-)
-def stop_sweep(
-    sweep_id: SweepId,
-    query: Annotated[StopQuery, Query()],
-    state: State,
-    response: Response,
-    if_match: IfMatch = None,
-) -> SweepDetail:
+@router.post("/{sweep_id}/stop", summary="Stop a sweep", **_CHANGE)
+def stop_sweep(query: Annotated[StopQuery, Query()], changer: Changer) -> SweepDetail:
     """Begins no more trials and cancels queued jobs. The sweep ends when the others have ended."""
-
-    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
-        return changes.stop(transaction, sweep, query.running, state.settings)
-
-    return _change(state, sweep_id, if_match, change, response)
+    settings = changer.state.settings
+    return changer.apply(partial(changes.stop, running=query.running, settings=settings))
 
 
 @router.patch(
@@ -90,13 +91,7 @@ def stop_sweep(
     response_description="The sweep.",
     responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
 )
-def change_sweep(
-    sweep_id: SweepId,
-    request: SweepChange,
-    state: State,
-    response: Response,
-    if_match: IfMatch = None,
-) -> SweepDetail:
+def change_sweep(request: SweepChange, changer: Changer) -> SweepDetail:
     """Changes the number of trials, or of those at the same time, or adds values and seeds.
 
     A sweep that has ended goes on if more trials, values or seeds are asked for. Values and seeds
@@ -104,16 +99,18 @@ def change_sweep(
     """
     growth = None
     if request.values or request.seeds:
-        growth = SweepGrowth.of(state.database, sweep_id, request.values, request.seeds)
+        growth = SweepGrowth.of(
+            changer.state.database, changer.sweep_id, request.values, request.seeds
+        )
 
-    def change(transaction: Transaction, sweep: SweepRow) -> SweepRow:
+    def extend(transaction: Transaction, sweep: SweepRow) -> SweepRow:
         if growth is not None:
             sweep = growth.apply(transaction, sweep)
             if request.parallel is None and request.trials is None:
                 return sweep
         return changes.extend(transaction, sweep, request.trials, request.parallel)
 
-    return _change(state, sweep_id, if_match, change, response)
+    return changer.apply(extend)
 
 
 @router.delete(
@@ -129,17 +126,3 @@ def delete_sweep(sweep_id: SweepId, state: State, if_match: IfMatch = None) -> N
         sweep = store.get(transaction, sweep_id)
         etags.require(if_match, sweep.tag)
         store.remove(transaction, sweep)
-
-
-def _change(
-    state: AppState,
-    sweep_id: str,
-    if_match: str | None,
-    change: Callable[[Transaction, SweepRow], SweepRow],
-    response: Response,
-) -> SweepDetail:
-    with state.database.write() as transaction:
-        sweep = store.get(transaction, sweep_id)
-        etags.require(if_match, sweep.tag)
-        change(transaction, sweep)
-    return detail(state, sweep_id, response)
