@@ -12,11 +12,9 @@ from ipulse_core.errors import IllegalTransition, InvalidInput
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
-from ipulse_service.jobs import attempts, attributes, deletion, finishing, transitions
-from ipulse_service.jobs.attributes import AttributeChange
+from ipulse_service.jobs import attempts, deletion, finishing, transitions
 from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.search.filters import JobFilter
-from ipulse_service.settings import Settings
 
 SIZE = 500  # jobs of one transaction, so that other writers need not wait for long
 
@@ -75,53 +73,21 @@ def delete(transaction: Transaction, wanted: JobFilter, after: int, last: int) -
     return Batch(len(ended), len(found) - len(ended), _last(found), frozenset(digests))
 
 
-def pause(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
-    """Pauses the next jobs that pass a filter, see `cancel`."""
-    return _change_each(transaction, wanted, after, last, attempts.pause)
+def each(change: Callable[[Transaction, JobRow], JobRow]) -> Change:
+    """Returns the function that changes one job after another of those that `cancel` describes.
 
+    A job for which the change is not possible is left unchanged.
+    """
 
-def resume(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
-    """Resumes the paused ones of the next jobs that pass a filter, see `cancel`."""
-    return _change_each(transaction, wanted, after, last, attempts.resume)
+    def change_each(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
+        found = _next(transaction, wanted, after, last)
+        changed = 0
+        for job in found:
+            with suppress(*_IMPOSSIBLE):
+                changed += change(transaction, job) != job
+        return Batch(changed, len(found) - changed, _last(found))
 
-
-def finish(settings: Settings) -> Change:
-    """Returns the change that ends the training of jobs that run, see `finishing.finish`."""
-
-    def one(transaction: Transaction, job: JobRow) -> JobRow:
-        return finishing.finish(transaction, job, settings)
-
-    def some(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
-        return _change_each(transaction, wanted, after, last, one)
-
-    return some
-
-
-def edit(changes: AttributeChange, changed_by: str) -> Change:
-    """Returns the change of attributes of jobs that pass a filter; all of a job's, or none."""
-
-    def one(transaction: Transaction, job: JobRow) -> JobRow:
-        return attributes.change(transaction, job, changes, changed_by)
-
-    def some(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> Batch:
-        return _change_each(transaction, wanted, after, last, one)
-
-    return some
-
-
-def _change_each(
-    transaction: Transaction,
-    wanted: JobFilter,
-    after: int,
-    last: int,
-    change: Callable[[Transaction, JobRow], JobRow],
-) -> Batch:
-    found = _next(transaction, wanted, after, last)
-    changed = 0
-    for job in found:
-        with suppress(*_IMPOSSIBLE):
-            changed += change(transaction, job) != job
-    return Batch(changed, len(found) - changed, _last(found))
+    return change_each
 
 
 def _next(transaction: Transaction, wanted: JobFilter, after: int, last: int) -> list[JobRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -20,7 +21,7 @@ from ipulse_service.http.routes.jobs.job_list import SelectionQuery
 from ipulse_service.http.schemas.jobs.job_requests import GroupChange
 from ipulse_service.http.schemas.jobs.jobs import BatchSummary
 from ipulse_service.http.state import AppState
-from ipulse_service.jobs import batches
+from ipulse_service.jobs import attempts, attributes, batches, finishing
 from ipulse_service.jobs.batches import Batch, Change
 from ipulse_service.jobs.search.filters import JobFilter
 
@@ -55,8 +56,14 @@ class BatchQuery(SelectionQuery):
         return wanted
 
 
+Selection = Annotated[BatchQuery, Query()]
+
 router = APIRouter(
-    prefix="/v1", tags=["jobs"], dependencies=[Depends(_check_once)], route_class=JSONRoute
+    prefix="/v1",
+    tags=["jobs"],
+    dependencies=[Depends(_check_once)],
+    responses=problems.documented(422),
+    route_class=JSONRoute,
 )
 
 
@@ -64,13 +71,12 @@ router = APIRouter(
     "/jobs:cancel",
     summary="Cancel jobs",
     response_description="How many jobs were cancelled.",
-    responses=problems.documented(422),
 )
-async def cancel_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+async def cancel_jobs(query: Selection, state: State) -> BatchSummary:
     """Cancels all jobs that pass the filters; those that have ended do not change.
 
-    A request works for a few seconds. If jobs remain, repeat it. Of `dry_run`, `as_of` can be sent
-    as `created_before`, so that no job is changed that was not counted.
+    A request works for a few seconds. If jobs remain, repeat it. Send the `as_of` of a dry
+    run as `created_before`, so that no job is changed that was not counted.
     """
     return await _change_all(query, state, batches.cancel)
 
@@ -79,13 +85,12 @@ async def cancel_jobs(query: Annotated[BatchQuery, Query()], state: State) -> Ba
     "/jobs:delete",
     summary="Delete jobs",
     response_description="How many jobs were deleted.",
-    responses=problems.documented(422),
 )
-async def delete_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+async def delete_jobs(query: Selection, state: State) -> BatchSummary:
     """Deletes all jobs that pass the filters and have ended, with their events and files.
 
-    A request works for a few seconds. If jobs remain, repeat it. Of `dry_run`, `as_of` can be sent
-    as `created_before`, so that no job is changed that was not counted.
+    A request works for a few seconds. If jobs remain, repeat it. Send the `as_of` of a dry
+    run as `created_before`, so that no job is changed that was not counted.
     """
     return await _change_all(query, state, batches.delete)
 
@@ -94,47 +99,45 @@ async def delete_jobs(query: Annotated[BatchQuery, Query()], state: State) -> Ba
     "/jobs:pause",
     summary="Pause jobs",
     response_description="How many jobs were paused.",
-    responses=problems.documented(422),
 )
-async def pause_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+async def pause_jobs(query: Selection, state: State) -> BatchSummary:
     """Pauses all jobs that pass the filters; see `jobs:cancel`."""
-    return await _change_all(query, state, batches.pause)
+    return await _change_all(query, state, batches.each(attempts.pause))
 
 
 @router.post(
     "/jobs:finish",
     summary="Finish jobs",
     response_description="How many jobs were asked to finish.",
-    responses=problems.documented(422),
 )
-async def finish_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+async def finish_jobs(query: Selection, state: State) -> BatchSummary:
     """Ends the training of all running jobs that pass the filters, and keeps their results.
 
     See `POST /v1/jobs/{job_id}/finish` and `jobs:cancel`.
     """
-    return await _change_all(query, state, batches.finish(state.settings))
+    finish = partial(finishing.finish, settings=state.settings)
+    return await _change_all(query, state, batches.each(finish))
 
 
 @router.post(
     "/jobs:resume",
     summary="Resume jobs",
     response_description="How many jobs were resumed.",
-    responses=problems.documented(422),
 )
-async def resume_jobs(query: Annotated[BatchQuery, Query()], state: State) -> BatchSummary:
+async def resume_jobs(query: Selection, state: State) -> BatchSummary:
     """Resumes all paused jobs that pass the filters; see `jobs:cancel`."""
-    return await _change_all(query, state, batches.resume)
+    return await _change_all(query, state, batches.each(attempts.resume))
 
 
 @router.post(
     "/jobs:edit",
     summary="Change attributes of jobs",
     response_description="How many jobs were changed.",
-    responses=problems.documented(413, 415, 422),
+    responses=problems.documented(413, 415),
 )
 async def edit_jobs(
     request: GroupChange,
-    query: Annotated[BatchQuery, Query()],
+    query: Selection,
     state: State,
     caller: CurrentCaller,
 ) -> BatchSummary:
@@ -143,7 +146,9 @@ async def edit_jobs(
     A job for which one of the changes is not possible is left unchanged: the priority of one that
     has ended, and a tag too many.
     """
-    return await _change_all(query, state, batches.edit(request.attributes(), caller.name))
+    changes = request.attributes()
+    edit = partial(attributes.change, changes=changes, changed_by=caller.name)
+    return await _change_all(query, state, batches.each(edit))
 
 
 async def _change_all(query: BatchQuery, state: AppState, change: Change) -> BatchSummary:
