@@ -16,7 +16,7 @@ from ipulse_service.background import outbox
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import dependencies, starting, store, transitions
+from ipulse_service.jobs import dependencies, store, transitions
 from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
@@ -24,7 +24,9 @@ from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
-from ipulse_service.jobs.starting import StartFile, StartRequest
+from ipulse_service.jobs import starting
+from ipulse_service.jobs.starting import StartFile
+from ipulse_service.jobs.starting import StartRequest
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its job for a day
@@ -152,10 +154,11 @@ def _submit(
     return Submitted(job, replayed=False)
 
 
-def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> None:
-    """Raises what `with_data` and `admission.check` raise for a spec."""
+def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
+    """Returns the spec with the digest of its data. Raises what `admission.check` raises, too."""
     resolved = with_data(transaction, resolved)
     admission.check(transaction, Needs.of_spec(resolved.spec))
+    return resolved
 
 
 def store_job(

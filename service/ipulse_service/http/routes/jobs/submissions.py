@@ -19,13 +19,16 @@ from ipulse_service.http.responses import job_detail
 from ipulse_service.http.schemas.jobs.job_requests import AS_GROUP, NOTES, ContinueRequest, Tag
 from ipulse_service.http.schemas.jobs.jobs import JobDetail, ValidatedSpec
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
-from ipulse_service.jobs import leases, starting, store, submission
+from ipulse_service.http.state import AppState
+from ipulse_service.jobs import leases, store, submission
 from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency, OnEnd
 from ipulse_service.jobs.job_attributes import JobAttributes
-from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-from ipulse_service.jobs.starting import NothingToStartFrom, StartMode, StartRequest
+from ipulse_service.jobs import starting
+from ipulse_service.jobs.starting import StartMode
+from ipulse_service.jobs.starting import NothingToStartFrom, StartRequest
+from ipulse_service.jobs.submission import Submitted
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
@@ -143,17 +146,7 @@ def submit_job(
         query.start(),
         query.dependencies(),
     )
-    job = submitted.job
-    log.bind(job=job.id)
-    attempts = []
-    if submitted.replayed:
-        response.headers["idempotency-replayed"] = "true"
-        with state.database.read() as transaction:
-            attempts = leases.of_job(transaction, job.pk)
-    detail = job_detail(response, job, attempts)
-    response.headers["location"] = f"/v1/jobs/{job.id}"
-    response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
-    return detail
+    return _accepted(state, submitted, response)
 
 
 @router.post(
@@ -191,14 +184,7 @@ def continue_job(
     submitted = submission.submit(
         state.database, resolved, caller.name, key, SchedulingOptions(), JobAttributes(), start
     )
-    log.bind(job=submitted.job.id)
-    if submitted.replayed:
-        response.headers["idempotency-replayed"] = "true"
-    response.headers["location"] = f"/v1/jobs/{submitted.job.id}"
-    response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
-    with state.database.read() as transaction:
-        attempts = leases.of_job(transaction, submitted.job.pk)
-    return job_detail(response, submitted.job, attempts)
+    return _accepted(state, submitted, response)
 
 
 @router.post(
@@ -210,8 +196,7 @@ def continue_job(
 def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
     """Checks a spec exactly as a submission does, and stores nothing."""
     with state.database.read() as transaction:
-        resolved = submission.with_data(transaction, submission.resolve(spec))
-        admission.check(transaction, Needs.of_spec(resolved.spec))
+        resolved = submission.check_admission(transaction, submission.resolve(spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
 
 
@@ -232,8 +217,22 @@ def plan_job(
 ) -> PlannedJob:
     """Checks a spec as a submission does, and says when the job would start; stores nothing."""
     with state.database.read() as transaction:
-        resolved = submission.with_data(transaction, submission.resolve(spec))
+        resolved = submission.check_admission(transaction, submission.resolve(spec))
         needs = Needs.of_spec(resolved.spec)
-        admission.check(transaction, needs)
         plan = state.queue_view.plan(transaction, needs, priority)
     return PlannedJob.from_plan(resolved.value, resolved.sha256, needs.data_set, plan)
+
+
+def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobDetail:
+    """Returns the job of a submission, and sets the headers of the response."""
+    job = submitted.job
+    log.bind(job=job.id)
+    attempts = []
+    if submitted.replayed:
+        response.headers["idempotency-replayed"] = "true"
+        with state.database.read() as transaction:
+            attempts = leases.of_job(transaction, job.pk)
+    detail = job_detail(response, job, attempts)
+    response.headers["location"] = f"/v1/jobs/{job.id}"
+    response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
+    return detail
