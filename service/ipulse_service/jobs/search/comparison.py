@@ -1,4 +1,4 @@
-"""ComparedJobs of jobs: the settings that differ, their metrics, and figures of groups."""
+"""Comparisons of jobs: the settings that differ, their metrics, and figures of groups."""
 
 from __future__ import annotations
 
@@ -14,13 +14,8 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_metrics, job_settings
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
-from ipulse_service.jobs.search.columns import (
-    AskedColumn,
-    Scalar,
-    asked_column,
-    metric_rows,
-    values_of,
-)
+from ipulse_service.jobs.search.column_values import metric_rows, values_of
+from ipulse_service.jobs.search.columns import AskedColumn, Scalar, asked_column
 from ipulse_service.jobs.search.spread import Spread
 from ipulse_service.jobs.search.terms import InvalidQuery, QueryText, invalid
 from ipulse_service.jobs.search.vocabulary import (

@@ -14,12 +14,11 @@ from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.search.clauses import clause_of
+from ipulse_service.jobs.search.columns import Scalar
 from ipulse_service.jobs.search.terms import Term
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
 _AFTER_DIGITS = "g"  # sorts after every hexadecimal digit
-
-Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True)

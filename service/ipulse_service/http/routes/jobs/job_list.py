@@ -25,7 +25,8 @@ from ipulse_service.http.schemas.jobs.jobs import JobList, ListColumn, ListedJob
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search import filters, listing, search
-from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys, values_of
+from ipulse_service.jobs.search.column_values import values_of
+from ipulse_service.jobs.search.columns import Scalar, asked_columns, sort_keys
 from ipulse_service.jobs.search.syntax import parse
 from ipulse_service.jobs.search.vocabulary import Vocabulary
 
@@ -213,7 +214,7 @@ def _spec_field(text: str) -> filters.Field:
     return filters.Field(path, value)
 
 
-def _may_occur(value: filters.Scalar) -> bool:
+def _may_occur(value: Scalar) -> bool:
     """Checks that the databases can compare the value."""
     if isinstance(value, str):
         return CONTROL_CHARACTERS.search(value) is None
