@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-KINDS = ("npz", "events", "shd", "ssc", "n_mnist", "dvs_gesture")
 Kind = Literal["npz", "events", "shd", "ssc", "n_mnist", "dvs_gesture"]
 Form = Literal["spikes", "ids", "events", "values"]
 
