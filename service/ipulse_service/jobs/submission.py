@@ -24,9 +24,9 @@ from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
-from ipulse_service.jobs import starting
-from ipulse_service.jobs.starting import StartFile
-from ipulse_service.jobs.starting import StartRequest
+from ipulse_service.jobs.start import starting
+from ipulse_service.jobs.start.start_file import StartFile
+from ipulse_service.jobs.start.starting import StartRequest
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its job for a day

@@ -24,7 +24,7 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 
 if TYPE_CHECKING:
     from ipulse.spec import AnySpec
-    from ipulse_service.jobs.starting import StartFile
+    from ipulse_service.jobs.start.start_file import StartFile
 
 RETRY_TOPIC = "retry"  # notified when a job starts to wait for another attempt
 

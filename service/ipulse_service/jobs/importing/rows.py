@@ -22,7 +22,7 @@ from ipulse_service.jobs.job import COLUMNS, JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.search import metrics_index, settings_index
-from ipulse_service.jobs.starting import StartFile
+from ipulse_service.jobs.start.start_file import StartFile
 
 _BATCH = 10_000  # events that are inserted at once
 

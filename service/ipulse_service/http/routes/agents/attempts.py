@@ -34,7 +34,7 @@ from ipulse_service.http.state import AppState
 from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
-from ipulse_service.jobs.starting import StartFile
+from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.sweeps import pruning
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.

@@ -34,7 +34,7 @@ from ipulse_service.http.schemas.agents.worker_requests import (
 )
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
-from ipulse_service.jobs.starting import StartFile
+from ipulse_service.jobs.start.start_file import StartFile
 
 _BODY_ERRORS = (413, 415, 422)
 

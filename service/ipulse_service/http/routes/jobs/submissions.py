@@ -25,9 +25,9 @@ from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency, OnEnd
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
-from ipulse_service.jobs import starting
-from ipulse_service.jobs.starting import StartMode
-from ipulse_service.jobs.starting import NothingToStartFrom, StartRequest
+from ipulse_service.jobs.start import starting
+from ipulse_service.jobs.start.start_file import StartMode
+from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
 from ipulse_service.jobs.submission import Submitted
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted

@@ -15,7 +15,7 @@ from ipulse_service.http.schemas.base import (
     Digest,
     example,
 )
-from ipulse_service.jobs.starting import FileMode
+from ipulse_service.jobs.start.start_file import FileMode
 
 
 class CheckpointInfo(BaseModel):

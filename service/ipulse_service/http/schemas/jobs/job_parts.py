@@ -11,7 +11,7 @@ from ipulse_service.http.schemas.base import Timestamp
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting, Why
-from ipulse_service.jobs.starting import StartFile, StartMode
+from ipulse_service.jobs.start.start_file import StartFile, StartMode
 
 
 class AttemptInfo(BaseModel):

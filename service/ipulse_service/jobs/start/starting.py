@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -22,9 +22,7 @@ from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
-
-StartMode = Literal["continue", "weights"]  # of a job that a user names
-FileMode = Literal["continue", "weights", "package"]
+from ipulse_service.jobs.start.start_file import FileMode, StartFile, StartMode
 
 # Fields of a spec that a continued training may change: they do not touch what is trained so far.
 _FREE = (
@@ -51,45 +49,6 @@ class StartRequest:
 
     job_id: str
     mode: StartMode
-
-
-@dataclass(frozen=True)
-class StartFile:
-    """A file of a job that another job starts from, kept as long as that job exists."""
-
-    job: str  # empty for an upload
-    mode: FileMode
-    artifact_id: str
-    name: str
-    role: str
-    media_type: str
-    sha256: str
-    size: int  # bytes
-    epoch: int | None  # whole epochs that its checkpoint has
-
-    def columns(self) -> dict[str, Any]:
-        """Returns the values of the columns of a job's row."""
-        text = strict_json.dumps(asdict(self))
-        return {"start_from": text, "start_job": self.job or None, "start_sha256": self.sha256}
-
-    @classmethod
-    def of(cls, job: JobRow) -> StartFile | None:
-        """Returns the file that a job starts from."""
-        return None if job.start_from is None else cls(**json.loads(job.start_from))
-
-    @property
-    def artifact(self) -> ArtifactRow:
-        """The file as an artifact, also when its job was deleted."""
-        return ArtifactRow(
-            self.artifact_id,
-            self.name,
-            self.role,
-            self.media_type,
-            self.size,
-            self.sha256,
-            attempt=0,
-            created_at=0,
-        )
 
 
 def resolve(
