@@ -29,6 +29,8 @@ PASSING = [
     NoSuchElementException,
     StaleElementReferenceException,
 ]
+# How many pixels the page is wider than its window.
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1500")
 
 

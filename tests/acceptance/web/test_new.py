@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -11,9 +9,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from ipulse.client import Client
-from tests.ipulse.live_service import LiveService
-
-from .browser import Browser, open_browser
+from tests.acceptance.browser import Browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -24,26 +20,6 @@ network:
   layers:
     - {neurons: 8}  # small
 """
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    with LiveService(tmp_path_factory.mktemp("home")) as live:
-        yield live
-
-
-@pytest.fixture
-def client(service: LiveService) -> Iterator[Client]:
-    with Client(service.url, service.token) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(service: LiveService) -> Iterator[Browser]:
-    with open_browser(service.url) as opened:
-        opened.open("/login")
-        opened.keep_token(service.token.strip())
-        yield opened
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from ipulse.client import Client
-from tests.ipulse.live_service import Agent, Attempt, LiveService
+from tests.acceptance.browser import OVERFLOW, Browser
+from tests.ipulse.live_service import Agent, Attempt
 from tests.worker.runner.report.tile_documents import document
-
-from .browser import Browser, open_browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -36,35 +34,7 @@ PROFILE = {
     "activity": {"layers": []},
     "memory": {"peakRss": {"bytes": 4096, "how": "measured"}},
 }
-OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LINES = 5000
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    with LiveService(tmp_path_factory.mktemp("home")) as live:
-        yield live
-
-
-@pytest.fixture
-def agent(service: LiveService) -> Iterator[Agent]:
-    agent = service.agent()
-    yield agent
-    agent.close()
-
-
-@pytest.fixture
-def client(service: LiveService) -> Iterator[Client]:
-    with Client(service.url, service.token) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(service: LiveService) -> Iterator[Browser]:
-    with open_browser(service.url) as opened:
-        opened.open("/login")
-        opened.keep_token(service.token.strip())
-        yield opened
 
 
 def log(message: str, level: str = "info") -> dict[str, Any]:

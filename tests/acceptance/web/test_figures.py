@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ipulse.client import Client
-from tests.ipulse.live_service import Agent, Attempt, LiveService
-
-from .browser import Browser, open_browser
+from tests.acceptance.browser import OVERFLOW, Browser
+from tests.ipulse.live_service import Agent, Attempt
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -28,35 +26,6 @@ RECORD = """
     new MutationObserver(record).observe(document.body, changes);
     record();
 """
-OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    with LiveService(tmp_path_factory.mktemp("home")) as live:
-        yield live
-
-
-@pytest.fixture
-def agent(service: LiveService) -> Iterator[Agent]:
-    agent = service.agent()
-    yield agent
-    agent.close()
-
-
-@pytest.fixture
-def client(service: LiveService) -> Iterator[Client]:
-    with Client(service.url, service.token) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(service: LiveService) -> Iterator[Browser]:
-    with open_browser(service.url) as opened:
-        opened.open("/")
-        opened.keep_token(service.token.strip())
-        opened.driver.refresh()
-        yield opened
 
 
 def metric(scope: str, epoch: int, step: int, **values: float) -> dict[str, Any]:

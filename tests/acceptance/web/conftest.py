@@ -1,0 +1,38 @@
+"""A service of each file of tests, its client, an agent that the test plays, and a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ipulse.client import Client
+from tests.acceptance.browser import Browser, open_browser
+from tests.ipulse.live_service import Agent, LiveService
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    with LiveService(tmp_path_factory.mktemp("home")) as live:
+        yield live
+
+
+@pytest.fixture
+def agent(service: LiveService) -> Iterator[Agent]:
+    agent = service.agent()
+    yield agent
+    agent.close()
+
+
+@pytest.fixture
+def client(service: LiveService) -> Iterator[Client]:
+    with Client(service.url, service.token) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser(service: LiveService) -> Iterator[Browser]:
+    with open_browser(service.url) as opened:
+        opened.open("/login")
+        opened.keep_token(service.token.strip())
+        yield opened
