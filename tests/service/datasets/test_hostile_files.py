@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import struct
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -17,44 +15,8 @@ import h5py
 import numpy as np
 import pytest
 
-from ipulse_service.datasets import checking
-from ipulse_service.datasets.facts import DatasetCheck
-from tests.service.datasets.files import hdf5, n_mnist, npz, spikes
-
-SECRET = b"do not read this"
-
-
-def checked(content: bytes | Path, folder: Path) -> DatasetCheck:
-    path = folder / "upload"
-    if isinstance(content, Path):
-        path = content
-    else:
-        path.write_bytes(content)
-    return checking.check(path, folder / "scratch", lambda: False)
-
-
-def refusal(content: bytes | Path, folder: Path) -> str:
-    result = checked(content, folder)
-    assert result.facts is None
-    assert result.refusal is not None, result
-    assert "Traceback" not in result.refusal
-    assert str(folder) not in result.refusal
-    assert list((folder / "scratch").iterdir()) == []
-    return result.refusal
-
-
-def members(*files: tuple[str, bytes]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files:
-            archive.writestr(name, data)
-    return content.getvalue()
-
-
-def npy(array: Any) -> bytes:
-    content = io.BytesIO()
-    np.save(content, array)
-    return content.getvalue()
+from tests.service.datasets.checks import SECRET, members, npy, refusal
+from tests.service.datasets.files import hdf5, n_mnist, spikes
 
 
 class TestNpz:
@@ -220,62 +182,3 @@ class TestArchives:
         whole = n_mnist()
         for tenth in range(1, 10):
             assert refusal(whole[: len(whole) * tenth // 10], tmp_path)
-
-
-def test_the_process_sees_no_secret_of_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert set(checking.environment()) <= {
-        *("PATH", "LANG", "TMPDIR", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
-        *("HDF5_PLUGIN_PATH", "HDF5_USE_FILE_LOCKING"),
-    }
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("kind", ["npz", "hdf5", "csv", "zip"])
-def test_damage_anywhere_is_found_or_harmless(tmp_path: Path, kind: str) -> None:
-    """60 files with a flipped bit, read by processes that may crash but may not hang."""
-    whole = {
-        "npz": spikes,
-        "hdf5": lambda: hdf5(tmp_path / "whole.h5"),
-        "csv": lambda: b"sample,time_ms,channel,label\n0,1,0,0\n1,9,1,1\n2,3,0,0\n",
-        "zip": n_mnist,
-    }[kind]()
-    seed = 20
-    random = np.random.RandomState(seed)
-    for _ in range(60):
-        damaged = bytearray(whole)
-        damaged[random.randint(len(whole))] ^= 1 << random.randint(8)
-        result = checked(bytes(damaged), tmp_path)
-        assert result.trouble is None, f"seed {seed}"
-        assert (result.facts is None) is (result.refusal is not None), f"seed {seed}"
-
-
-def test_limits_are_set_before_the_file_is_opened(tmp_path: Path) -> None:
-    program = (
-        "import resource; from ipulse_core.data_files import check; check._limit(); "
-        "print(resource.getrlimit(resource.RLIMIT_AS)[0], "
-        "resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout.split()[0]) <= 4 * 2**30
-    assert int(done.stdout.split()[1]) <= 1024
-
-
-def test_a_check_can_be_given_up(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)  # reading it never ends
-    with pytest.raises(checking.CheckStopped):
-        checking.check(path, tmp_path / "scratch", lambda: True)
-    assert list((tmp_path / "scratch").iterdir()) == []
-
-
-def test_values_of_another_type_are_no_facts(tmp_path: Path) -> None:
-    """NaN where JSON has no NaN: such a file is refused, and the service continues."""
-    times = [0.0, np.nan]
-    content = npz(event_samples=[0, 1], event_times_ms=times, event_channels=[0, 1], labels=[0, 1])
-    assert "no time" in refusal(content, tmp_path)
