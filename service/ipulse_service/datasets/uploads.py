@@ -54,11 +54,6 @@ class UploadRow:
         """Return whether the store has all bytes."""
         return self.completed_at is not None
 
-    @property
-    def file_name(self) -> str:
-        """The name of the partial upload."""
-        return self.id
-
 
 def start(
     database: Database, caller: str, purpose: str, size: int, sha256: str
@@ -81,8 +76,7 @@ def start(
         former = transaction.connection.execute(query).one_or_none()
         if former is not None:
             return UploadRow.of(former), False
-        is_known = _is_known(transaction, sha256, size)
-        if is_known:
+        if _is_known(transaction, sha256, size):
             return add_complete(transaction, caller, purpose, size, sha256), False
         _check_unfinished(transaction, caller)
         return _add(transaction, caller, purpose, size, sha256, None), True
@@ -115,12 +109,13 @@ def get_complete(transaction: Transaction, upload_id: str) -> UploadRow:
 
 
 def with_content(transaction: Transaction, purpose: str, sha256: str) -> UploadRow | None:
-    """Returns a complete upload with this content."""
+    """Returns a complete upload with this content, which stays until the transaction ends."""
     query = (
         select(uploads)
         .where(uploads.c.sha256 == sha256, uploads.c.purpose == purpose)
         .where(uploads.c.completed_at.is_not(None), uploads.c.expires_at > transaction.now)
         .limit(1)
+        .with_for_update(read=True)
     )
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else UploadRow.of(row)

@@ -120,7 +120,7 @@ async def append_to_upload(
         upload = await run_in_threadpool(_get, state, upload_id)
         if upload.is_complete:
             raise receiving.WrongOffset("the service has all bytes of the file")
-        file = await threads.run(state.blobs.receive, upload.file_name)
+        file = await threads.run(state.blobs.receive, upload.id)
         await receiving.begin(file, upload_offset, threads)
         try:
             await receiving.append(file, chunks, upload.size, threads, "/body")
@@ -152,7 +152,7 @@ async def append_to_upload(
 async def delete_upload(upload_id: UploadId, state: State) -> None:
     """Forgets an upload and deletes its bytes, unless a data set has them."""
     upload = await run_in_threadpool(_remove, state, upload_id)
-    await state.file_threads.run(state.blobs.drop, upload.file_name)
+    await state.file_threads.run(state.blobs.drop, upload.id)
     await state.file_threads.run(artifacts.forget, state.database, state.blobs, upload.sha256)
 
 
@@ -169,5 +169,5 @@ def _remove(state: AppState, upload_id: str) -> UploadRow:
 
 
 def _info(state: AppState, upload: UploadRow) -> UploadInfo:
-    offset = upload.size if upload.is_complete else state.blobs.arrived(upload.file_name)
+    offset = upload.size if upload.is_complete else state.blobs.arrived(upload.id)
     return UploadInfo.from_row(upload, offset)
