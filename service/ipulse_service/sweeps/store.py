@@ -40,11 +40,6 @@ class SweepNotOver(Conflict):
     code = "not_over"
 
 
-def topic(sweep_id: str) -> str:
-    """Returns the topic that is notified when a sweep changes."""
-    return sweep_id
-
-
 def add(
     transaction: Transaction,
     config: str,
@@ -124,7 +119,7 @@ def remove(transaction: Transaction, sweep: SweepRow) -> None:
         transaction.connection.execute(delete(table).where(table.c.trial_pk.in_(of_sweep)))
     for this in (sweep_trials.c.sweep_pk, sweeps.c.pk):
         transaction.connection.execute(delete(this.table).where(this == sweep.pk))
-    transaction.topics.update((TOPIC, topic(sweep.id)))
+    transaction.topics.add(TOPIC)
 
 
 def page(transaction: Transaction, before: int | None, limit: int) -> list[SweepRow]:
@@ -147,5 +142,5 @@ def change(transaction: Transaction, sweep: SweepRow, **columns: Any) -> SweepRo
     row = transaction.connection.execute(changed).one_or_none()
     if row is None:
         raise Conflict("the sweep changed at the same moment; try again")
-    transaction.topics.update((TOPIC, topic(sweep.id)))
+    transaction.topics.add(TOPIC)
     return SweepRow.of(row)
