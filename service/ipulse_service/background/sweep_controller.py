@@ -9,7 +9,7 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import store as job_store
 from ipulse_service.sweeps import progress, proposals, store
-from ipulse_service.sweeps.proposals import Proposal
+from ipulse_service.sweeps.rows import Proposal
 
 # The longest time between two looks at all sweeps: jobs may end at another replica.
 TICK_SECONDS = 1.0

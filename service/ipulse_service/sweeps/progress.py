@@ -25,8 +25,8 @@ from ipulse_service.sweeps import (
     trial_end,
     trial_store,
 )
-from ipulse_service.sweeps.proposals import Proposal
 from ipulse_service.sweeps.rows import (
+    Proposal,
     SweepReason,
     SweepRow,
     SweepState,

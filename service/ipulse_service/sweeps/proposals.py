@@ -6,7 +6,6 @@ Those of a grid and of random draws depend on the number of the trial only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ipulse.spec import parse_spec
@@ -17,20 +16,9 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.sweeps import tpe, trial_store
-from ipulse_service.sweeps.rows import SweepRow, TrialState
+from ipulse_service.sweeps.rows import Proposal, SweepRow, TrialState
 
 MAX_PROBLEMS = 20
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """The parameters of the next trial, and what was known when they were proposed."""
-
-    number: int  # of the trial
-    parameters: dict[str, Any]
-    based_on: tuple[int, ...] | None = (
-        None  # numbers of the trials that had ended; None: not needed
-    )
 
 
 def propose(transaction: Transaction, sweep: SweepRow) -> Callable[[], Proposal]:

@@ -80,6 +80,15 @@ class SweepRow(NamedTuple):
         return _parsed(self.config)
 
 
+class Proposal(NamedTuple):
+    """The parameters of the next trial, and what was known when they were proposed."""
+
+    number: int  # of the trial
+    parameters: dict[str, Any]  # values by pointer
+    # Numbers of the trials that had ended; None: it does not depend on them.
+    based_on: tuple[int, ...] | None = None
+
+
 class TrialRow(NamedTuple):
     """A trial's row. Times are milliseconds since 1970."""
 

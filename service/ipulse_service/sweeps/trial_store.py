@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
@@ -14,6 +14,7 @@ from ipulse_service.jobs.job import JobRow
 from ipulse_service.sweeps.rows import (
     JOB_COLUMNS,
     TRIAL_COLUMNS,
+    Proposal,
     SweepRow,
     TrialJob,
     TrialRow,
@@ -21,22 +22,10 @@ from ipulse_service.sweeps.rows import (
 )
 
 
-class NewTrial(Protocol):
-    """The parameters of a new trial, and what was known when they were proposed."""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Values by pointer."""
-
-    @property
-    def based_on(self) -> tuple[int, ...] | None:
-        """Numbers of the trials that had ended; None: it does not depend on them."""
-
-
 def add_trial(
     transaction: Transaction,
     sweep: SweepRow,
-    proposal: NewTrial,
+    proposal: Proposal,
     state: TrialState = TrialState.RUNNING,
     message: str = "",
 ) -> TrialRow:
