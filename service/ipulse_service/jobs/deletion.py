@@ -42,14 +42,14 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
     if not all(job.state.is_terminal for job in ended):
         raise NotOver()
     pks = [job.pk for job in ended]
-    query = select(artifacts.c.sha256).where(artifacts.c.job_pk.in_(pks))
-    digests = set(transaction.connection.execute(query).scalars())
-    query = select(jobs.c.dataset_sha256).where(
-        jobs.c.pk.in_(pks), jobs.c.dataset_sha256.is_not(None)
-    )
-    digests |= set(transaction.connection.execute(query).scalars())
-    query = select(jobs.c.start_sha256).where(jobs.c.pk.in_(pks), jobs.c.start_sha256.is_not(None))
-    digests |= set(transaction.connection.execute(query).scalars())
+    digests: set[str] = set()
+    for column, pk in (
+        (artifacts.c.sha256, artifacts.c.job_pk),
+        (jobs.c.dataset_sha256, jobs.c.pk),
+        (jobs.c.start_sha256, jobs.c.pk),
+    ):
+        query = select(column).where(pk.in_(pks), column.is_not(None))
+        digests.update(transaction.connection.execute(query).scalars())
     dependencies.forget(transaction, ended)
     for table in (
         outbox,

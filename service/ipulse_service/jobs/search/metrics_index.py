@@ -14,7 +14,6 @@ from ipulse_service.jobs.search import name_ids
 
 # No results of the training; a search for these names means the settings.
 LEFT_OUT = frozenset({"epochs", "learning_rate", "run_seconds", "seconds", "steps"})
-MAX_NAME = 200  # characters of an indexed name
 
 _COLUMNS = ("kept", "smallest", "largest", "last", "smallest_epoch", "largest_epoch", "last_epoch")
 _OF_JOB = select(job_metrics).where(job_metrics.c.job_pk == bindparam("of_job"))
@@ -39,7 +38,7 @@ EpochValues = tuple[int, Mapping[str, float]]  # an epoch and its metrics
 def fold(rows: dict[str, Row], epoch: int, values: Mapping[str, float]) -> None:
     """Adds the metrics of an epoch to rows by name; until the end, the last epoch is kept."""
     for name, value in values.items():
-        if name in LEFT_OUT or len(name) > MAX_NAME:
+        if name in LEFT_OUT or len(name) > name_ids.MAX_NAME:
             continue
         row = rows.get(name)
         if row is None:
