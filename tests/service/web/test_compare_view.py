@@ -108,7 +108,7 @@ def test_results_are_compared_with_a_baseline(page: Page, group: str) -> None:
     select = Select(page.find("select[name=baseline]"))
     select.select_by_visible_text(next(o.text for o in select.options if "0.001" in o.text))
     by = 100 * (accuracy(0.01, 1, EPOCHS) - accuracy(0.001, 1, EPOCHS))
-    page.until(lambda: f"+{by:.1f} pts" in page.texts(f"{table} .difference"))
+    page.until(lambda: f"+{by:.1f} pts" in page.texts(f"{table} .difference.good"))
     assert len(page.all(f"{table} td.changed")) == 1, "the learning rate"
 
 

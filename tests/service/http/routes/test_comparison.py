@@ -46,6 +46,7 @@ def test_only_what_differs_is_shown(service: InProcess, group: str) -> None:
     ]
     assert found["settings"][1]["label"] == "learning_rate"
     assert found["metrics"] == ["test_accuracy", "loss"]
+    assert found["smaller_is_better"] == ["loss"]
     newest, oldest = found["jobs"][0], found["jobs"][-1]
     assert (newest["settings"], newest["metrics"]["loss"]) == ({"seed": 2, RATE: 0.5}, None)
     assert oldest["metrics"]["test_accuracy"] == {

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
+from ipulse_core.metric_names import smaller_is_better
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import JOB_ID, example
 from ipulse_service.http.schemas.jobs.comparison_body import MAX_COMPARED
@@ -140,6 +141,7 @@ class ComparisonInfo(BaseModel):
         limit=MAX_COMPARED,
         settings=[_COLUMN],
         metrics=["test_accuracy"],
+        smaller_is_better=[],
         jobs=[_JOB],
         group_by=[_NAME],
         groups=[_GROUP],
@@ -152,6 +154,9 @@ class ComparisonInfo(BaseModel):
         description="The settings that differ, or the `columns` that were asked for."
     )
     metrics: list[str]
+    smaller_is_better: list[str] = Field(
+        description="Those of `metrics` that should fall, as losses and durations should."
+    )
     jobs: list[ComparedJob]
     group_by: list[str]
     groups: list[GroupInfo] = Field(description="In the order of their first jobs.")
@@ -165,6 +170,7 @@ class ComparisonInfo(BaseModel):
             limit=MAX_COMPARED,
             settings=[ComparisonColumn(**vars(column)) for column in comparison.columns],
             metrics=comparison.metrics,
+            smaller_is_better=[name for name in comparison.metrics if smaller_is_better(name)],
             jobs=[_compared(row, comparison) for row in rows],
             group_by=comparison.group_by,
             groups=[

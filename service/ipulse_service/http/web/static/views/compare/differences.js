@@ -7,20 +7,19 @@ import { chip } from "../../parts/chip.js";
 
 const ROWS = 50;
 const MOST_OPTIONS = 200; // jobs to choose from
-const SMALL_IS_GOOD = /loss|error|mae|seconds|penalty|overflow|dropped|dead|saturated/; // as ipulse_core/metric_names.py
 
 /** The best of the kept values of a metric, undefined if they are equal. */
-function best(jobs, name) {
-  const values = jobs.map((job) => job.metrics[name]?.kept).filter((value) => typeof value === "number");
+function best(jobs, { key, isSmallGood }) {
+  const values = jobs.map((job) => job.metrics[key]?.kept).filter((value) => typeof value === "number");
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  return values.length < 2 || low === high ? undefined : SMALL_IS_GOOD.test(name) ? low : high;
+  return values.length < 2 || low === high ? undefined : isSmallGood ? low : high;
 }
 
 /** The columns of the table: what differs, then the metrics. */
-export function columnsOf({ settings, metrics }) {
+export function columnsOf({ settings, metrics, smaller_is_better: falling }) {
   return [
     ...settings.map((one) => ({ key: one.name, words: label(one.label), value: (job) => job.settings[one.name], isMetric: false })),
-    ...metrics.map((name) => ({ key: name, words: label(name), value: (job) => job.metrics[name]?.kept, isMetric: true })),
+    ...metrics.map((name) => ({ key: name, words: label(name), value: (job) => job.metrics[name]?.kept, isMetric: true, isSmallGood: falling.includes(name) })),
   ];
 }
 
@@ -31,11 +30,11 @@ function csv(comparison) {
 }
 
 /** The difference to the baseline; a share in percentage points. */
-function difference(name, value, base) {
+function difference({ key, isSmallGood }, value, base) {
   if (typeof value !== "number" || typeof base !== "number") return nothing;
   const by = value - base;
-  const size = isShare(name) ? `${(100 * Math.abs(by)).toFixed(1)} pts` : metric(name, Math.abs(by));
-  const kind = by === 0 ? "soft" : SMALL_IS_GOOD.test(name) === by < 0 ? "good" : "bad";
+  const size = isShare(key) ? `${(100 * Math.abs(by)).toFixed(1)} pts` : metric(key, Math.abs(by));
+  const kind = by === 0 ? "soft" : isSmallGood === by < 0 ? "good" : "bad";
   return html`<span class="difference small ${kind}">${by === 0 ? "±0" : `${by > 0 ? "+" : "−"}${size}`}</span>`;
 }
 
@@ -47,7 +46,7 @@ function cell(job, column, top, baseline) {
   return html`<td class="${column.isMetric || typeof value === "number" ? "number" : ""} ${isBest ? "best" : ""} ${isChanged ? "changed" : ""}" data-label=${column.words}>
     <span>${metric(column.key, value)}${isBest ? html`<span class="visually-hidden"> (best)</span>` : nothing}
     ${isChanged ? html`<span class="visually-hidden"> (not as the baseline)</span>` : nothing}
-    ${isOther && column.isMetric ? difference(column.key, value, column.value(baseline)) : nothing}</span></td>`;
+    ${isOther && column.isMetric ? difference(column, value, column.value(baseline)) : nothing}</span></td>`;
 }
 
 export function differences(view, data) {
@@ -55,7 +54,7 @@ export function differences(view, data) {
   const jobs = view.shown;
   const { baseline } = view;
   const columns = columnsOf(comparison);
-  const tops = new Map(columns.filter((column) => column.isMetric).map((column) => [column.key, best(jobs, column.key)]));
+  const tops = new Map(columns.filter((column) => column.isMetric).map((column) => [column.key, best(jobs, column)]));
   const name = (job) => html`<i class="swatch" .style=${`background: var(${colors.get(job.id).color})`}></i><a class="name" href="/jobs/${job.id}">${job.name || "unnamed"}</a> <span class="soft small id">${job.id.slice(4, 8)}</span>${job === baseline ? html` <span class="tag">baseline</span>` : nothing}`;
   const rows = jobs.slice(0, ROWS);
   const table = view.isTransposed
