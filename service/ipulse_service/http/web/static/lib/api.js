@@ -15,7 +15,6 @@ export class ApiError extends Error {
     /** @type {{pointer?: string, detail: string}[]} */
     this.errors = body.errors ?? [];
     this.requestId = body.request_id;
-    this.body = body;
   }
 }
 

@@ -22,10 +22,7 @@ export class JobStore extends EventTarget {
     this.checkpoint = null; // the latest checkpoint event
     this.entered = { attempt: 0, phases: [] }; // by the latest attempt, in order
     this.states = []; // {state, reason, message, time}
-    this.starts = []; // first step of each attempt that measured something
     this.broken = null;
-    this.error = null;
-    this.isComplete = false;
     this.clock = { attempt: 0, at: 0, seconds: 0, first: 0 };
   }
 
@@ -45,11 +42,11 @@ export class JobStore extends EventTarget {
         this.changed();
         if (events.some((event) => event.kind === "state")) this.dispatchEvent(new Event("state"));
       }
-      this.isComplete = true;
-      this.dispatchEvent(new Event("state"));
     } catch (error) {
-      if (!signal.aborted) this.error = error;
+      if (signal.aborted) return;
+      if (!error.isFinal) throw error;
     }
+    this.dispatchEvent(new Event("state")); // the job has ended, or its view asks for it and shows the error
     this.changed();
   }
 
@@ -83,7 +80,6 @@ export class JobStore extends EventTarget {
     const { clock } = this;
     if (event.attempt !== clock.attempt) {
       this.series.forEach((one) => forget(one, event.step));
-      this.starts.push(event.step);
       clock.attempt = event.attempt;
     } else {
       clock.seconds += Math.max(0, at - clock.at);

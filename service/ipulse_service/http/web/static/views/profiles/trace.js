@@ -182,7 +182,7 @@ class TraceView extends LitElement {
   render() {
     if (!this.trace) return nothing;
     const isZoomed = this.window_ !== null;
-    return html`<div class="trace-bar bar" role="toolbar" aria-label="${this.name}">
+    return html`<div class="bar" role="toolbar" aria-label="${this.name}">
         <input type="search" placeholder="find a step" aria-label="Find a step" .value=${this.find} @input=${(event) => this.choose(event.target.value)}>
         ${this.find ? html`<button type="button" @click=${() => this.step(-1)}>Previous</button><button type="button" @click=${() => this.step(1)}>Next</button>
           <span class="soft small">${this.matches()}</span>` : nothing}
