@@ -41,17 +41,16 @@ class Shell extends LitElement {
   async go(route, how) {
     const { tag, load } = route.entry;
     if (route.entry.tag !== "ip-login" && !this.person) this.greet();
-    try {
-      await load();
-      this.failed = null;
-    } catch (error) {
-      this.failed = error;
-    }
+    this.asked = route;
+    const failed = await load().then(() => null, (error) => error);
+    if (this.asked !== route) return; // another view was asked for meanwhile
+    this.failed = failed;
     this.route = route;
     if (this.shown?.localName !== tag || how === "push" && this.shown.route?.path !== route.path) {
       const isNew = this.shown?.localName !== tag;
       if (isNew) this.shown = document.createElement(tag);
       await this.updateComplete;
+      if (this.asked !== route) return;
       if (how === "push") scrollTo(0, 0);
       if (how !== "replace") this.querySelector("main")?.focus({ preventScroll: true });
     }

@@ -1,0 +1,42 @@
+"""The frame of the page: the view that is shown is the one that the address names."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Page
+
+pytestmark = pytest.mark.browser
+
+# Goes to /devices, whose module comes late, and at once to /sweeps; returns the view that is shown
+# after both have come.
+RACE = """
+    const done = arguments[0];
+    const main = [...document.scripts].find(({ src }) => src.endsWith("app/main.js")).src;
+    const load = (name) => import(main.replace("app/main.js", `app/${name}.js`));
+    Promise.all([load("routes"), load("router")]).then(async ([{ routes }, { navigate }]) => {
+      const late = routes.find(({ tag }) => tag === "ip-devices");
+      const soon = routes.find(({ tag }) => tag === "ip-sweeps");
+      const original = late.load;
+      let release;
+      late.load = () => new Promise((resolve) => { release = resolve; }).then(original);
+      navigate("/devices");
+      navigate("/sweeps");
+      await soon.load();
+      release();
+      await original();
+      late.load = original;
+      const shell = document.querySelector("ip-shell");
+      requestAnimationFrame(() => setTimeout(async () => {
+        await shell.updateComplete;
+        done(document.querySelector("main").firstElementChild.localName);
+      }));
+    });
+"""
+
+
+def test_a_view_that_loads_late_does_not_replace_a_later_one(page: Page) -> None:
+    page.open("/jobs")
+    page.find("h1, .empty")
+    assert page.driver.execute_async_script(RACE) == "ip-sweeps"
+    assert page.address() == "/sweeps"
