@@ -11,6 +11,8 @@ from ipulse.client import SweepStatus, SweepTrial
 from ipulse.spec.paths import dotted, find_path, pointer
 from ipulse.sweeps import replica_seeds
 from ipulse_core import strict_json
+from ipulse_core.errors import NotFound
+from ipulse_core.states import JobState
 
 from .jobs.found_jobs import FoundJobs
 from .jobs.job import JobHandle
@@ -78,12 +80,15 @@ class SweepHandle:
             for job in self._jobs_of_trials():
                 if job["id"] in seen or job["state"] == "deleted":
                     continue
-                handle = JobHandle(self._connection, client.get(job["id"]))
-                if handle.state.is_terminal:
-                    seen.add(handle.id)
-                    yield handle
-                else:
-                    waiting = waiting or handle.id
+                if not JobState(job["state"]).is_terminal:
+                    waiting = waiting or job["id"]
+                    continue
+                seen.add(job["id"])
+                try:
+                    ended = client.get(job["id"])
+                except NotFound:  # it was deleted after its end
+                    continue
+                yield JobHandle(self._connection, ended)
             if waiting:
                 with suppress(TimeoutError):
                     client.wait(waiting, _POLL_SECONDS)

@@ -77,6 +77,8 @@ def test_a_regression_is_compared_by_its_error_and_stopping_keeps_what_runs(
     assert not job.refresh().state.is_terminal
     play(attempt)
     assert running.wait().state == "ended"
+    job.refresh().delete()
+    assert list(running.as_completed()) == []
 
 
 def test_wrong_sweeps_are_refused(connection: Connection) -> None:
