@@ -184,6 +184,21 @@ def test_it_reaches_no_cache(place: Place) -> None:
     assert sorted(os.listdir(emulator.parent)) == ["emulator", "other"]
 
 
+def test_a_compiler_brings_its_folder_but_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for compiler in (tmp_path / "gcc" / "bin" / "c++", tmp_path / "bin" / "c++"):
+        compiler.parent.mkdir(parents=True)
+        compiler.write_text("")
+        compiler.chmod(0o755)
+    own = tmp_path / "gcc"
+    assert bubblewrap.compiler_folders([str(own / "bin" / "c++")]) == {str(own): own}
+    with pytest.raises(SandboxUnavailable, match="CXX"):
+        bubblewrap.compiler_folders([str(tmp_path / "bin" / "c++")])
+    assert bubblewrap.compiler_folders(["cat"]) == {}
+
+
 def test_links_and_devices_are_not_returned(place: Place) -> None:
     result = place.run("ln -s /etc/passwd link; mkfifo pipe; ln given.txt hard; echo > 'a b;c'")
     assert sorted(result.returned.names) == ["given.txt", "hard"]

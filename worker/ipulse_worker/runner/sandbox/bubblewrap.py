@@ -106,10 +106,21 @@ def sandbox_command(
 
 
 def compiler_folders(command: Sequence[str]) -> Dict[str, Path]:
-    """Return the folder of a compiler that is not the system's."""
+    """Return the folder of a compiler that is not the system's.
+
+    Raises SandboxUnavailable if programs would see a home folder with it.
+    """
     found = shutil.which(command[0])
     path = Path(found or "/usr/bin/c++").resolve()
-    return {} if path.parts[1] in ("usr", "bin") else {str(path.parents[1]): path.parents[1]}
+    if path.parts[1] in ("usr", "bin"):
+        return {}
+    folder, home = path.parents[1], Path.home().resolve()
+    if folder in (home, *home.parents):
+        raise SandboxUnavailable(
+            f"programs would see all files in {folder}, where the compiler {path} is: set CXX to "
+            "a compiler of the system, or to one in a folder of its own"
+        )
+    return {str(folder): folder}
 
 
 def _system_view() -> List[str]:
