@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -63,6 +64,8 @@ def dataset_linked(
             if error.errno not in _FULL:
                 raise
             cache.shrink(0)  # all that no attempt uses
+            shutil.rmtree(folder)  # an unpacked part of it
+            folder.mkdir(mode=0o700)
             _fill(api, claim, folder, kind, sha256)
 
     with ExitStack() as stack:
