@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, model_validator
 
 from ipulse.models import ByKind, Field, Integer, ListOf, StrictModel, Text, validate
-from ipulse.spec import ExperimentSpec
 from ipulse.spec.experiment import has_validation
 from ipulse.spec.regression import regresses
 from ipulse_core import strict_json
@@ -17,7 +16,7 @@ from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 
 from .objective import SweepLimits, SweepObjective
 from .parameters import AddedValues, SweepParameter, TogetherAxis, repeated
-from .space import SearchSpace
+from .space import SearchSpace, replica_seeds
 from .stopping import SweepStopping
 
 MAX_TRIALS = 10_000
@@ -236,14 +235,6 @@ class SweepConfig(StrictModel):
             yield Problem(place, "repeated", "the setting is named twice")
         if any(pointer.startswith(f"{other}/") for other in pointers):
             yield Problem(place, "inconsistent", "another parameter contains this setting")
-
-
-def replica_seeds(spec: Mapping[str, Any], count: int) -> tuple[int, ...]:
-    """Return so many seeds of replicas, counted from the seed of a spec, valid or not."""
-    default: int = ExperimentSpec.model_fields["seed"].default
-    first = spec.get("seed", default)
-    first = first if isinstance(first, int) else default
-    return tuple(first + number for number in range(count))
 
 
 def parse_sweep(value: Any) -> SweepConfig:

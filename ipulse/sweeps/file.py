@@ -13,8 +13,9 @@ from ipulse.spec.paths import dotted, find_path, pointer
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 
-from .config import InvalidSweep, SweepConfig, parse_sweep, replica_seeds
+from .config import InvalidSweep, SweepConfig, parse_sweep
 from .parameters import KINDS
+from .space import replica_seeds
 
 _DRAWN = re.compile(rf"({'|'.join(KINDS[1:])}):(.*)", re.DOTALL)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ipulse.spec import ExperimentSpec
 from ipulse.spec.paths import with_value
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
@@ -141,6 +142,14 @@ def _shuffled(size: int, seed: int) -> tuple[int, ...]:
 def derived_seed(seed: int, number: int) -> int:
     """Return the seed of one trial, 32 bits."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big")
+
+
+def replica_seeds(spec: Mapping[str, Any], count: int) -> tuple[int, ...]:
+    """Return so many seeds of replicas, counted from the seed of a spec, valid or not."""
+    default: int = ExperimentSpec.model_fields["seed"].default
+    first = spec.get("seed", default)
+    first = first if isinstance(first, int) else default
+    return tuple(first + number for number in range(count))
 
 
 def with_settings_at(spec: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
