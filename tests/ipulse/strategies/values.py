@@ -29,7 +29,7 @@ from ipulse.spec import (
     RandmanData,
     SpikeTargets,
 )
-from ipulse.spec.data.recordings import DATASET_REFERENCE, OPTIONAL_NAME
+from ipulse.spec.data.file_fields import DATASET_REFERENCE, OPTIONAL_NAME
 from ipulse.spec.network.initial import InitialSpec
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
