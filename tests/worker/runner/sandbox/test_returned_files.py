@@ -1,4 +1,4 @@
-"""What a sandbox returns is written under plain names and within limits, however it is forged."""
+"""Forged lists of returned files write nothing elsewhere and exceed no limit."""
 
 import io
 import tarfile
@@ -31,7 +31,7 @@ def written(folder: Path) -> List[str]:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """A folder for the files, beside which there is one to attack."""
+    """A folder for the files, next to one that nothing may change."""
     (tmp_path / "victim").mkdir()
     (tmp_path / "victim" / "file").write_text("as it was")
     (tmp_path / "out").mkdir()

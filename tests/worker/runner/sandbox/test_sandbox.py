@@ -162,7 +162,7 @@ def test_it_writes_only_to_file_systems_with_a_limit(
 
 
 def test_it_reaches_no_cache(place: Place) -> None:
-    """The emulator lies in a cache, at its own place and beside the builds of others."""
+    """The emulator is in a cache directory, next to other builds."""
     emulator, other = place.folder / "cache" / "emulator", place.folder / "cache" / "other"
     for folder in (emulator, other):
         folder.mkdir(parents=True)

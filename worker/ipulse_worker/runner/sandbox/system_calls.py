@@ -29,7 +29,7 @@ _MACHINES = {
     "x86_64": _Machine(0xC000003E, (29, 68, 319, 447, 248, 249, 250)),
     "aarch64": _Machine(0xC00000B7, (194, 186, 279, 447, 217, 218, 219)),
 }
-# Of linux/filter.h and linux/seccomp.h.
+# Constants from linux/filter.h and linux/seccomp.h.
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4  # places in the data of a call
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
