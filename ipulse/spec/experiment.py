@@ -12,13 +12,10 @@ from pydantic.config import JsonDict
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
-from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
-    geometry_of,
     hidden_sizes,
-    planes_of,
     senders_to_dense,
 )
 from ipulse_core.spec.derived_values import (
@@ -30,6 +27,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 
+from .convolutions import convolution_problems
 from .data import Data
 from .data.digits import DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
@@ -42,7 +40,6 @@ from .training.training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
-MAX_CONV_NEURONS = 2**20  # of a convolution
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
 
 _EXAMPLE: JsonDict = {
@@ -113,7 +110,7 @@ class ExperimentSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields what is wrong between data, network, training and device."""
-        misfits = list(self._problems_of_convolutions())
+        misfits = list(convolution_problems(self))
         if misfits:  # the sizes of the layers behind are unknown
             yield from misfits
             return
@@ -126,53 +123,6 @@ class ExperimentSpec(StrictModel):
             yield replace(problem, pointer=f"/profile{problem.pointer}")
         if not isinstance(self.device, CPUDevice):
             yield from self._problems_on_ipus(self.device)
-
-    def _problems_of_convolutions(self) -> Iterator[Problem]:
-        """Yields convolutions that do not fit what enters them, or the device."""
-        layers = conv_layers(self.network)
-        if not layers:
-            return
-        if not isinstance(self.device, CPUDevice):
-            detail = f"convolutions run on the device cpu only; got {self.device.kind}"
-            yield Problem("/network/layers/0/kind", "unsupported", detail)
-        elif self.device.weights_dtype != "float32":
-            detail = "the weights of convolutions are float32: remove it"
-            yield Problem("/device/weights_dtype", "unsupported", detail)
-        for number, bound in enumerate(self.training.regularisers):
-            if bound.kind == "membrane":
-                detail = "membranes cannot be bounded in a network with convolutions: remove it"
-                yield Problem(f"/training/regularisers/{number}/kind", "unsupported", detail)
-        entering = planes_of(self.data)
-        if entering is None:
-            where = "set data.shape" if hasattr(self.data, "shape") else "choose other data"
-            yield Problem(
-                "/network/layers/0/kind",
-                "inconsistent",
-                f"a convolution needs images, and these channels have no height and width: {where}",
-            )
-            return
-        for index, layer in enumerate(self.network.layers[: len(layers)]):
-            pointer = f"/network/layers/{index}"
-            if layer.kind == "conv1d" and entering.height != 1:
-                detail = f"its input is {entering} (height x width x channels): use conv2d"
-                yield Problem(f"{pointer}/kind", "inconsistent", detail)
-                return
-            try:
-                geometry = geometry_of(layer, entering)
-            except EmptyOutput as error:
-                yield Problem(pointer, "empty_output", str(error))
-                return
-            except ValueError as error:
-                yield Problem(f"{pointer}/groups", "inconsistent", str(error))
-                return
-            if geometry.neurons > MAX_CONV_NEURONS:
-                detail = (
-                    f"the layer has {geometry.neurons:,} neurons; at most {MAX_CONV_NEURONS:,} are "
-                    "allowed: use strides or fewer filters"
-                )
-                yield Problem(f"{pointer}/filters", "too_large", detail)
-                return
-            entering = geometry.pooled
 
     def _problems_of_size(self) -> Iterator[Problem]:
         synapses = weight_count(self)
