@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,9 @@ def test_files_are_previewed(browser: Browser, client: Client, agent: Agent, tmp
 
     preview("weights.npz")
     cells = ["f4", "2 × 2", "−1.5", "0.5", "2.25"]
-    browser.until(lambda: [c.text for c in browser.all(".arrays tbody tr:first-child td")] == cells)
+    row = "//table[caption='Arrays']/tbody/tr[1]/td"
+    look = partial(browser.driver.find_elements, "xpath", row)
+    browser.until(lambda: [cell.text for cell in look()] == cells)
     preview("profile.json")
     browser.until(lambda: "<i>x</i>" in browser.text(".tree"))
     browser.press("Report")
