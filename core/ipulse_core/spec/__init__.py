@@ -1,1 +1,1 @@
-"""What follows from the fields of an experiment spec, for the service and the runner."""
+"""Sizes, shapes and other values that follow from the fields of an experiment spec."""
