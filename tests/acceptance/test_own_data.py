@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from ipulse.cli.display.progress import accuracy_of
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
+from tests.service.conditions import eventually
 from tests.service.datasets.files import hdf5, n_mnist, spikes
 
 SECONDS = 300.0
@@ -64,12 +64,7 @@ def test_a_job_learns_from_an_upload(
     messages = [event.fields.get("message", "") for event in client.events(again.id)]
     assert "downloading the data set" not in messages
     agents = [agent.name for agent in client.agents()]
-    for _ in range(600):  # within half a minute
-        if client.dataset(f"own-{kind}").json["agents"] == agents:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the agent does not say that it keeps the data set")
+    eventually(lambda: client.dataset(f"own-{kind}").json["agents"] == agents, 60)
     client.delete_dataset(f"own-{kind}")
     assert client.get(again.id).state.value == "succeeded"
 
