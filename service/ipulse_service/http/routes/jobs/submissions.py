@@ -194,7 +194,7 @@ def continue_job(
     responses=_SPEC_ERRORS,
 )
 def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
-    """Checks a spec exactly as a submission does, and stores nothing."""
+    """Checks a spec as a submission does, but not uploaded weights or packages. Stores nothing."""
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
