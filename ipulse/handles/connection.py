@@ -178,8 +178,8 @@ class Connection:
             metric: The final metric by which trials are compared; by default validation_accuracy
                 where data.validation is set, else test_accuracy, and of a regression the mean
                 absolute error.
-            goal: Which values are better; by default maximize, and minimize where the metric is
-                chosen for a regression.
+            goal: Which values are better; by default minimize for metrics that should fall, such
+                as losses, and else maximize.
             priority: Of the jobs in the queue.
             idempotency_key: Equal keys create one sweep only.
 

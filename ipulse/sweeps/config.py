@@ -130,10 +130,7 @@ class SweepConfig(StrictModel):
         varies = isinstance(parameters, dict) and VALIDATION in parameters
         part = "validation" if varies or has_validation(value.get("spec")) else "test"
         if regresses(value.get("spec")):
-            return {
-                **value,
-                "objective": {"goal": "minimize", **objective, "metric": f"{part}_mae"},
-            }
+            return {**value, "objective": {**objective, "metric": f"{part}_mae"}}
         if part == "test":
             return value
         return {**value, "objective": {**objective, "metric": "validation_accuracy"}}

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ipulse.models import Field, Integer, StrictModel, unit
+from ipulse_core.metric_names import smaller_is_better
 
 Goal = Literal["maximize", "minimize"]
+
+
+def _goal_of(metric: str) -> Goal:
+    return "minimize" if smaller_is_better(metric) else "maximize"
 
 
 class SweepObjective(StrictModel):
@@ -18,10 +23,14 @@ class SweepObjective(StrictModel):
         max_length=128,
         description="Name of a metric of an epoch, or of the summary. Where the spec has "
         "data.validation: validation_accuracy if not given, and never one of the test samples. "
-        "For a regression, if not given: test_mae or validation_mae, to be minimized. "
+        "For a regression, if not given: test_mae or validation_mae. "
         "With judged_on: validation, test_... is measured on the validation set.",
     )
-    goal: Goal = Field(default="maximize", description="Which values are better.")
+    goal: Goal = Field(
+        default_factory=lambda earlier: _goal_of(earlier.get("metric", "")),
+        description="Which values are better; if not given, minimize for metrics that should fall, "
+        "such as losses, and else maximize.",
+    )
     at: str = Field(
         default="last",
         pattern=r"^(last|best|epoch [1-9][0-9]{0,5})$",

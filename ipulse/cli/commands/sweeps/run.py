@@ -64,7 +64,14 @@ def run_sweep(
             "data.validation, else test_accuracy]",
         ),
     ] = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Small values are better.")] = False,
+    minimize: Annotated[
+        bool | None,
+        typer.Option(
+            "--minimize/--maximize",
+            help="Which values are better. [default: as the metric needs: losses are minimized]",
+            show_default=False,
+        ),
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", "-w", help="Follow the sweep to its end.")
     ] = False,
@@ -77,7 +84,7 @@ def run_sweep(
     """
     objective = {
         **({"metric": metric} if metric else {}),
-        **({"goal": "minimize"} if minimize else {}),
+        **({} if minimize is None else {"goal": "minimize" if minimize else "maximize"}),
     }
     config = read_sweep(
         file,

@@ -73,7 +73,7 @@ class SweepForm extends LitElement {
     const body = {
       version: 1, sweep: form.get("name"), spec: this.spec, method: "grid", seeds: parts(this.seeds).map(read),
       parameters: Object.fromEntries(this.rows.map((row) => [row.pointer, { values: parts(row.text).map(read) }])),
-      objective: { metric: form.get("metric"), goal: form.get("goal") }, parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
+      objective: { metric: form.get("metric"), goal: form.get("goal") || undefined }, parallel: form.get("parallel") ? Number(form.get("parallel")) : null,
     };
     this.isSending = true;
     try {
@@ -105,7 +105,7 @@ class SweepForm extends LitElement {
         <label class="field"><span>Seeds of each trial</span><input autocomplete="off" placeholder=${String(this.all.seed ?? "")} .value=${this.seeds} @input=${(event) => { this.seeds = event.target.value; }}></label>
         <label class="field"><span>Jobs at the same time</span><input name="parallel" type="number" min="1" max="1000" placeholder="default"></label>
         <label class="field"><span>Metric</span><input name="metric" required autocomplete="off" value="test_accuracy"></label>
-        <label class="field"><span>Goal</span><select name="goal"><option value="maximize">highest is best</option><option value="minimize">lowest is best</option></select></label></div>
+        <label class="field"><span>Goal</span><select name="goal"><option value="">as the metric needs</option><option value="maximize">highest is best</option><option value="minimize">lowest is best</option></select></label></div>
       ${problem ? html`<div class="problems" role="alert">${problem.errors?.length ? problem.errors.map((one) => html`<p class="bad">${one.pointer ? html`<code>${one.pointer}</code>: ` : nothing}${said(one.detail)}</p>`) : html`<p class="bad">${said(problem.message)}</p>`}</div>` : nothing}
       <div class="buttons end"><button type="button" @click=${() => this.close()}>Keep editing</button>
         <button type="submit" class="primary" ?disabled=${this.isSending || jobs === 0}>Submit ${jobs.toLocaleString("en")} ${jobs === 1 ? "job" : "jobs"}</button></div>
