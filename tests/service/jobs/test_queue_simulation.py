@@ -70,7 +70,9 @@ class World:
                 transaction, resolved.spec, resolved.text, resolved.sha256, options
             )
             this = update(tables.jobs).where(tables.jobs.c.pk == job.pk)
-            transaction.connection.execute(this.values(needs._asdict()))
+            transaction.connection.execute(
+                this.values(device=needs.device, ipus=needs.ipus, data_set=needs.data_set)
+            )
         return job.pk
 
     def claim(self, agent: KnownAgent) -> claims.Claim | None:

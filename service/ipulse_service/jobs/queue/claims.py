@@ -17,7 +17,7 @@ from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.needs import Needs
 
-START_PROTOCOL = 7  # agents from this protocol on start from a file of another job
+START_PROTOCOL = 7  # agents from this protocol on start from a stored file
 
 
 class NotClaimable(Conflict):
@@ -49,7 +49,11 @@ def claim(
     Raises NotFound or NotClaimable.
     """
     known = registry.find(transaction, agent) or KnownAgent(agent, ())
-    can_run = replace(known, device_kinds=tuple(device_kinds)).can_run
+    has_what_it_needs = replace(known, device_kinds=tuple(device_kinds)).can_run
+
+    def can_run(needs: Needs) -> bool:
+        return has_what_it_needs(needs) and (protocol >= START_PROTOCOL or not needs.starts)
+
     named = None if job_id is None else store.peek(transaction, job_id)
     if named and named.state is not JobState.QUEUED:
         raise NotClaimable(f"the job is {named.state.value}")
@@ -62,8 +66,6 @@ def claim(
         raise NotClaimable("no job is queued that this agent can run")
     if named and job.pk != named.pk:
         outbox.add_unless_gone(transaction, named)  # this wake-up served the other job
-    if job.start_from is not None and protocol < START_PROTOCOL:
-        raise NotClaimable("the job starts from another one, for which this agent is too old")
     attempt, fence = leases.start(transaction, job, agent, lease_seconds, protocol)
     job = transitions.move(
         transaction,

@@ -17,6 +17,7 @@ class Needs(NamedTuple):
     device: str  # kind
     ipus: int = 0  # that it attaches; 0: none
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
+    starts: bool = False  # from a stored file: of another job, an upload or a package
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
@@ -35,4 +36,4 @@ class Needs(NamedTuple):
     @classmethod
     def of_job(cls, job: JobRow) -> Needs:
         """Returns the needs that were stored when the job was submitted."""
-        return cls(job.device, job.ipus, job.data_set)
+        return cls(job.device, job.ipus, job.data_set, job.start_from is not None)

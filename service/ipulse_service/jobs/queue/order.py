@@ -23,9 +23,10 @@ _FIRST = (
     # Two index look-ups; sorting by both columns would read the whole queue.
     jobs.c.priority == select(func.max(jobs.c.priority)).where(*_QUEUED).scalar_subquery(),
 )
-_ENTRY = tuple(
-    jobs.c[name]
-    for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set", "state_since")
+_ENTRY = (
+    *(jobs.c[name] for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set")),
+    jobs.c.start_from.is_not(None),
+    jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _PEEK = select(*_ENTRY).where(*_FIRST).order_by(jobs.c.queued_at, jobs.c.pk).limit(1)
@@ -49,12 +50,13 @@ class QueuedJob(NamedTuple):
     device: str
     ipus: int
     data_set: str | None
+    starts: bool
     state_since: int
 
     @property
     def needs(self) -> Needs:
         """The needs of the job."""
-        return Needs(self.device, self.ipus, self.data_set)
+        return Needs(self.device, self.ipus, self.data_set, self.starts)
 
     @property
     def place(self) -> tuple[int, int, int]:

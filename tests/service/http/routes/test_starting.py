@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ipulse_core import messages
 from tests.service.agents import PHASES, Attempt, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
@@ -210,3 +211,18 @@ def test_only_the_agent_of_the_attempt_gets_the_file(service: InProcess) -> None
     assert check_problem(service.worker.get(f"{without.path}/start-file", headers=headers), 404)
     attempt.finish("diverged")
     without.finish("diverged")
+
+
+def test_an_agent_that_is_too_old_gets_the_next_job(service: InProcess) -> None:
+    response = submit(service, TRAINED, start_from=trained(service), start_mode="weights")
+    started = response.json()["id"]
+    following = service.submit(SPEC)["id"]
+    with service.client(service.settings.worker_token_file) as old:
+        old.headers[messages.PROTOCOL_HEADER] = str(messages.PROTOCOL - 1)
+        body = {"job_id": following, "agent": "agent-old", "device_kinds": ["cpu"]}
+        claim = old.post("/v1/worker/claims", json=body)
+        assert claim.status_code == 200, claim.text
+        assert claim.json()["job_id"] == following
+        Attempt(old, claim.json()).finish("diverged")
+    assert service.job(started)["state"] == "queued"
+    service.attempt(started).finish("diverged")
