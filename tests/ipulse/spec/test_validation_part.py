@@ -66,6 +66,9 @@ def test_two_validation_parts_are_refused(kind: str) -> None:
 
 def test_sweeps_compare_by_it() -> None:
     assert parse_sweep(sweep(spec())).objective.metric == "test_accuracy"
+    assert parse_sweep(sweep(spec())).objective.goal == "maximize"
+    loss = parse_sweep(sweep(spec(), objective={"metric": "test_loss"})).objective
+    assert loss.goal == "minimize"
     minimized = sweep(spec(0.1), objective={"goal": "minimize"})
     assert parse_sweep(minimized).objective.metric == "validation_accuracy"
     varied = {"/data/validation": {"values": [0.1, 0.2]}}
