@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from ipulse.spec.experiment import parse_spec
 from ipulse_worker.runner.report.headline import scores
+
+from tests.worker.runner.specs import spec_from
 
 
 @pytest.mark.parametrize("part", ["test", "validation"])
@@ -15,7 +16,7 @@ def test_the_score_is_of_the_samples_that_it_was_measured_on(part: str) -> None:
     data = {"kind": "yin_yang", "judged_on": part}
     training = {"epochs": 1}
     results: Any = SimpleNamespace(
-        spec=parse_spec({"version": 1, "data": data, "network": network, "training": training}),
+        spec=spec_from({"version": 1, "data": data, "network": network, "training": training}),
         evaluation=SimpleNamespace(metrics=SimpleNamespace(sums=[10, 0.0, 5], score=0.5)),
         history=SimpleNamespace(epochs=lambda name: [1.0]),
         kept_epoch=1,
