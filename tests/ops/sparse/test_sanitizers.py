@@ -12,7 +12,11 @@ from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_wit
 
 HERE = Path(__file__).parent
 
-pytestmark = [pytest.mark.same_on_every_python, pytest.mark.timeout(2 * LIMIT)]
+pytestmark = [
+    pytest.mark.verify,
+    pytest.mark.same_on_every_python,
+    pytest.mark.timeout(2 * LIMIT),
+]
 
 
 def tried(directory: Path, sanitizer: str, driver: str) -> int:

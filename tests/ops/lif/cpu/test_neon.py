@@ -37,7 +37,7 @@ def test_the_kernel_compiles_without_a_warning() -> None:
     assert done.returncode == 0, done.stderr.decode()[:4000]
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.skipif(
     shutil.which(EMULATOR) is None,
     reason=f"{EMULATOR} is not here (Debian: apt-get install qemu-user-static)",

@@ -41,7 +41,7 @@ def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:
 
 
 @pytest.mark.same_on_every_python
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.timeout(3 * LIMIT + 60)
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 def test_every_kernel_and_op_is_clean(tmp_path: Path, sanitizer: str) -> None:
