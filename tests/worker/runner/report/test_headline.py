@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from ipulse_worker.runner.report.headline import scores
-
 from tests.worker.runner.specs import spec_from
 
 
