@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import Exponential as Exponential
     from ipulse.experiment.parts import GrowingSlots as GrowingSlots
     from ipulse.experiment.parts import Leaky as Leaky
+    from ipulse.experiment.parts import Quantised as Quantised
     from ipulse.experiment.parts import Ramp as Ramp
     from ipulse.experiment.parts import Schedule as Schedule
     from ipulse.experiment.parts import Spiking as Spiking
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
     *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
-    *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "SumPool"),
+    *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "Quantised", "SumPool"),
     *("Schedule", "Spiking", "SuperSpike", "Table"),
 )
 # Modules by the names that they define.

@@ -45,6 +45,7 @@ from .network.layers import (
     SpikingReadoutSpec,
 )
 from .network.network import NetworkSpec
+from .network.quantisation import QuantisationSpec
 from .network.surrogate import (
     ArcTanSpec,
     BoxcarSpec,
@@ -110,6 +111,7 @@ __all__ = [
     "ProfileSpec",
     "ProgramDevice",
     "ProgramLimits",
+    "QuantisationSpec",
     "RandmanData",
     "RateCode",
     "RateSchedule",

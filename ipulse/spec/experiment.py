@@ -35,6 +35,7 @@ from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
 from .profile import ProfileSpec
+from .quantised_layers import quantisation_problems
 from .regression import regression_problems
 from .training.training import SPIKE_LOSSES, TrainingSpec
 
@@ -117,6 +118,7 @@ class ExperimentSpec(StrictModel):
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from regression_problems(self)
+        yield from quantisation_problems(self)
         yield from self._problems_of_training()
         yield from self._problems_of_export()
         for problem in self.profile.problems_on(self.device):

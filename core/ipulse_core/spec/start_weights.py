@@ -7,7 +7,7 @@ reads.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
@@ -23,6 +23,8 @@ CONSTANTS = (
     *("decay", "threshold", "synapse_decay"),
     *("adaptation_decay", "adaptation_strength"),
 )
+# Endings of arrays that repeat quantised weights.
+INTEGERS, SCALE = "_integers", "_scale"
 _ADAPTATION = "adaptation_"
 
 
@@ -67,6 +69,14 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
 def is_constant(name: str) -> bool:
     """Returns whether an array is a constant of neurons, which also has a value in the spec."""
     return any(name.endswith(f"_{constant}") for constant in CONSTANTS)
+
+
+def repeats(name: str) -> Optional[str]:
+    """Returns the name of the weights that an array of integers or scales repeats, or None."""
+    for ending in (INTEGERS, SCALE):
+        if name.endswith(ending):
+            return name[: -len(ending)]
+    return None
 
 
 def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[str]:

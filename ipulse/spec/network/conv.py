@@ -15,6 +15,7 @@ from .layers import (
     SecondThreshold,
     Threshold,
 )
+from .quantisation import QUANTISATION, QuantisationSpec
 
 MAX_FILTERS = 4096
 Size = Annotated[int, Field(ge=1, le=1024)]
@@ -92,6 +93,7 @@ class _ConvLayer(StrictModel):
         description="Whether training changes the kernel and the bias; false: they keep their "
         "initial values.",
     )
+    quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
 
     def problems(self) -> Iterator[Problem]:
         """Yields a problem if the second threshold is above the first."""

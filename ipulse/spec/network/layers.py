@@ -11,6 +11,8 @@ from ipulse.models import ByShape, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import first_capacity
 
+from .quantisation import QUANTISATION, QuantisationSpec
+
 T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer
 
@@ -93,6 +95,7 @@ class _Integrator(StrictModel):
         description="Whether training changes the layer's weights, bias and trained constants; "
         "false: they keep their initial values.",
     )
+    quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
 
 
 class _Spiking(_Integrator):

@@ -14,6 +14,7 @@ from ipulse_ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
 from ipulse_ops.keras.sparse_cell import SparseLIFCell
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.quantisation import Quantisation
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Table
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LIFReadout",
     "LeakyReadout",
     "MultiLIF",
+    "Quantisation",
     "SparseLIFCell",
     "Spikes",
     "SuperSpike",

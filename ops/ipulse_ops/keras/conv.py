@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Dict, Optional, Sequence, Union
 
 import tensorflow as tf
@@ -10,6 +11,7 @@ from ipulse_core.spec.conv_geometry import Pair, Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.config import plain_surrogate
 from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.quantisation import Quantisation
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
 from ipulse_ops.validation import whole
 
@@ -34,6 +36,8 @@ class LIFConv2D(Convolution):
     decay, threshold, second_threshold, gain, bias: of the neurons, as in LIF; one number each.
     input_scale: factor of the kernel.
     reset, reset_gradient, delay, surrogate: as for LIFLayer.
+    quantisation: the rule by which each run replaces the kernel by integers times a scale, as for
+        MultiLIF.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
 
@@ -65,6 +69,7 @@ class LIFConv2D(Convolution):
         surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
         threads: int = 0,
         time_major: bool = True,
+        quantisation: Union[Quantisation, Dict[str, Any], None] = None,
         **kwargs: Any,
     ) -> None:
         neurons = ConvLIF(
@@ -89,7 +94,7 @@ class LIFConv2D(Convolution):
             delay=delay,
             surrogate=surrogate_of(surrogate),
         )
-        super().__init__(neurons, threads=threads, time_major=time_major, **kwargs)
+        super().__init__(neurons, threads, time_major, quantisation, **kwargs)
         self._padding = padding  # as given: "same" may pad more behind than before
 
     def get_config(self) -> Dict[str, Any]:
@@ -117,6 +122,7 @@ class LIFConv2D(Convolution):
             "surrogate": plain_surrogate(neurons.surrogate),
             "threads": self.threads,
             "time_major": self.time_major,
+            "quantisation": None if self.quantisation is None else asdict(self.quantisation),
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,8 @@ from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
 from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
+from ipulse_ops.quantisation import Quantisation, quantisation_of
+from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.validation import flag, whole
 
 
@@ -19,6 +21,8 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     """A convolution of a description, with its weights as Keras variables.
 
     neurons: the sizes and the neurons.
+    quantisation: the rule by which each run replaces the kernel by integers times a scale per
+        filter or layer; None to use the kernel as it is. The gradient passes straight through.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     """
@@ -27,13 +31,19 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     supports_jit = False
 
     def __init__(
-        self, neurons: ConvLIF, threads: int = 0, time_major: bool = True, **kwargs: Any
+        self,
+        neurons: ConvLIF,
+        threads: int = 0,
+        time_major: bool = True,
+        quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         if self.compute_dtype != "float32":
             raise ValueError(f"dtype must be float32, as the ops are; got {self.compute_dtype}")
         self.neurons = neurons
+        (self.quantisation,) = quantisation_of(quantisation, 1)
         self.threads = whole("threads", threads, 0)
         self.time_major = flag("time_major", time_major)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
@@ -107,7 +117,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             second = tf.minimum(tf.convert_to_tensor(second), np.float32(neurons.threshold))
         outputs = run_conv(
             neurons,
-            tf.convert_to_tensor(self._kernel),
+            quantised(self._kernel, self.quantisation),
             None if self._bias is None else tf.convert_to_tensor(self._bias),
             ids,
             counts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import tensorflow as tf
 
@@ -14,7 +14,10 @@ from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.quantisation import Quantising, quantisation_of
 from ipulse_ops.sparse import dense_to_sparse
+from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
 
@@ -33,6 +36,9 @@ class SequenceLayer(NetworkLayer):
         "recompute", the spikes alone, from which the layers are run again.
     weights_dtype: "bfloat16" rounds the weights to it for each run; their packed copies then take
         two bytes per weight. The variables, sums and training stay float32.
+    quantisation: the rule by which each run replaces matrices by integers times a scale, for all
+        layers, or one or None for each layer and the readout. Biases, sums and training stay
+        float32; the gradient passes straight through. Only with weights_dtype "float32".
     return_membranes: True adds the membranes of every hidden layer to the outputs.
     input_scale: factor of the first layer's input weights, as after an average pool.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
@@ -55,6 +61,7 @@ class SequenceLayer(NetworkLayer):
         threads: int = 0,
         memory: str = "slots",
         weights_dtype: str = "float32",
+        quantisation: Quantising = None,
         return_membranes: bool = False,
         input_scale: float = 1.0,
         time_major: bool = True,
@@ -67,6 +74,9 @@ class SequenceLayer(NetworkLayer):
         self.threads = whole("threads", threads, 0)
         self.memory = choice("memory", memory, tuple(MEMORIES))
         self.weights_dtype = choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
+        self._rules = quantisation_of(quantisation, len(self._all))
+        if any(self._rules) and self.weights_dtype != "float32":
+            raise ValueError("quantised weights are not rounded again: use weights_dtype float32")
         self.return_membranes = flag("return_membranes", return_membranes)
         self.input_scale = float(input_scale)
         self.time_major = flag("time_major", time_major)
@@ -84,7 +94,7 @@ class SequenceLayer(NetworkLayer):
     ) -> LIFOutputs:
         """Run the network and return all of its results."""
         ids, counts = self.entering(ids, counts)
-        weights = [tf.convert_to_tensor(kernel) for kernel in self._kernels]
+        weights = self._weights_in_use()
         if self.input_scale != 1:
             weights[0] = weights[0] * self.input_scale
         outputs = run_network(
@@ -120,6 +130,13 @@ class SequenceLayer(NetworkLayer):
             ids, counts = self._listed(ids)
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
+    def _weights_in_use(self) -> List[Any]:
+        """Return the weights as this layer's runs read them: matrices may be quantised."""
+        return [
+            quantised(kernel, None if shape.role == "bias" else self._rules[shape.layer])
+            for kernel, shape in zip(self._kernels, weight_shapes(self.network))
+        ]
+
     def _listed(self, dense: Any) -> Tuple[Any, Any]:
         """Convert dense spikes to ids and counts."""
         dense, inputs = tf.convert_to_tensor(dense), self.network.inputs
@@ -143,6 +160,7 @@ class SequenceLayer(NetworkLayer):
             "threads": self.threads,
             "memory": self.memory,
             "weights_dtype": self.weights_dtype,
+            "quantisation": [None if rule is None else asdict(rule) for rule in self._rules],
             "return_membranes": self.return_membranes,
             "input_scale": self.input_scale,
             "time_major": self.time_major,

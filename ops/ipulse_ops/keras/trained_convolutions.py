@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ def trained_convolutions(
                 surrogate=surrogate,
             ),
             name=f"convolution_{number}",
+            quantisation=quantisation_config(spec["network"]["layers"][number - 1]),
             **options,
         )
         names = [f"layer_{number}", *([f"layer_{number}_bias"] if layer.bias else [])]
@@ -60,6 +61,12 @@ def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the surrogate of a spec's network as ipulse_ops.surrogate.surrogate_of takes it."""
     surrogate = dict(network["surrogate"])
     return {"kind": surrogate.pop("name"), **surrogate}
+
+
+def quantisation_config(layer: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """Return the fields of ipulse_ops.quantisation.Quantisation of a layer of a spec, or None."""
+    rule = layer.get("quantisation")  # specs of older jobs lack it
+    return None if rule is None else dict(rule)
 
 
 def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
 from ipulse_ops.keras.trained_convolutions import (
+    quantisation_config,
     surrogate_config,
     trained_convolutions,
     weights_array,
@@ -57,6 +58,8 @@ def trained_network(
     ]
     if convolutions:
         options["input_scale"] = scale
+    described = [*network["layers"][before:], network["readout"]]
+    options["quantisation"] = [quantisation_config(layer) for layer in described]
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
         made = _readout(layers[0], weights, network["delay"], **options)

@@ -45,6 +45,21 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/training/spike_targets/wrong",
         "must be below right (5)",
     ),
+    "quantised weights that are rounded again": (
+        {f"{LAYER}/quantisation": {}, "/device": {"kind": "cpu", "weights_dtype": "bfloat16"}},
+        "/device/weights_dtype",
+        "the weights of /network/layers/0 are quantised",
+    ),
+    "quantised weights on an IPU": (
+        {"/network/readout/quantisation": {"bits": 4}, "/device": {"kind": "ipu"}},
+        "/network/readout/quantisation",
+        "use device kind cpu or emulator",
+    ),
+    "weights of a width that there is not": (
+        {f"{LAYER}/quantisation": {"bits": 2}},
+        f"{LAYER}/quantisation/bits",
+        "",
+    ),
     "a policy without a capacity": (
         {f"{LAYER}/policy": "top"},
         f"{LAYER}/policy",

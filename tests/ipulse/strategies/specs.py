@@ -99,8 +99,11 @@ def _fit_network(network: NetworkSpec) -> NetworkSpec:
 
 def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     device, network = spec.device, spec.network
+    quantised = any(layer.quantisation for layer in (*network.layers, network.readout))
     if isinstance(device, CPUDevice):
-        return spec
+        return replace(spec, device=replace(device, weights_dtype="float32")) if quantised else spec
+    if quantised and isinstance(device, IPUDevice):
+        return replace(spec, device=CPUDevice())
     if input_channels(spec.data) > MOST_SENDERS:
         return replace(spec, device=CPUDevice())
     if any(layer.adaptation is not None for layer in spiking_layers(network)):

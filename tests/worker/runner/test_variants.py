@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HIDDEN = {"neurons": 20}
 SPIKING = {"kind": "spiking"}
 COUNTS = {"loss": "spike_count_cross_entropy"}
+INT4 = {"bits": 4, "scale": "layer", "power_of_two": True}
 PER_NEURON = [0.9 + 0.004 * n for n in range(20)]
 
 
@@ -100,6 +101,11 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
     "cosine": training(schedule={"shape": "cosine", "warmup_steps": 2}),
     "early stopping": training(early_stopping={"patience": 1}),
     "bfloat16": {**network(), "device": {"weights_dtype": "bfloat16"}},
+    "int8": layer(quantisation={}),
+    "int4 by layer": network(
+        layers=[{**HIDDEN, "recurrent": True, "bias": True, "quantisation": INT4}],
+        readout={"quantisation": INT4},
+    ),
     "recompute": {**network(), "device": {"memory": "recompute"}},
 }
 

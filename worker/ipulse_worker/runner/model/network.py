@@ -25,6 +25,7 @@ from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.surrogate import SURROGATES, Surrogate
+from ipulse_worker.runner.model.quantised_arrays import rule_of
 
 if TYPE_CHECKING:
     from ipulse.spec import AdaptationSpec, Device, ExperimentSpec, IPUs
@@ -141,12 +142,20 @@ def keras_network(
             delay=spec.network.delay,
             threads=threads,
             input_scale=scale,
+            quantisation=rule_of(spec.network.readout),
             name="readout",
         )
     return ConvNetwork(
         [
-            Convolution(neurons, threads=threads, name=f"convolution_{number}")
-            for number, neurons in enumerate(convolutions, start=1)
+            Convolution(
+                neurons,
+                threads=threads,
+                quantisation=rule_of(layer),
+                name=f"convolution_{number}",
+            )
+            for number, (neurons, layer) in enumerate(
+                zip(convolutions, conv_layers(spec.network)), start=1
+            )
         ],
         rest,
         name="convolutional_network",
@@ -169,6 +178,9 @@ def _dense_network(
         trainable=spec.network.trainable,
         threads=threads,
         seed=spec.seed,
+        quantisation=[
+            rule_of(layer) for layer in (*dense_layers(spec.network), spec.network.readout)
+        ],
         return_membranes=_bounds_membranes(spec),
         name="network",
         **_backend(spec.device),

@@ -14,7 +14,7 @@ from ipulse_core.data_files import npz_file
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import SIGNATURE
-from ipulse_core.spec.start_weights import is_constant, mismatches, start_shapes
+from ipulse_core.spec.start_weights import is_constant, mismatches, repeats, start_shapes
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -120,6 +120,8 @@ def _read(path: Path) -> Dict[str, np.ndarray]:
                 f"{path.name} is HDF5: `ipulse nir import` makes a spec and weights of a NIR file"
             )
     arrays = npz_file.read(path)
+    # Integers and scales of quantised weights are listed beside their products.
+    arrays = {name: array for name, array in arrays.items() if repeats(name) not in arrays}
     for name, array in arrays.items():
         if array.dtype.kind != "f":
             raise DataInvalid(f"{path.name}: {name} has {array.dtype}, and weights are floats")

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_worker.runner.model.network import trained_names
 from ipulse_worker.runner.model.optimizer import Optimizer
+from ipulse_worker.runner.model.quantised_arrays import arrays_in_use
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class TrainedState:
 
     @property
     def arrays(self) -> Dict[str, np.ndarray]:
-        """All trained arrays by name."""
-        return dict(zip(trained_names(self.spec), self.trained))
+        """All trained arrays by name; quantised weights are those that runs read."""
+        return arrays_in_use(self.spec, dict(zip(trained_names(self.spec), self.trained)))
 
     def state(self) -> State:
         """Return the trained arrays and the optimizer's state for a checkpoint."""

@@ -10,6 +10,7 @@ from ipulse_core.numbers import plain_number
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.model.quantised_arrays import rule_of
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import ReportTable
 from ipulse_worker.runner.results.results import Results
@@ -48,7 +49,7 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
     row = [
         name,
         f"{results.sizes[at + 1]:,}",
-        f"{weight_count(results, at):,}",
+        _weights(results, at, layer),
         _constant(layer.decay),
     ]
     if at >= len(spiking_names(results.spec)):
@@ -64,6 +65,12 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
         count(results.dropped_in_training[at]),
         f"{results.evaluation.dropped_by_step[at].max():.2f}",
     ]
+
+
+def _weights(results: Results, at: int, layer: Any) -> str:
+    rule = rule_of(layer)
+    number = f"{weight_count(results, at):,}"
+    return number if rule is None else f"{number} int{rule.bits}"
 
 
 def weight_count(results: Results, at: int) -> int:

@@ -16,6 +16,7 @@ from ipulse_core.manifest import SCHEMA
 from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices.device import DeviceFile
 from ipulse_worker.runner.event_writer import EventWriter
+from ipulse_worker.runner.model.quantised_arrays import with_integers
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.profile.trace import chrome_trace
 from ipulse_worker.runner.report.page import report_html
@@ -69,7 +70,7 @@ class Artifacts:
         work_dir.write("metrics.jsonl", results.history.text().encode("utf-8"))
         self._report("metrics.jsonl", "metrics", "application/x-ndjson")
 
-        named: Dict[str, Any] = {**arrays}
+        named: Dict[str, Any] = with_integers(spec, arrays)
         with work_dir.writing("weights.npz") as path, path.open("wb") as file:
             np.savez(file, **named)
         self._report("weights.npz", "weights", BINARY)

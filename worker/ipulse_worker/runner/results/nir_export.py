@@ -19,6 +19,7 @@ from ipulse_core.spec.nir_targets import (
     file_name,
     losses,
 )
+from ipulse_worker.runner.model.quantised_arrays import rule_of
 from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
 from ipulse_worker.runner.results.nir_network import (
@@ -141,6 +142,8 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
         yield "times are in steps; thresholds are 1; it reads this file with nir up to 1.0.4"
     if target in ("norse", "snntorch", "spikingjelly") and spec.network.readout.kind == "leaky":
         yield "the leaky readout is a neuron that never spikes: read its membrane"
+    if any(map(rule_of, [*spec.network.layers, spec.network.readout])):
+        yield "quantised weights are integers times their scale, times the gains"
     if weights_dtype(spec) != "float32":
         yield f"weights are rounded to {weights_dtype(spec)}, as runs read them"
 

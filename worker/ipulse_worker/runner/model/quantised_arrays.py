@@ -1,0 +1,52 @@
+"""The quantised weights of a training, as its runs read them and as its results list them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
+
+import numpy as np
+
+from ipulse_core.spec.start_weights import INTEGERS, SCALE, layer_names, start_shapes
+from ipulse_ops.quantisation import Quantisation, quantise
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+def rule_of(layer: Any) -> Optional[Quantisation]:
+    """Return how the weights of a layer of a spec are quantised; None if they are not."""
+    described = getattr(layer, "quantisation", None)  # specs of older jobs lack it
+    if described is None:
+        return None
+    return Quantisation(described.bits, described.scale, described.power_of_two)
+
+
+def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
+    """Return trained arrays by name, with weights as runs read them."""
+    rules = _rules(spec)
+    return {
+        name: quantise(array, rules[name]).weights if name in rules else array
+        for name, array in arrays.items()
+    }
+
+
+def with_integers(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
+    """Return the arrays of weights.npz: `arrays`, then integers and scales."""
+    found = dict(arrays)
+    for name, rule in _rules(spec).items():
+        quantised = quantise(arrays[name], rule)
+        found[f"{name}{INTEGERS}"] = quantised.integers
+        found[f"{name}{SCALE}"] = quantised.scale
+    return found
+
+
+def _rules(spec: ExperimentSpec) -> Dict[str, Quantisation]:
+    """Return the rule of every matrix that is quantised, by its name."""
+    network, found = spec.network, {}
+    shapes = start_shapes(spec)
+    for name, layer in zip(layer_names(network), [*network.layers, network.readout]):
+        rule = rule_of(layer)
+        for matrix in (name, f"{name}_recurrent"):
+            if rule is not None and matrix in shapes:
+                found[matrix] = rule
+    return found
