@@ -36,8 +36,9 @@ def test_adaptive_thresholds_recall_what_others_forget() -> None:
     assert constant.reached, f"{constant.mean} of seed 1, limit {constant.at_most}"
 
 
-def test_rounded_weights_learn_as_well() -> None:
-    outcome = accuracy.outcome(BY_TITLE["randman"], True, 1, "bfloat16", quick=True)
+@pytest.mark.parametrize("weights", ["bfloat16", "int8"])
+def test_narrow_weights_learn_as_well(weights: str) -> None:
+    outcome = accuracy.outcome(BY_TITLE["randman"], True, 1, weights, quick=True)
     assert outcome.reached
 
 

@@ -10,7 +10,8 @@ settings were chosen on other data than the test samples: manifolds of another s
 validation points, cross-validation within the digits' training samples. The digits also learn
 from shifted copies of the training images; no other task has more data than its data set. The
 exit code is 1 if a mean misses its target. Delayed recall is run without adaptive thresholds, too,
-which must leave it near chance.
+which must leave it near chance. Gated networks are also run with weights that are rounded to
+bfloat16, and with weights that are quantised to 8 and 4 bits in training and test.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_worker.runner.resolved_spec import read_spec
 
 SECOND_THRESHOLD = 0.9  # of a gated network; the thresholds are 1
+BITS = {"int8": 8, "int4": 4}
+WEIGHTS = ("float32", "bfloat16", *BITS)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Outcome:
     task: str
     gradient: str  # dense or gated
     network: str
-    weights: str
+    weights: str  # one of WEIGHTS
     epochs: int
     target: float
     accuracies: list[float]  # on the held-out samples after the last epoch, by seed
@@ -117,8 +120,8 @@ class Outcome:
         }
 
 
-def spec_of(task: Task, gated: bool, seed: int, weights_dtype: str, quick: bool) -> ExperimentSpec:
-    """Return the example with the changes of the variant."""
+def spec_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> ExperimentSpec:
+    """Return the example with the changes of the variant; `weights` is one of WEIGHTS."""
     document: dict[str, Any] = yaml.safe_load((ROOT / f"examples/{task.example}.yaml").read_text())
     network = document["network"]
     if task.neurons:
@@ -128,21 +131,27 @@ def spec_of(task: Task, gated: bool, seed: int, weights_dtype: str, quick: bool)
             del layer["adaptation"]
         layer["second_threshold"] = SECOND_THRESHOLD if gated else None
     document["seed"] = seed
-    document["device"] = {"kind": "cpu", "weights_dtype": weights_dtype}
+    document["device"] = {"kind": "cpu"}
+    if weights in BITS:
+        network.setdefault("readout", {})
+        for layer in (*network["layers"], network["readout"]):
+            layer["quantisation"] = {"bits": BITS[weights]}
+    else:
+        document["device"]["weights_dtype"] = weights
     if quick:
         document["training"]["epochs"] = task.quick_epochs
     return read_spec(spec_to_json(parse_spec(document)))
 
 
 def outcome(
-    task: Task, gated: bool, seeds: int, weights_dtype: str = "float32", quick: bool = False
+    task: Task, gated: bool, seeds: int, weights: str = "float32", quick: bool = False
 ) -> Outcome:
     """Train the network once per seed, from 1 on; report each on standard error."""
     from benchmarks.training.single_process import build_kernels, train
 
     build_kernels()  # not part of the measured time
     with _data_of(task):
-        return _trained(task, gated, seeds, weights_dtype, quick, train)
+        return _trained(task, gated, seeds, weights, quick, train)
 
 
 @contextmanager
@@ -167,26 +176,26 @@ def _trained(
     task: Task,
     gated: bool,
     seeds: int,
-    weights_dtype: str,
+    weights: str,
     quick: bool,
     train: Callable[[ExperimentSpec], Any],
 ) -> Outcome:
     accuracies, seconds, rates = [], [], []
     for seed in range(1, seeds + 1):
-        spec = spec_of(task, gated, seed, weights_dtype, quick)
+        spec = spec_of(task, gated, seed, weights, quick)
         began = time.perf_counter()
         metrics = train(spec)
         seconds.append(time.perf_counter() - began)
         accuracies.append(metrics.score)
         rates.append(metrics.firing_rates[: len(spec.network.layers)])
-        label = f"{task.title}, {'gated' if gated else 'dense'}, {weights_dtype}, seed {seed}"
+        label = f"{task.title}, {'gated' if gated else 'dense'}, {weights}, seed {seed}"
         print(f"{label}: {100 * metrics.score:.2f} %, {seconds[-1]:.1f} s", file=sys.stderr)
     sizes = [input_channels(spec.data), *hidden_sizes(spec), class_count(spec.data)]
     return Outcome(
         task=task.title,
         gradient="gated" if gated else "dense",
         network="-".join(map(str, sizes)),
-        weights=weights_dtype,
+        weights=weights,
         epochs=spec.training.epochs,
         target=task.quick_target if quick else task.target,
         accuracies=accuracies,
@@ -202,6 +211,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="few epochs, one seed, lower targets")
     parser.add_argument("--seeds", type=int, default=3, help="trainings per network (%(default)s)")
     parser.add_argument("--only", metavar="TASK", default="", help="tasks with names that begin so")
+    parser.add_argument("--weights", choices=WEIGHTS, help="only networks with these weights")
     options = parser.parse_args(arguments)
     seeds = 1 if options.quick else options.seeds
     outcomes = []
@@ -209,11 +219,13 @@ def main(arguments: list[str]) -> int:
         if not task.title.startswith(options.only):
             continue
         for gated in (False, True):
-            if task.adapts or not gated:
+            if options.weights in (None, "float32") and (task.adapts or not gated):
                 outcomes.append(outcome(task, gated, seeds, quick=options.quick))
-        # Convolutions keep float32 weights.
+        # Convolutions keep their float32 weights here.
         if not options.quick and task.adapts and task.program is None:
-            outcomes.append(outcome(task, True, seeds, "bfloat16"))
+            for weights in WEIGHTS[1:]:
+                if options.weights in (None, weights):
+                    outcomes.append(outcome(task, True, seeds, weights))
     if not outcomes:
         titles = ", ".join(task.title for task in TASKS)
         parser.error(f"--only {options.only}: no such task; there are {titles}")

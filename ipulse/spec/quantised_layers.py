@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def quantisation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yields layers whose weights cannot be quantised on the device."""
+    """Yields layers with weights that the device cannot quantise."""
     network, device = spec.network, spec.device
     pointers = [f"/network/layers/{index}" for index in range(len(network.layers))]
     quantised = [

@@ -57,7 +57,7 @@ class Quantisation:
         """1 / Q, rounded down to float32."""
         exact = 1 / LARGEST[self.bits]
         rounded = np.float32(exact)
-        return rounded if rounded <= exact else np.nextafter(rounded, np.float32(0))
+        return rounded if float(rounded) <= exact else np.nextafter(rounded, np.float32(0))
 
     @property
     def cut_bits(self) -> int:

@@ -120,7 +120,7 @@ def _read(path: Path) -> Dict[str, np.ndarray]:
                 f"{path.name} is HDF5: `ipulse nir import` makes a spec and weights of a NIR file"
             )
     arrays = npz_file.read(path)
-    # Integers and scales of quantised weights are listed beside their products.
+    # Products of integers and scales are in the file, too.
     arrays = {name: array for name, array in arrays.items() if repeats(name) not in arrays}
     for name, array in arrays.items():
         if array.dtype.kind != "f":
