@@ -35,6 +35,7 @@ from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.open import open_page
 from ipulse.cli.commands.jobs.pausing import pause, resume, stop
 from ipulse.cli.commands.jobs.programs import push_program
+from ipulse.cli.commands.jobs.spec import print_spec
 from ipulse.cli.commands.jobs.status import priority, status
 from ipulse.cli.commands.jobs.submit import continue_job, submit
 from ipulse.cli.commands.jobs.validate import validate
@@ -87,6 +88,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "validate": validate,
     "list": list_jobs,
     "status": status,
+    "spec": print_spec,
     "watch": watch,
     "wait": wait,
     "open": open_page,

@@ -44,6 +44,15 @@ SpecPath = Annotated[
         allow_dash=True,
     ),
 ]
+SpecPaths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="The specs as YAML or JSON; - reads standard input.",
+        show_default=False,
+        allow_dash=True,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -28,6 +28,7 @@ from .asynchronous import AsyncClient
 from .datasets.resources import DatasetVersion
 from .jobs.batches import BatchResult, JobSelection
 from .jobs.curves import MetricCurve
+from .jobs.requests import JobRequest, SpecSource
 from .jobs.resources import Artifact, Job, JobEvent, SubmissionPlan, ValidSpec
 from .sweeps.resources import SweepStatus, SweepTrial
 from .synchronous import Client
@@ -42,9 +43,11 @@ __all__ = [
     "DeviceStatus",
     "Job",
     "JobEvent",
+    "JobRequest",
     "JobSelection",
     "JoinToken",
     "MetricCurve",
+    "SpecSource",
     "SubmissionPlan",
     "SweepStatus",
     "SweepTrial",

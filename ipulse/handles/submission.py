@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipulse.client.jobs.calls import Spec
+from ipulse.client.jobs.requests import Spec
 from ipulse.experiment import Experiment
 
 JobSpec = Experiment | Spec

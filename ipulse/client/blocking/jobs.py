@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from ipulse.client.client_base import ClientBase
-from ipulse.client.jobs.calls import Spec
+from ipulse.client.jobs.requests import JobRequest, Spec
 from ipulse.client.jobs.resources import Job, JobEvent, SubmissionPlan, ValidSpec
 from ipulse.client.transport.transports import finished, stepped
 
@@ -74,6 +74,24 @@ class BlockingJobs:
                 after=after,
             )
         )
+
+    def submit_all(
+        self, jobs: Sequence[JobRequest | Spec], idempotency_key: str | None = None
+    ) -> list[Job]:
+        """Submit up to 500 jobs in one request, all or none, and return them in the same order.
+
+        Each is a spec, a dict, the path of a file, or a JobRequest with the arguments of `submit`.
+        The key is that of the whole request. Raises InvalidSpec with the problems of all specs,
+        whose pointers begin with /jobs/0, /jobs/1 and so on.
+        """
+        return finished(self._calls.submit_all(jobs, idempotency_key))
+
+    def spec_text(self, job_id: str, form: Literal["resolved", "submitted"] = "resolved") -> str:
+        """Return the spec of a job as text: with every default, or as it was submitted.
+
+        Raises NotFound if the service has not kept the submitted text.
+        """
+        return finished(self._calls.spec_text(job_id, form))
 
     def get(self, job_id: str) -> Job:
         """Return the job in its current state. Raises NotFound."""

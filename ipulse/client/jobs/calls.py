@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import httpx
 
 from ipulse.client.transport.api_call import JSON_CONTENT, APICall, object_in
 from ipulse.idempotency import check_key
-from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, spec_to_json
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
 from ipulse_core.states import JobState
 
 from .batches import BatchResult, JobSearch, JobSelection
+from .requests import JobRequest, Spec, document
 from .resources import Artifact, EventPage, Job, JobEvent, JobPage, SubmissionPlan, ValidSpec
 
 _EVERY_JOB = JobSearch()
-
-Spec = Union[ExperimentSpec, PoplarProgramSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 def validate(spec: Spec) -> APICall[ValidSpec]:
@@ -32,7 +28,7 @@ def validate(spec: Spec) -> APICall[ValidSpec]:
         value = object_in(response)
         return ValidSpec(spec=value["spec"], sha256=value["spec_sha256"])
 
-    return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=_document(spec))
+    return APICall("POST", "/v1/jobs:validate", read, headers=JSON_CONTENT, content=document(spec))
 
 
 def plan(spec: Spec, priority: int) -> APICall[SubmissionPlan]:
@@ -41,7 +37,7 @@ def plan(spec: Spec, priority: int) -> APICall[SubmissionPlan]:
     def read(response: httpx.Response) -> SubmissionPlan:
         return SubmissionPlan.from_json(object_in(response))
 
-    params, content = {"priority": priority}, _document(spec)
+    params, content = {"priority": priority}, document(spec)
     return APICall("POST", "/v1/jobs:plan", read, params, headers=JSON_CONTENT, content=content)
 
 
@@ -49,7 +45,27 @@ def submit(spec: Spec, idempotency_key: str, options: Mapping[str, Any]) -> APIC
     """Return the call that submits a spec with its scheduling options and attributes."""
     headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
     params = {name: value for name, value in options.items() if value not in (None, [], "")}
-    return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=_document(spec))
+    return APICall("POST", "/v1/jobs", _job, params, headers=headers, content=document(spec))
+
+
+def submit_all(jobs: Sequence[JobRequest], idempotency_key: str) -> APICall[list[Job]]:
+    """Return the call that submits several jobs, all or none."""
+
+    def read(response: httpx.Response) -> list[Job]:
+        return [Job.from_json(item["job"]) for item in object_in(response)["jobs"]]
+
+    headers = {**JSON_CONTENT, "Idempotency-Key": check_key(idempotency_key)}
+    content = strict_json.dumps({"jobs": [job.to_json() for job in jobs]}).encode()
+    return APICall("POST", "/v1/jobs:batch", read, headers=headers, content=content)
+
+
+def spec_text(job_id: str, form: str) -> APICall[str]:
+    """Return the call that reads the text of a job's spec."""
+
+    def read(response: httpx.Response) -> str:
+        return str(object_in(response)["text"])
+
+    return APICall("GET", _job_path(job_id) + "/spec", read, {"form": form})
 
 
 def get(job_id: str, known: Job | None) -> APICall[Job]:
@@ -218,21 +234,6 @@ def _state(name: str) -> str:
             [Problem("/state", "not_a_choice", detail)], "there is no such job state"
         )
     return str(JobState(name).value)
-
-
-def _document(spec: Spec) -> bytes:
-    """Return the JSON text of a spec. Raises InvalidSpec for values that JSON cannot express."""
-    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
-        return strict_json.dumps(spec_to_json(spec)).encode()
-    if isinstance(spec, (str, os.PathLike)):
-        from ipulse.spec.document.file import read_spec_file
-
-        spec = spec_to_json(read_spec_file(Path(spec)).job_spec())
-    try:
-        return strict_json.dumps(spec).encode()
-    except (TypeError, ValueError):
-        # The value is not JSON, such as NaN or an array: the parser reports its place.
-        return strict_json.dumps(spec_to_json(parse_job_spec(spec))).encode()
 
 
 def _job(response: httpx.Response) -> Job:

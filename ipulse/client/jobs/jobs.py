@@ -12,11 +12,12 @@ from ipulse.client.transport.call_sender import CallSender
 from ipulse.client.transport.connection import WaitDeadline
 from ipulse.client.transport.retries import FOLLOWING, RetryPolicy
 from ipulse.client.transport.transports import Transport
+from ipulse_core.errors import InvalidInput
 
 from . import calls
 from .batches import JobSearch
-from .calls import Spec
 from .job_reference import find_job
+from .requests import JobRequest, Spec, each_placed, is_path
 from .resources import Job, JobEvent, SubmissionPlan, ValidSpec
 from .watching import SILENCE_SECONDS, Watch
 
@@ -60,6 +61,24 @@ class Jobs(CallSender):
         start_mode: Literal["continue", "weights"] | None = None,
     ) -> Job:
         """Submit a job; see Client.submit."""
+        if is_path(spec):  # with its text
+            request = JobRequest(
+                spec,
+                priority=priority,
+                queue_seconds=queue_seconds,
+                run_seconds=run_seconds,
+                total_seconds=total_seconds,
+                tags=tags,
+                group=group,
+                notes=notes,
+                after=after,
+                start_from=start_from,
+                start_mode=start_mode,
+            )
+            try:
+                return (await self.submit_all([request], idempotency_key))[0]
+            except InvalidInput as error:
+                raise each_placed(error, lambda _, problem: problem) from None
         options = {
             "priority": priority,
             "queue_seconds": queue_seconds,
@@ -74,6 +93,20 @@ class Jobs(CallSender):
         }
         key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
         return await self._send(calls.submit(spec, key, options))
+
+    async def submit_all(
+        self, jobs: Sequence[JobRequest | Spec], idempotency_key: str | None = None
+    ) -> list[Job]:
+        """Submit several jobs, all or none; see Client.submit_all."""
+        requests = [job if isinstance(job, JobRequest) else JobRequest(job) for job in jobs]
+        key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+        return await self._send(calls.submit_all(requests, key))
+
+    async def spec_text(
+        self, job_id: str, form: Literal["resolved", "submitted"] = "resolved"
+    ) -> str:
+        """Return the spec of a job as text; see Client.spec_text."""
+        return await self._send(calls.spec_text(job_id, form))
 
     async def get(self, job_id: str) -> Job:
         """Return the job in its current state. Raises NotFound."""

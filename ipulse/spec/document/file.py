@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ipulse.spec import AnySpec, ExperimentSpec, parse_job_spec, parse_spec
 from ipulse.spec.document.yaml_document import parse, yaml
@@ -50,6 +50,8 @@ class SpecFile:
     name: str
     value: Any
     root: yaml.Node | None = field(repr=False, compare=False)
+    text: str = field(default="", repr=False, compare=False)  # as it was written
+    form: Literal["yaml", "json"] = field(default="yaml", compare=False)
     # Places of parts that are not from the file, by pointer.
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -145,7 +147,7 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
         parsed, root = parse(text if not is_json else _without_pairs(text))
     except yaml.MarkedYAMLError as error:
         if is_json:
-            return SpecFile(name=name, value=value, root=None)
+            return SpecFile(name=name, value=value, root=None, text=text, form="json")
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
         raise _invalid(name, error.problem or "not YAML", line, column) from error
@@ -153,7 +155,13 @@ def parse_spec_file(content: bytes, name: str) -> SpecFile:
         raise _invalid(name, "nested too deeply") from error
     if root is None:
         raise _invalid(name, "the file is empty")
-    return SpecFile(name=name, value=value if is_json else parsed, root=root)
+    return SpecFile(
+        name=name,
+        value=value if is_json else parsed,
+        root=root,
+        text=text,
+        form="json" if is_json else "yaml",
+    )
 
 
 def _readable(text: str, name: str) -> str:

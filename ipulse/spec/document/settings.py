@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,12 @@ def with_settings(file: SpecFile, settings: Sequence[str]) -> SpecFile:
         except InvalidSpec as error:
             raise placed_at(place, error) from None
         origins |= {pointer(created): place, pointer(tokens): place}
-    return SpecFile(file.name, value, file.root, origins)
+    lines = "".join(f"# --set {setting}\n" for setting in map(_one_line, settings))
+    return replace(file, value=value, origins=origins, text=lines + file.text, form="yaml")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())
 
 
 def placed_at(place: str, error: InvalidSpec) -> InvalidSpec:

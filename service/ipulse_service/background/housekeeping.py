@@ -12,7 +12,7 @@ from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import Database
 from ipulse_service.files import artifacts
 from ipulse_service.files.artifacts import Store
-from ipulse_service.jobs import deletion, store, submission
+from ipulse_service.jobs import deletion, idempotency, store
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
 
@@ -47,7 +47,7 @@ class Housekeeper:
     def clean_up(self) -> None:
         """Cleans up once. Raises Unavailable when the database or the store fails."""
         with self._database.write() as transaction:
-            submission.forget_keys(transaction)
+            idempotency.forget(transaction)
             registry.forget_silent(transaction)
             join_tokens.forget_old(transaction)
             uploads.forget_expired(transaction)

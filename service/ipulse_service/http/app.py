@@ -54,6 +54,7 @@ from ipulse_service.http.routes.jobs import (
     logs,
     profiles,
     search,
+    specs,
     submissions,
 )
 from ipulse_service.http.routes.sweeps import sweep_changes, sweeps
@@ -150,6 +151,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(web.router)
     for module in (
         submissions,
+        specs,
         imports,
         job_batches,
         job_list,
@@ -178,6 +180,7 @@ def create_app(settings: Settings) -> FastAPI:
         uploads,
     ):
         app.include_router(module.router)
+    app.include_router(submissions.batch_router)
     app.include_router(attempts.events_router)
     app.include_router(user_uploads.content_router)
     app.include_router(attempt_dataset.router)

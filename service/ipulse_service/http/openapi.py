@@ -21,6 +21,7 @@ from ipulse_service.http.schemas.agents.worker import ClaimedAttempt
 from ipulse_service.http.schemas.base import SPEC
 from ipulse_service.http.schemas.data.datasets import DatasetDetail, DatasetList, VersionInfo
 from ipulse_service.http.schemas.jobs import events
+from ipulse_service.http.schemas.jobs.batches import SubmittedBatch
 from ipulse_service.http.schemas.jobs.comparison import ComparedJob, ComparisonInfo
 from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.schemas.jobs.jobs import JobDetail, JobList, ListedJob
@@ -40,6 +41,7 @@ _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
     JobDetail,
     JobList,
     ListedJob,
+    SubmittedBatch,
     SweepConfig,
     SweepDetail,
     SweepList,

@@ -119,6 +119,14 @@ class SpecRoute(JSONRoute):
     error = InvalidSpec
 
 
+class BatchRoute(SpecRoute):
+    """A route that takes several specs, each perhaps with its text."""
+
+    def max_bytes(self, settings: Settings) -> int:
+        """Returns the size limit of the body."""
+        return 2 * settings.max_body_bytes
+
+
 class EventsRoute(JSONRoute):
     """A route that takes events, of which there may be many."""
 

@@ -21,7 +21,7 @@ from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_service.http import etags
 from ipulse_service.http import log_context as log
 from ipulse_service.http.server import methods
-from ipulse_service.jobs.submission import KeyInUse
+from ipulse_service.jobs.idempotency import KeyInUse
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 2  # Retry-After of a request that was refused for a passing reason

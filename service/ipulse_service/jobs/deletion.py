@@ -17,6 +17,7 @@ from ipulse_service.db.tables import (
     job_settings,
     jobs,
     outbox,
+    submitted_specs,
     sweep_jobs,
 )
 from ipulse_service.jobs import dependencies
@@ -59,6 +60,7 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         attempts,
         job_settings,
         job_metrics,
+        submitted_specs,
     ):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))
     ended_trials = update(sweep_jobs).where(sweep_jobs.c.job_pk.in_(pks))

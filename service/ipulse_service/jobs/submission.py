@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
-
-from sqlalchemy import bindparam, delete, insert, select
 
 from ipulse.spec import AnySpec, spec_to_json
 from ipulse_core import strict_json
-from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
 from ipulse_service.background import outbox
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import dependencies, store, transitions
+from ipulse_service.jobs import dependencies, idempotency, submitted_text, transitions
 from ipulse_service.jobs.dependencies import Dependency
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.job_attributes import JobAttributes
@@ -27,31 +25,11 @@ from ipulse_service.jobs.search import settings_index
 from ipulse_service.jobs.start import starting
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.jobs.start.starting import StartRequest
+from ipulse_service.jobs.submitted_text import SubmittedText
 
 WAIT_SECONDS = 1.0  # for another request with the same key
-KEY_MS = 24 * 3_600_000  # a key returns its job for a day
-
-_THIS = (
-    idempotency_keys.c.caller == bindparam("of_caller"),
-    idempotency_keys.c.key == bindparam("this_key"),
-)
-# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
-_INSERT_KEY = insert(idempotency_keys)
-_SELECT_KEY = select(idempotency_keys).where(*_THIS)
 _DEFAULT_OPTIONS = SchedulingOptions()
 _NO_ATTRIBUTES = JobAttributes()
-
-
-class KeyInUse(Conflict):
-    """A request with this Idempotency-Key is under way; ask again for its job."""
-
-    code = "idempotency_key_in_use"
-
-
-class KeyReused(InvalidInput):
-    """This Idempotency-Key was used before, with another spec."""
-
-    code = "idempotency_key_reused"
 
 
 @dataclass(frozen=True)
@@ -62,6 +40,33 @@ class ResolvedSpec:
     value: dict[str, Any]
     text: str
     sha256: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job that a client wants: its spec, its attributes, and what it waits for or starts from."""
+
+    resolved: ResolvedSpec
+    options: SchedulingOptions = _DEFAULT_OPTIONS
+    attributes: JobAttributes = _NO_ATTRIBUTES
+    start: StartRequest | None = None
+    after: tuple[Dependency, ...] = ()
+    text: SubmittedText | None = None  # the client's own; comments do not make another job
+
+    def fingerprint(self) -> str:
+        """Returns a digest that is equal for equal jobs."""
+        fingerprint = self.resolved.sha256
+        parts: list[Any] = []
+        if self.options != _DEFAULT_OPTIONS:
+            parts.append(self.options)
+        if self.attributes != _NO_ATTRIBUTES:
+            parts.append(self.attributes)
+        if self.start is not None:
+            parts.append(self.start)
+        for part in (*parts, *self.after):
+            text = strict_json.dumps(asdict(part)) + fingerprint
+            fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        return fingerprint
 
 
 @dataclass(frozen=True)
@@ -88,70 +93,122 @@ def with_data(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
     return resolved if spec is resolved.spec else resolve(spec)
 
 
-def submit(
-    database: Database,
-    resolved: ResolvedSpec,
-    caller: str,
-    key: str | None,
-    options: SchedulingOptions = _DEFAULT_OPTIONS,
-    attributes: JobAttributes = _NO_ATTRIBUTES,
-    start: StartRequest | None = None,
-    after: Sequence[Dependency] = (),
-) -> Submitted:
+def submit(database: Database, submission: Submission, caller: str, key: str | None) -> Submitted:
     """Stores a job once. The same key from the same caller returns the same job for a day.
 
-    Raises KeyInUse while another request with that key is under way, KeyReused if the key was
-    used with another spec, options, attributes or start, and what `starting.resolve` and
-    `admission.check` raise.
+    Raises what `submit_all` raises.
     """
-    if key is None:
-        return _submit(database, resolved, caller, None, options, attributes, start, after)
-    with database.key_locks.acquire(_name(caller, key), WAIT_SECONDS) as is_acquired:
-        if not is_acquired:
-            raise KeyInUse()
-        return _submit(database, resolved, caller, key, options, attributes, start, after)
+    jobs, replayed = _once(
+        database, [submission], caller, key, lambda transaction: [_store(transaction, submission)]
+    )
+    return Submitted(jobs[0], replayed)
 
 
-def _submit(
+def submit_all(
+    database: Database, submissions: Sequence[Submission], caller: str, key: str | None
+) -> tuple[list[JobRow], bool]:
+    """Stores several jobs in one transaction; returns them, and whether the key was used before.
+
+    Raises `idempotency.KeyInUse` while another request with that key is under way, KeyReused if
+    the key was used for other jobs, and what `starting.resolve`, `admission.check` and
+    `dependencies.unmet` raise; of several jobs all problems, with the pointer of each job.
+    """
+    return _once(
+        database, submissions, caller, key, lambda transaction: _store_all(transaction, submissions)
+    )
+
+
+def _once(
     database: Database,
-    resolved: ResolvedSpec,
+    submissions: Sequence[Submission],
     caller: str,
     key: str | None,
-    options: SchedulingOptions,
-    attributes: JobAttributes,
-    start: StartRequest | None,
-    after: Sequence[Dependency],
-) -> Submitted:
-    fingerprint = resolved.sha256
-    for chosen, default in ((options, _DEFAULT_OPTIONS), (attributes, _NO_ATTRIBUTES)):
-        if chosen != default:
-            text = strict_json.dumps(asdict(chosen)) + fingerprint
-            fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    more: list[StartRequest | Dependency] = [*([start] if start else []), *after]
-    for part in more:
-        text = strict_json.dumps(asdict(part)) + fingerprint
-        fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    with database.write() as transaction:
-        if key is not None:
-            transaction.lock(_name(caller, key))  # against other replicas
-            former = _find(transaction, fingerprint, caller, key)
-            if former is not None:
-                return Submitted(former, replayed=True)
-        file = None
-        if start is not None:
-            whole = with_data(transaction, resolved)
-            file = starting.resolve(transaction, start, whole.spec, whole.value)
-        job = store_job(transaction, resolved, options, attributes, file, after)
-        if key is not None:
-            row = {
-                "caller": caller,
-                "key": key,
-                "fingerprint": fingerprint,
-                "job_pk": job.pk,
-                "created_at": transaction.now,
-            }
-            transaction.connection.execute(_INSERT_KEY, row)
-    return Submitted(job, replayed=False)
+    store: Callable[[Transaction], list[JobRow]],
+) -> tuple[list[JobRow], bool]:
+    if key is None:
+        with database.write() as transaction:
+            return store(transaction), False
+    name = f"idempotency/{caller}/{key}"
+    with database.key_locks.acquire(name, WAIT_SECONDS) as is_acquired:
+        if not is_acquired:
+            raise idempotency.KeyInUse()
+        with database.write() as transaction:
+            transaction.lock(name)  # against other replicas
+            fingerprint = _fingerprint(submissions)
+            former = idempotency.find(transaction, fingerprint, len(submissions), caller, key)
+            if former:
+                return former, True
+            jobs = store(transaction)
+            idempotency.add(transaction, fingerprint, caller, key, jobs)
+            return jobs, False
+
+
+def _fingerprint(submissions: Sequence[Submission]) -> str:
+    """Returns the digest of a request: that of a single job is the job's own."""
+    prints = [submission.fingerprint() for submission in submissions]
+    return prints[0] if len(prints) == 1 else hashlib.sha256("".join(prints).encode()).hexdigest()
+
+
+def _store_all(transaction: Transaction, submissions: Sequence[Submission]) -> list[JobRow]:
+    """Stores jobs in order. Raises the problems of all of them, or the error of the only one."""
+    made: dict[str, str] = {}  # ids by the pointer of the job in the request
+    jobs: list[JobRow] = []
+    problems: list[Problem] = []
+    for index, submission in enumerate(submissions):
+        place = job_pointer(index)
+        if any(one.job_id.startswith("/") and one.job_id not in made for one in submission.after):
+            continue  # after a job that has a problem
+        try:
+            job = _store(transaction, submission, made)
+        except InvalidInput as error:
+            placed = [_placed(place, problem) for problem in error.problems]
+            if len(submissions) == 1:
+                raise type(error)(placed, error.message) from None
+            problems += placed
+        except (Conflict, NotFound) as error:
+            if len(submissions) == 1:
+                raise
+            problems.append(Problem(place, error.code, error.message))
+        else:
+            made[place] = job.id
+            jobs.append(job)
+    if problems:
+        raise InvalidSpec(problems)
+    return jobs
+
+
+def job_pointer(index: int) -> str:
+    """Returns the pointer of a job in a request with several."""
+    return f"/jobs/{index}"
+
+
+def _placed(place: str, problem: Problem) -> Problem:
+    """Returns a problem of one submission with its place in a request with several."""
+    parameter = problem.pointer.removeprefix("/query")
+    within = f"/spec{problem.pointer}" if parameter == problem.pointer else parameter
+    return Problem(place + within, problem.code, problem.detail)
+
+
+def _store(
+    transaction: Transaction, submission: Submission, made: Mapping[str, str] = MappingProxyType({})
+) -> JobRow:
+    """Stores one job; `made` has the ids of those that it may name by their pointers."""
+    after = [replace(one, job_id=made.get(one.job_id, one.job_id)) for one in submission.after]
+    file = None
+    if submission.start is not None:
+        whole = with_data(transaction, submission.resolved)
+        file = starting.resolve(transaction, submission.start, whole.spec, whole.value)
+    job = store_job(
+        transaction,
+        submission.resolved,
+        submission.options,
+        submission.attributes,
+        file,
+        after,
+    )
+    if submission.text is not None:
+        submitted_text.add(transaction, job, submission.text)
+    return job
 
 
 def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
@@ -195,27 +252,3 @@ def store_job(
     else:
         outbox.add(transaction, job)
     return job
-
-
-def _name(caller: str, key: str) -> str:
-    return f"idempotency/{caller}/{key}"
-
-
-def forget_keys(transaction: Transaction) -> int:
-    """Deletes expired keys and returns how many."""
-    old = idempotency_keys.c.created_at <= transaction.now - KEY_MS
-    return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
-
-
-def _find(transaction: Transaction, fingerprint: str, caller: str, key: str) -> JobRow | None:
-    this = {"of_caller": caller, "this_key": key}
-    row = transaction.connection.execute(_SELECT_KEY, this).one_or_none()
-    if row is None:
-        return None
-    if row.created_at <= transaction.now - KEY_MS:
-        transaction.connection.execute(delete(idempotency_keys).where(*_THIS), this)
-        return None
-    if row.fingerprint != fingerprint:
-        detail = "use a new key for a new spec, or other limits"
-        raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
-    return store.get_by_pk(transaction, row.job_pk)

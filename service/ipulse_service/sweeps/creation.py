@@ -12,8 +12,9 @@ from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import submission
+from ipulse_service.jobs.idempotency import KeyReused
 from ipulse_service.jobs.queue.needs import Needs
-from ipulse_service.jobs.submission import KeyReused, ResolvedSpec
+from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.sweeps import proposals, store
 from ipulse_service.sweeps.rows import SweepRow
 

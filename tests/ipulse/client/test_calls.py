@@ -82,13 +82,20 @@ class TestSubmit:
         yaml = tmp_path / "spec.yaml"
         yaml.write_text("version: 1\nnetwork: {layers: [{neurons: 8}]}\n")
         ways: list[Any] = [SPEC, parse_spec(SPEC), yaml, str(yaml)]
-        with ScriptedServer(lambda _: json_answer(job(), 202)) as server:
+        answers = {
+            "/v1/jobs": json_answer(job(), 202),
+            "/v1/jobs:batch": json_answer({"jobs": [{"pointer": "/jobs/0", "job": job()}]}, 202),
+        }
+        with ScriptedServer(lambda request: answers[request.path]) as server:
             client = connect(server.url, "t")
             for way in ways:
                 assert client.submit(way).id == "job_1"
             bodies = [json.loads(request.body) for request in server.requests]
-        assert bodies[0] == SPEC
-        assert all(spec_to_json(parse_spec(body)) == bodies[1] for body in bodies)
+        of_files = [body["jobs"][0] for body in bodies[2:]]
+        assert {one["submitted"]["text"] for one in of_files} == {yaml.read_text()}
+        specs = [*bodies[:2], *(one["spec"] for one in of_files)]
+        assert specs[0] == SPEC
+        assert all(spec_to_json(parse_spec(spec)) == specs[1] for spec in specs)
 
     def test_a_retry_carries_the_same_key_and_another_job_another(self, connect: Connect) -> None:
         answer = in_turn(problem_answer(503, "unavailable"), json_answer(job(), 202))

@@ -17,6 +17,8 @@ from ipulse_service.jobs import attempts, store, submission
 from ipulse_service.jobs.change_notifier import JobNotifier
 from tests.service.running import SPEC
 
+WANTED = submission.Submission(submission.resolve(parse_spec(SPEC)))
+
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Database]:
@@ -35,7 +37,7 @@ def elsewhere(here: Database) -> Iterator[Database]:
 
 
 def submit(database: Database) -> str:
-    return submission.submit(database, submission.resolve(parse_spec(SPEC)), "user", None).job.id
+    return submission.submit(database, WANTED, "user", None).job.id
 
 
 def wakes(database: Database, topics: list[str], act: Callable[[], object]) -> list[bool]:

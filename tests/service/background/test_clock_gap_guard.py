@@ -48,9 +48,8 @@ class Clocked:
         self.reaper.reap()
 
     def claim(self) -> claims.Claim:
-        job = submission.submit(
-            self.database, submission.resolve(parse_spec(SPEC)), "user", None
-        ).job
+        wanted = submission.Submission(submission.resolve(parse_spec(SPEC)))
+        job = submission.submit(self.database, wanted, "user", None).job
         with self.database.write() as transaction:
             return claims.claim(transaction, job.id, "agent", ["cpu"], self.lease_seconds)
 

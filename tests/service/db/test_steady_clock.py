@@ -64,8 +64,8 @@ class World:
 
     def submit(self, **options: Any) -> JobRow:
         resolved = submission.resolve(parse_spec(SPEC))
-        chosen = SchedulingOptions(**options)
-        return submission.submit(self.database, resolved, "user", None, chosen).job
+        wanted = submission.Submission(resolved, SchedulingOptions(**options))
+        return submission.submit(self.database, wanted, "user", None).job
 
     def close(self) -> None:
         for database in self._databases:

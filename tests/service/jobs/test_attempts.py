@@ -113,7 +113,9 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: len(self.jobs) < 3)
     @rule()
     def submit(self) -> None:
-        submitted = submission.submit(self.database, CHECKED, "user", None, LIMITED)
+        submitted = submission.submit(
+            self.database, submission.Submission(CHECKED, LIMITED), "user", None
+        )
         self.jobs.append(submitted.job.id)
         self.placed[submitted.job.id] = submitted.job.queued_at
 

@@ -17,6 +17,8 @@ from ipulse_service.jobs.queue import claims
 from ipulse_service.settings import Settings
 from tests.service.running import SPEC
 
+WANTED = submission.Submission(submission.resolve(parse_spec(SPEC)))
+
 PROMISED_SECONDS = 20.0
 CLAIM_SECONDS = 2.0  # of them are left for the wake-up and a free agent's claim
 
@@ -28,7 +30,7 @@ def test_silence_is_a_part_of_the_wait_however_often_a_job_was_lost(
     settings = Settings(home=tmp_path, max_attempts=10, **database_settings)
     database = Database(settings.database_url)
     migrations.upgrade(database)
-    job_id = submission.submit(database, submission.resolve(parse_spec(SPEC)), "user", None).job.id
+    job_id = submission.submit(database, WANTED, "user", None).job.id
     lease_ms = round(settings.lease_seconds * 1000)
     with database.write() as transaction:  # all in one, and so at one moment
         claimed = claims.claim(transaction, job_id, "agent", ["cpu"], settings.lease_seconds)

@@ -41,9 +41,8 @@ class Scene:
         self.execution_log = ExecutionLog(folder / "execution_log.jsonl")
         self.blobs = Blobs(folder / "artifacts")
         self.blobs.prepare()
-        submitted = submission.submit(
-            self.database, submission.resolve(parse_spec(SPEC)), "user", None
-        )
+        wanted = submission.Submission(submission.resolve(parse_spec(SPEC)))
+        submitted = submission.submit(self.database, wanted, "user", None)
         self.id = submitted.job.id
         self.pk = submitted.job.pk
         self.end(Reason.RUNNER_LOST)

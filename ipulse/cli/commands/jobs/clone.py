@@ -44,7 +44,7 @@ def clone(
         file = SpecFile(f"the spec of {job.id}", job.json["spec"], None)
         spec = with_settings(file, settings or ()).job_spec()
         made = client.submit(spec, tags=tags or (), group=group, notes=note)
-        return show_submitted(client, made, watch, as_json)
+        return show_submitted(client, [made], watch, as_json)
 
 
 @addressed

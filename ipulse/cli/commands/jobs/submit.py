@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,22 +20,23 @@ from ipulse.cli.options import (
     JobId,
     Note,
     Settings,
-    SpecPath,
+    SpecPaths,
     Tags,
     addressed,
 )
 from ipulse.cli.pages import job_address
 from ipulse.cli.terminal import emit, say, short_id, show
-from ipulse.client import Client, Job
+from ipulse.client import Client, Job, JobRequest, SpecSource
+from ipulse.client.jobs.requests import each_placed
 from ipulse.spec import (
     AnySpec,
     ExperimentSpec,
     parse_spec,
     spec_to_json,
 )
-from ipulse.spec.document.file import read_spec_file
-from ipulse.spec.document.settings import spec_of
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse.spec.document.file import SpecFile, read_spec_file
+from ipulse.spec.document.settings import spec_of, with_settings
+from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.worker_faults import errors_name
 
@@ -42,10 +44,10 @@ from ipulse_core.worker_faults import errors_name
 @addressed
 def submit(
     at: Address,
-    file: SpecPath,
+    files: SpecPaths,
     settings: Settings = None,
     watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Follow the job to its end.")
+        bool, typer.Option("--watch", "-w", help="Follow the jobs to their ends.")
     ] = False,
     key: Annotated[
         str | None,
@@ -103,28 +105,21 @@ def submit(
     ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Submit a job from a spec in YAML or JSON: a training, or a Poplar program.
+    """Submit jobs from specs in YAML or JSON: trainings, or Poplar programs.
 
-    The spec is checked here first, so that problems are reported with their lines. The id is
-    printed, and on a terminal the address of the job's page. With --json the
-    job is printed; with --json and --watch every event is one line, and the last line is the job.
+    Of several files all jobs are submitted, or none if one has a problem. The specs are checked
+    here first, so that problems are reported with their lines; the service keeps their text. The
+    ids are printed, and on a terminal the address of a single job's page. With --json the job is
+    printed; with --json and --watch every event is one line, and the last line is the job.
     """
-    read = read_spec_file(file)
-    with ExitStack() as stack:
-        spec: AnySpec
-        if is_program(read):
-            if weights is not None:
-                detail = "a program has no network: leave out --weights"
-                raise InvalidInput([Problem("/weights", "inconsistent", detail)], detail)
-            client = stack.enter_context(at.connect())
-            spec = program_of(read, settings, client.push_program)
-        else:
-            trained = spec_of(read, settings)
-            client = stack.enter_context(at.connect())
-            spec = trained if weights is None else _with_weights(client, trained, weights)
-        job = client.submit(
-            spec,
-            key,
+    reads = [read_spec_file(file) for file in files]
+    trained = _checked(reads, settings)
+    if weights is not None and None in trained:
+        detail = "a program has no network: leave out --weights"
+        raise InvalidInput([Problem("/weights", "inconsistent", detail)], detail)
+    with at.connect() as client:
+        template = JobRequest(
+            {},
             priority=priority,
             queue_seconds=queue_seconds,
             run_seconds=run_seconds,
@@ -136,7 +131,36 @@ def submit(
             start_from=None if start_from is None else client.find_id(start_from),
             start_mode=start_mode,
         )
-        return show_submitted(client, job, watch, as_json)
+        requests = []
+        for read, checked in zip(reads, trained, strict=True):
+            spec: AnySpec
+            if checked is None:
+                spec = program_of(read, settings, client.push_program)
+            else:
+                spec = checked if weights is None else _with_weights(client, checked, weights)
+            source = SpecSource.of_file(with_settings(read, settings) if settings else read)
+            requests.append(replace(template, spec=spec, source=source))
+        try:
+            jobs = client.submit_all(requests, key)
+        except InvalidInput as error:
+            raise each_placed(error, lambda at, problem: reads[at].placed(problem)) from None
+        return show_submitted(client, jobs, watch, as_json)
+
+
+def _checked(
+    reads: Sequence[SpecFile], settings: Sequence[str] | None
+) -> list[ExperimentSpec | None]:
+    """Return the specs of trainings, None for programs. Raises the problems of all files."""
+    specs: list[ExperimentSpec | None] = []
+    problems: list[Problem] = []
+    for read in reads:
+        try:
+            specs.append(None if is_program(read) else spec_of(read, settings))
+        except InvalidSpec as error:
+            problems += error.problems
+    if problems:
+        raise InvalidSpec(problems)
+    return specs
 
 
 def _with_weights(client: Client, spec: ExperimentSpec, weights: Path) -> ExperimentSpec:
@@ -176,19 +200,21 @@ def continue_job(
     """
     with at.connect() as client:
         job = client.continue_training(client.find_id(job_id), epochs)
-        return show_submitted(client, job, watch, as_json)
+        return show_submitted(client, [job], watch, as_json)
 
 
-def show_submitted(client: Client, job: Job, watch: bool, as_json: bool) -> Exit:
-    """Print a job that was just submitted, and follow it where asked."""
+def show_submitted(client: Client, jobs: Sequence[Job], watch: bool, as_json: bool) -> Exit:
+    """Print jobs that were just submitted, and follow them where asked."""
     if not as_json:
-        show(job.id)
-        if sys.stderr.isatty():
-            say(job_address(client, job.id))
+        for job in jobs:
+            show(job.id)
+        if sys.stderr.isatty() and len(jobs) == 1:
+            say(job_address(client, jobs[0].id))
     if watch:
-        return follow(client, job, as_json)
+        return max(follow(client, job, as_json) for job in jobs)
     if as_json:
-        emit(job.json)
+        emit(jobs[0].json if len(jobs) == 1 else {"jobs": [job.json for job in jobs]})
     elif sys.stderr.isatty():
-        say(f"Follow it: `ipulse watch {short_id(job.id)}`")
+        verb = "Follow it: `ipulse watch" if len(jobs) == 1 else "Wait for them: `ipulse wait"
+        say(f"{verb} {' '.join(short_id(job.id) for job in jobs)}`")
     return Exit.OK

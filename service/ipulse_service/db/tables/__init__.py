@@ -8,7 +8,13 @@ from ipulse_service.db.tables.attempt import artifacts, attempts, events
 from ipulse_service.db.tables.base import metadata
 from ipulse_service.db.tables.database import clock_eras, trials
 from ipulse_service.db.tables.dataset import dataset_samples, dataset_versions, datasets, uploads
-from ipulse_service.db.tables.job import idempotency_keys, job_dependencies, jobs, outbox
+from ipulse_service.db.tables.job import (
+    idempotency_keys,
+    job_dependencies,
+    jobs,
+    outbox,
+    submitted_specs,
+)
 from ipulse_service.db.tables.search_index import index_names, job_metrics, job_settings
 from ipulse_service.db.tables.sweep import sweep_jobs, sweep_rungs, sweep_trials, sweeps
 
@@ -30,6 +36,7 @@ __all__ = [
     "join_tokens",
     "metadata",
     "outbox",
+    "submitted_specs",
     "sweep_jobs",
     "sweep_rungs",
     "sweep_trials",

@@ -84,6 +84,15 @@ outbox = Table(
     sqlite_autoincrement=True,
 )
 
+# The text of a spec as its client submitted it, for people; jobs of the service have none.
+submitted_specs = Table(
+    "submitted_specs",
+    metadata,
+    Column("job_pk", ForeignKey("jobs.pk"), primary_key=True, autoincrement=False),
+    Column("form", String(8), nullable=False),  # yaml or json
+    Column("text", Text, nullable=False),
+)
+
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,

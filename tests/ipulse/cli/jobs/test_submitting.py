@@ -84,3 +84,48 @@ class TestSubmit:
     def test_an_invalid_spec_is_not_sent(self, offline: Run, tmp_path: Path) -> None:
         ran = offline("submit", "-", stdin="{}", IPULSE_HOME=str(tmp_path))
         assert ran.code == 2  # and not 5: nobody asked for the service
+
+    def test_several_files_are_several_jobs(
+        self, run: Run, client: Client, spec_file: Path, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other.yaml"
+        other.write_text(spec_file.read_text().replace("small", "other"))
+        ran = run("submit", str(spec_file), str(other), "--tag", "pair", "--json")
+        assert ran.code == 0
+        names = [client.get(job["id"]).name for job in ran.json["jobs"]]
+        assert names == ["small", "other"]
+
+    def test_a_problem_of_one_file_names_it_and_nothing_is_submitted(
+        self, run: Run, client: Client, spec_file: Path, tmp_path: Path
+    ) -> None:
+        bad, worse = tmp_path / "bad.yaml", tmp_path / "worse.yaml"
+        bad.write_text("version: 1\nseed: -1\nnetwork: {layers: [{neurons: 4}]}\n")
+        worse.write_text(
+            "version: 1\nnetwork: {layers: [{neurons: 4}]}\ndata: {kind: npz, dataset: none}\n"
+        )
+        ran = run("submit", str(spec_file), str(bad), "--tag", "never")
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{bad}:2: /seed: " in ran.err
+        ran = run("submit", str(spec_file), str(worse), "--tag", "never")
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{worse}:3: /data/dataset: " in ran.err  # only the service knows
+        assert client.count("tag:never") == 0
+
+    def test_the_text_is_kept_with_its_comments_and_settings(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "commented.yaml"
+        file.write_text("version: 1  # mine\nnetwork: {layers: [{neurons: 4}]}\n")
+        job = run("submit", str(file), "--set", "seed=7").out.strip()
+        kept = run("spec", job, "--submitted")
+        assert (kept.code, kept.out) == (0, f"# --set seed=7\n{file.read_text()}")
+        again = tmp_path / "again.yaml"
+        again.write_text(run("spec", job).out)
+        clone = run("submit", str(again), "--json")
+        assert clone.json["spec"] == run("spec", job, "--json").json
+
+    def test_the_text_of_a_clone_and_of_no_job(self, run: Run, spec_file: Path) -> None:
+        job = run("submit", str(spec_file)).out.strip()
+        copy = run("clone", job).out.strip()
+        assert run("spec", copy, "--submitted").code == 0  # of the client's own JSON
+        assert run("spec", "job_" + "0" * 24, "--submitted").code == 3

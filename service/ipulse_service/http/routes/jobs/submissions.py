@@ -3,44 +3,54 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ipulse.idempotency import check_key
-from ipulse.spec import JobSpec, PoplarProgramSpec, parse_spec
+from ipulse.spec import AnySpec, JobSpec, PoplarProgramSpec, parse_spec
 from ipulse_core.limits import GROUP, HIGHEST_PRIORITY, LOWEST_PRIORITY, MAX_NOTES, MAX_TAGS
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
+from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
-from ipulse_service.http.payloads import SpecRoute
+from ipulse_service.http.payloads import BatchRoute, SpecRoute
 from ipulse_service.http.responses import job_detail
-from ipulse_service.http.schemas.jobs.job_requests import AS_GROUP, NOTES, ContinueRequest, Tag
+from ipulse_service.http.schemas.jobs.batches import BatchedJob, BatchRequest, SubmittedBatch
+from ipulse_service.http.schemas.jobs.job_requests import (
+    AFTER,
+    AS_GROUP,
+    JOB_ID_PATTERN,
+    MAX_SECONDS,
+    NOTES,
+    ContinueRequest,
+    Tag,
+    dependencies_of,
+)
 from ipulse_service.http.schemas.jobs.jobs import JobDetail, ValidatedSpec
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store, submission
-from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency, OnEnd
+from ipulse_service.jobs.dependencies import MAX_DEPENDENCIES, Dependency
 from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.start import starting
 from ipulse_service.jobs.start.start_file import StartMode
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
-from ipulse_service.jobs.submission import Submitted
+from ipulse_service.jobs.submission import Submission, Submitted
+from ipulse_service.jobs.submitted_text import SubmittedText
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
-JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
-_AFTER = r"^job_[0-9a-f]{24}(:(success|end|failure))?$"
-_MAX_SECONDS = 10**8  # three years
 _SPEC_ERRORS = problems.documented(404, 409, 413, 415, 422)
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=SpecRoute)
+batch_router = APIRouter(prefix="/v1", tags=["jobs"], route_class=BatchRoute)
 
 
-_Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS), DIGITS]
+_Seconds = Annotated[int, Field(ge=1, le=MAX_SECONDS), DIGITS]
 
 
 class SubmitQuery(BaseModel):
@@ -73,7 +83,7 @@ class SubmitQuery(BaseModel):
         description="Notes for people, in Markdown. Long ones are better sent by PATCH.",
     )
 
-    after: list[Annotated[str, Field(pattern=_AFTER, max_length=80)]] = Field(
+    after: list[Annotated[str, Field(pattern=AFTER, max_length=80)]] = Field(
         default=[],
         max_length=MAX_DEPENDENCIES,
         description="`JOB` or `JOB:success`, `JOB:end`, `JOB:failure`: it is queued when these "
@@ -89,10 +99,9 @@ class SubmitQuery(BaseModel):
         "epochs; weights: begin another training with its final weights, by the names of layers.",
     )
 
-    def dependencies(self) -> list[Dependency]:
+    def dependencies(self) -> tuple[Dependency, ...]:
         """Returns the jobs to wait for."""
-        parts = [text.partition(":") for text in self.after]
-        return [Dependency(job_id, cast(OnEnd, on or "success")) for job_id, _, on in parts]
+        return dependencies_of(self.after)
 
     def start(self) -> StartRequest | None:
         """Returns the job to start from."""
@@ -109,6 +118,11 @@ class SubmitQuery(BaseModel):
         return JobAttributes(tuple(sorted(set(self.tag))), self.group, self.notes)
 
 
+async def _body_text(request: Request) -> SubmittedText:
+    """Returns the body of a request as it was sent."""
+    return SubmittedText("json", (await request.body()).decode())
+
+
 @router.post(
     "/jobs",
     status_code=202,
@@ -122,6 +136,7 @@ def submit_job(
     caller: CurrentCaller,
     response: Response,
     query: Annotated[SubmitQuery, Query()],
+    text: Annotated[SubmittedText, Depends(_body_text)],
     idempotency_key: Annotated[
         str | None, Header(description="Makes a repeated submission return the same job.")
     ] = None,
@@ -132,21 +147,61 @@ def submit_job(
     key is in progress, the response is 409 with Retry-After. A Poplar program needs a token with
     the flag `submit_code`.
     """
-    if isinstance(spec, PoplarProgramSpec):
-        caller.check_submits_code()
+    _check_rights(caller, spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
-    resolved = submission.resolve(spec)
-    submitted = submission.submit(
-        state.database,
-        resolved,
-        caller.name,
-        key,
+    wanted = Submission(
+        submission.resolve(spec),
         query.options(),
         query.attributes(),
         query.start(),
         query.dependencies(),
+        text,
     )
+    submitted = submission.submit(state.database, wanted, caller.name, key)
     return _accepted(state, submitted, response)
+
+
+@batch_router.post(
+    "/jobs:batch",
+    status_code=202,
+    summary="Submit several jobs",
+    response_description="All of the jobs are stored.",
+    responses=_SPEC_ERRORS,
+)
+def submit_batch(
+    request: BatchRequest,
+    state: State,
+    caller: CurrentCaller,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None, Header(description="Makes a repeated submission return the same jobs.")
+    ] = None,
+) -> SubmittedBatch:
+    """Submits up to 500 specs, all or none. The problems of all are returned, each with its place.
+
+    A job may wait for an earlier one of the request by its pointer, such as `/jobs/0`. An
+    Idempotency-Key is that of all the jobs. See `POST /v1/jobs`.
+    """
+    for job in request.jobs:
+        _check_rights(caller, job.spec)
+    key = None if idempotency_key is None else check_key(idempotency_key)
+    wanted = [job.submission() for job in request.jobs]
+    jobs, replayed = submission.submit_all(state.database, wanted, caller.name, key)
+    log.bind(jobs=str(len(jobs)))
+    attempts: dict[int, list[leases.AttemptRow]] = {}
+    if replayed:
+        response.headers["idempotency-replayed"] = "true"
+        with state.database.read() as transaction:
+            attempts = {job.pk: leases.of_job(transaction, job.pk) for job in jobs}
+    return SubmittedBatch(
+        jobs=[
+            BatchedJob(
+                pointer=submission.job_pointer(index),
+                job=JobDetail.from_row(job, attempts.get(job.pk, ())),
+            )
+            for index, job in enumerate(jobs)
+        ]
+    )
 
 
 @router.post(
@@ -180,10 +235,8 @@ def continue_job(
         raise NothingToStartFrom(f"the job {job_id} trains no network")
     document["training"]["epochs"] = epochs
     resolved = submission.resolve(parse_spec(document))
-    start = StartRequest(job_id, "continue")
-    submitted = submission.submit(
-        state.database, resolved, caller.name, key, SchedulingOptions(), JobAttributes(), start
-    )
+    wanted = Submission(resolved, start=StartRequest(job_id, "continue"))
+    submitted = submission.submit(state.database, wanted, caller.name, key)
     return _accepted(state, submitted, response)
 
 
@@ -221,6 +274,12 @@ def plan_job(
         needs = Needs.of_spec(resolved.spec)
         plan = state.queue_view.plan(transaction, needs, priority)
     return PlannedJob.from_plan(resolved.value, resolved.sha256, needs.data_set, plan)
+
+
+def _check_rights(caller: Caller, spec: AnySpec) -> None:
+    """Raises NotPermitted for a spec that the caller's token may not submit."""
+    if isinstance(spec, PoplarProgramSpec):
+        caller.check_submits_code()
 
 
 def _accepted(state: AppState, submitted: Submitted, response: Response) -> JobDetail:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, cast
 
 from pydantic import BeforeValidator
 
@@ -24,6 +24,7 @@ from ipulse_core.limits import (
 from ipulse_service.http.dependencies import written_as
 from ipulse_service.http.schemas.base import example
 from ipulse_service.jobs.attributes import AttributeChange
+from ipulse_service.jobs.dependencies import Dependency, OnEnd
 
 # The last metadata: it says more than that a pattern does not match.
 AS_TAG: BeforeValidator = written_as(
@@ -36,6 +37,15 @@ AS_GROUP: BeforeValidator = written_as(
     "or digit",
 )
 NOTES = rf"^[^{CONTROL}]*$"
+JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
+AFTER = r"^job_[0-9a-f]{24}(:(success|end|failure))?$"
+MAX_SECONDS = 10**8  # three years
+
+
+def dependencies_of(after: Sequence[str]) -> tuple[Dependency, ...]:
+    """Returns the jobs to wait for, each from `JOB` or `JOB:end`."""
+    parts = [text.partition(":") for text in after]
+    return tuple(Dependency(job, cast(OnEnd, on or "success")) for job, _, on in parts)
 
 
 class ContinueRequest(StrictModel):
@@ -57,7 +67,7 @@ class ImportRequest(StrictModel):
 
 
 Tag = Annotated[str, Field(pattern=TAG), AS_TAG]
-_Tags = Annotated[ListOf[Tag], Field(max_length=MAX_TAGS)]
+Tags = Annotated[ListOf[Tag], Field(max_length=MAX_TAGS)]
 
 
 class GroupChange(StrictModel):
@@ -65,8 +75,8 @@ class GroupChange(StrictModel):
 
     model_config = example(add_tags=["baseline"], remove_tags=["new"], group="wide", priority=10)
 
-    add_tags: _Tags = Field(default=(), description="Tags to add.", examples=[["baseline"]])
-    remove_tags: _Tags = Field(default=(), description="Tags to remove.")
+    add_tags: Tags = Field(default=(), description="Tags to add.", examples=[["baseline"]])
+    remove_tags: Tags = Field(default=(), description="Tags to remove.")
     group: Annotated[str, Field(pattern=f"{GROUP}|^$")] | None = Field(
         default=None, description="The group of jobs that it belongs to; empty: none."
     )
@@ -116,7 +126,7 @@ class JobChange(GroupChange):
     notes: Annotated[str, Field(max_length=MAX_NOTES, pattern=NOTES)] | None = Field(
         default=None, description="Notes for people, in Markdown."
     )
-    tags: _Tags | None = Field(default=None, description="All tags of the job, instead of others.")
+    tags: Tags | None = Field(default=None, description="All tags of the job, instead of others.")
 
     def attributes(self) -> AttributeChange:
         """Returns the changes."""

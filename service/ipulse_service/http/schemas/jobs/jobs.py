@@ -111,10 +111,13 @@ class JobSummary(BaseModel):
         return cls(**_fields(job, attempts))
 
 
+DETAIL: dict[str, Any] = {**_SUMMARY, "notes": "", "spec": SPEC, "waiting_on": None}
+
+
 class JobDetail(JobSummary):
     """A job with its spec, and while it waits, what for."""
 
-    model_config = example(**_SUMMARY, notes="", spec=SPEC, waiting_on=None)
+    model_config = example(**DETAIL)
 
     notes: str = Field(description="Notes for people, in Markdown.")
     spec: dict[str, Any] = Field(description="With all defaults filled in.")

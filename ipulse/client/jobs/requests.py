@@ -1,0 +1,113 @@
+"""A job to submit together with others."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeGuard, Union
+
+from ipulse.spec import ExperimentSpec, PoplarProgramSpec, parse_job_spec, spec_to_json
+from ipulse.spec.document.file import SpecFile, read_spec_file
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.limits import MAX_KEPT_TEXT_BYTES
+
+Spec = Union[ExperimentSpec, PoplarProgramSpec, Mapping[str, Any], str, "os.PathLike[str]"]
+
+# The place of a problem in a request with several jobs.
+_PLACE = re.compile(r"/jobs/([0-9]+)(?:/spec(?=/|$))?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SpecSource:
+    """The text of a spec as its author wrote it, which the service keeps beside the spec."""
+
+    text: str
+    form: Literal["yaml", "json"] = "yaml"
+
+    @classmethod
+    def of_file(cls, file: SpecFile) -> SpecSource | None:
+        """Return the text of a file, or None if it is too long to be kept."""
+        is_kept = 0 < len(file.text.encode()) <= MAX_KEPT_TEXT_BYTES
+        return cls(file.text, file.form) if is_kept else None
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """A job to submit: a spec, a dict or the path of a file, and the arguments of Client.submit.
+
+    Attributes:
+        spec: The spec.
+        source: The text that the spec was read from; of a path that of its file.
+        after: As in Client.submit; `/jobs/0` is the first job of the same call.
+    """
+
+    spec: Spec
+    priority: int | None = None
+    queue_seconds: int | None = None
+    run_seconds: int | None = None
+    total_seconds: int | None = None
+    tags: Sequence[str] = ()
+    group: str | None = None
+    notes: str = ""
+    after: Sequence[str] = ()
+    start_from: str | None = None
+    start_mode: Literal["continue", "weights"] | None = None
+    source: SpecSource | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON. Raises InvalidSpec, and InvalidInput for an unreadable file.
+
+        A wrong file is reported with its lines.
+        """
+        if is_path(self.spec):
+            file = read_spec_file(Path(self.spec))
+            source = self.source or SpecSource.of_file(file)
+            return replace(self, spec=file.job_spec(), source=source).to_json()
+        value: dict[str, Any] = {"spec": strict_json.loads(document(self.spec))}
+        if self.source is not None:
+            value["submitted"] = {"form": self.source.form, "text": self.source.text}
+        for name in (one.name for one in fields(self)[1:-1]):
+            given = getattr(self, name)
+            if given not in (None, "", (), []):
+                value[name] = list(given) if name in ("tags", "after") else given
+        return value
+
+
+def is_path(spec: Spec) -> TypeGuard[str | os.PathLike[str]]:
+    """Return whether a spec is the path of a file."""
+    return isinstance(spec, (str, os.PathLike))
+
+
+def document(spec: Spec) -> bytes:
+    """Return the JSON text of a spec. Raises InvalidSpec for values that JSON cannot express."""
+    if isinstance(spec, (ExperimentSpec, PoplarProgramSpec)):
+        return strict_json.dumps(spec_to_json(spec)).encode()
+    if is_path(spec):
+        spec = spec_to_json(read_spec_file(Path(spec)).job_spec())
+    try:
+        return strict_json.dumps(spec).encode()
+    except (TypeError, ValueError):
+        # The value is not JSON, such as NaN or an array: the parser reports its place.
+        return strict_json.dumps(spec_to_json(parse_job_spec(spec))).encode()
+
+
+def each_placed(error: InvalidInput, place: Callable[[int, Problem], Problem]) -> InvalidInput:
+    """Return the error of a request with several jobs, with other places of its problems.
+
+    Args:
+        error: The error.
+        place: returns a problem with its place, from the number of its job and the problem with the
+            pointer into that job's spec.
+    """
+    problems = []
+    for problem in error.problems:
+        found = _PLACE.fullmatch(problem.pointer)
+        if found is not None:
+            inner = Problem(found.group(2), problem.code, problem.detail)
+            problem = place(int(found.group(1)), inner)
+        problems.append(problem)
+    return type(error)(problems, error.message)

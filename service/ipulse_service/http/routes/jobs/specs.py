@@ -1,0 +1,48 @@
+"""The route of a job's spec as text."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from ipulse.spec.document.yaml_writer import yaml_text
+from ipulse_service.http import log_context as log
+from ipulse_service.http import problems
+from ipulse_service.http.dependencies import JobId, State
+from ipulse_service.http.schemas.jobs.specs import SpecForm, SpecText
+from ipulse_service.jobs import store, submitted_text
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+
+@router.get(
+    "/jobs/{job_id}/spec",
+    summary="Read a job's spec as text",
+    response_description="The spec as text.",
+    responses=problems.documented(404),
+)
+def read_spec(
+    job_id: JobId,
+    state: State,
+    form: Annotated[
+        SpecForm,
+        Query(
+            description="resolved: with every default, as YAML; submitted: the text that was "
+            "submitted, with its comments."
+        ),
+    ] = "resolved",
+) -> SpecText:
+    """Returns the spec of a job as text.
+
+    The submitted text is not kept for jobs that the service made (trials, continuations, imports),
+    for older jobs, and beyond 256 KiB: 404 with the code `spec_not_kept`.
+    """
+    log.bind(job=job_id)
+    with state.database.read() as transaction:
+        job = store.get(transaction, job_id)
+        if form == "submitted":
+            kept = submitted_text.get(transaction, job)
+            return SpecText(form=form, format=kept.form, text=kept.text)
+    return SpecText(form=form, format="yaml", text=yaml_text(json.loads(job.spec)))

@@ -1,0 +1,101 @@
+"""Idempotency keys: a repeated submission returns the jobs of the first for a day.
+
+The first job of a request has the key itself, and each further job a row of its own with a key
+that is made from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from sqlalchemy import Delete, bindparam, delete, insert, or_, select
+
+from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import idempotency_keys
+from ipulse_service.jobs import store
+from ipulse_service.jobs.job import JobRow
+
+KEY_MS = 24 * 3_600_000  # a key returns its jobs for a day
+
+# Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
+_INSERT = insert(idempotency_keys)
+_OF_KEY = (
+    idempotency_keys.c.caller == bindparam("of_caller"),
+    or_(
+        idempotency_keys.c.key == bindparam("this_key"),
+        idempotency_keys.c.key.between(bindparam("first_key"), bindparam("last_key")),
+    ),
+)
+_SELECT = select(idempotency_keys).where(*_OF_KEY).order_by(idempotency_keys.c.job_pk)
+_DELETE: Delete = delete(idempotency_keys).where(*_OF_KEY)
+
+
+class KeyInUse(Conflict):
+    """A request with this Idempotency-Key is under way; ask again for its job."""
+
+    code = "idempotency_key_in_use"
+
+
+class KeyReused(InvalidInput):
+    """This Idempotency-Key was used before, with another spec."""
+
+    code = "idempotency_key_reused"
+
+
+class JobsDeleted(Conflict):
+    """Some jobs of the first request with this Idempotency-Key were deleted; use a new key."""
+
+    code = "jobs_deleted"
+
+
+def find(
+    transaction: Transaction, fingerprint: str, count: int, caller: str, key: str
+) -> list[JobRow]:
+    """Returns the jobs of the first request with a key, in its order; without one, none.
+
+    Raises KeyReused if that request was for other jobs, and JobsDeleted.
+    """
+    this = {"of_caller": caller, "this_key": key}
+    this |= {"first_key": _further(key, 0), "last_key": _further(key, 10**5 - 1)}
+    rows = transaction.connection.execute(_SELECT, this).all()
+    if not rows:
+        return []
+    if rows[0].created_at <= transaction.now - KEY_MS:
+        transaction.connection.execute(_DELETE, this)
+        return []
+    if rows[0].fingerprint != fingerprint:
+        detail = "use a new key for a new spec, or other limits"
+        raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
+    if len(rows) != count:
+        raise JobsDeleted()
+    return [store.get_by_pk(transaction, row.job_pk) for row in rows]
+
+
+def add(
+    transaction: Transaction, fingerprint: str, caller: str, key: str, jobs: Sequence[JobRow]
+) -> None:
+    """Stores the key of a request and its jobs."""
+    rows = [
+        {
+            "caller": caller,
+            "key": _further(key, index) if index else key,
+            "fingerprint": fingerprint,
+            "job_pk": job.pk,
+            "created_at": transaction.now,
+        }
+        for index, job in enumerate(jobs)
+    ]
+    transaction.connection.execute(_INSERT, rows)
+
+
+def forget(transaction: Transaction) -> int:
+    """Deletes expired keys and returns how many."""
+    old = idempotency_keys.c.created_at <= transaction.now - KEY_MS
+    return transaction.connection.execute(delete(idempotency_keys).where(old)).rowcount
+
+
+def _further(key: str, index: int) -> str:
+    """Returns the key of a further job; a space is in no key of a client."""
+    return f"{hashlib.sha256(key.encode()).hexdigest()} {index:05}"
