@@ -57,7 +57,7 @@ class SweepLimits(StrictModel):
 
     run_seconds: Annotated[Integer, Field(ge=1, le=10**8)] | None = Field(
         default=None,
-        description="Time since the sweep was created.",
+        description="Time since the sweep was created, or continued after its end.",
         json_schema_extra=unit("s"),
     )
     device_hours: float | None = Field(

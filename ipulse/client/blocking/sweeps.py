@@ -62,6 +62,7 @@ class BlockingSweeps:
         *,
         values: Mapping[str, Sequence[Any]] | None = None,
         seeds: Sequence[int] = (),
+        limits: Mapping[str, Any] | None = None,
     ) -> SweepStatus:
         """Extend a sweep; one that has ended continues. Raises InvalidInput, Conflict, NotFound.
 
@@ -69,8 +70,11 @@ class BlockingSweeps:
         parallel: trials at the same time.
         values: more values of settings that a grid varies, by JSON pointer.
         seeds: more seeds of each trial; those that failed or were stopped early get none.
+        limits: all limits from now on: run_seconds (from the continuation), device_hours, target.
         """
-        changed = self._calls.change_sweep(sweep_id, trials, parallel, values=values, seeds=seeds)
+        changed = self._calls.change_sweep(
+            sweep_id, trials, parallel, values=values, seeds=seeds, limits=limits
+        )
         return finished(changed)
 
     def delete_sweep(self, sweep_id: str) -> None:

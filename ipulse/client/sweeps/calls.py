@@ -71,9 +71,13 @@ def change_sweep(
     parallel: int | None,
     values: Mapping[str, Sequence[Any]],
     seeds: Sequence[int],
+    limits: Mapping[str, Any] | None,
 ) -> APICall[SweepStatus]:
     """Return the call that extends a sweep."""
-    more = {"values": {name: [*added] for name, added in values.items()}, "seeds": [*seeds]}
+    more: dict[str, Any] = {"values": {name: [*added] for name, added in values.items()}}
+    more["seeds"] = [*seeds]
+    if limits is not None:
+        more["limits"] = dict(limits)
     content = strict_json.dumps({"trials": trials, "parallel": parallel, **more}).encode()
     return APICall("PATCH", _path(sweep_id), _sweep, headers=JSON_CONTENT, content=content)
 

@@ -66,9 +66,10 @@ class Sweeping(CallSender):
         *,
         values: Mapping[str, Sequence[Any]] | None = None,
         seeds: Sequence[int] = (),
+        limits: Mapping[str, Any] | None = None,
     ) -> SweepStatus:
         """Extend a sweep; see Client.change_sweep."""
-        call = calls.change_sweep(sweep_id, trials, parallel, values or {}, seeds)
+        call = calls.change_sweep(sweep_id, trials, parallel, values or {}, seeds, limits)
         return await self._send(call)
 
     async def delete_sweep(self, sweep_id: str) -> None:

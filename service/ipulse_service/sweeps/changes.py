@@ -53,12 +53,16 @@ def stop(
 
 
 def extend(
-    transaction: Transaction, sweep: SweepRow, trials: int | None, parallel: int | None
+    transaction: Transaction,
+    sweep: SweepRow,
+    trials: int | None,
+    parallel: int | None,
+    goes_on: bool = False,
 ) -> SweepRow:
     """Changes the number of trials, or of those at the same time.
 
-    A sweep that has ended goes on if trials are left. Raises InvalidInput for fewer trials than
-    have begun, or more than the grid has.
+    A sweep that has ended continues if trials are left and `trials` or `goes_on` is given. Raises
+    InvalidInput for fewer trials than have begun, or more than the grid has.
     """
     total = sweep.trials if trials is None else trials
     at_once = sweep.parallel if parallel is None else parallel
@@ -73,8 +77,8 @@ def extend(
     if sweep.state is SweepState.STOPPING:
         raise Conflict("the sweep stops: extend it when it has ended")
     columns: dict[str, object] = {"trials": total, "parallel": at_once}
-    if sweep.state is SweepState.ENDED and total > begun and trials is not None:
-        columns |= store.GOES_ON
+    if sweep.state is SweepState.ENDED and total > begun and (goes_on or trials is not None):
+        columns |= store.continued(transaction)
     return store.change(transaction, sweep, **columns)
 
 

@@ -1,11 +1,11 @@
-"""Gives a sweep more values of its grid, or more seeds of each trial."""
+"""Gives a sweep more values of its grid, more seeds of each trial, or other limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ipulse.sweeps import SweepConfig, parse_sweep
+from ipulse.sweeps import SweepConfig, SweepLimits, parse_sweep
 from ipulse.sweeps.config import InvalidSweep
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, Problem
@@ -19,7 +19,11 @@ class SweepGrowth:
     """A larger definition of a sweep with checked new trials."""
 
     def __init__(
-        self, before: SweepRow, values: Mapping[str, Sequence[Any]], seeds: Sequence[int]
+        self,
+        before: SweepRow,
+        values: Mapping[str, Sequence[Any]],
+        seeds: Sequence[int],
+        limits: SweepLimits | None = None,
     ) -> None:
         """Checks what is new, which takes a while for a large grid.
 
@@ -36,11 +40,12 @@ class SweepGrowth:
                 "grid: ask for all of them first"
             )
             raise InvalidInput([Problem("/values", "inconsistent", detail)])
-        self._config = _grown(former, values, seeds)
+        self._config = _grown(former, values, seeds, limits)
         self._specs = _checked(self._config, before.trials + 1) if values else []
         if seeds and not values:
             self._specs = _with_seeds(self._config)
         self._adds_seeds = bool(seeds)
+        self._adds_jobs = bool(seeds or values)
         self._trials = self._config.space.grid_size if values else before.trials
 
     @classmethod
@@ -50,11 +55,12 @@ class SweepGrowth:
         sweep_id: str,
         values: Mapping[str, Sequence[Any]],
         seeds: Sequence[int],
+        limits: SweepLimits | None,
     ) -> SweepGrowth:
         """Reads a sweep and checks what it shall get. Raises NotFound and InvalidInput."""
         with database.read() as transaction:
             sweep = store.get(transaction, sweep_id)
-        return cls(sweep, values, seeds)
+        return cls(sweep, values, seeds, limits)
 
     def apply(self, transaction: Transaction, sweep: SweepRow) -> SweepRow:
         """Stores the larger definition of a locked sweep; one that has ended continues.
@@ -73,16 +79,21 @@ class SweepGrowth:
             "config": creation.config_text(self._config),
             "trials": self._trials,
         }
-        if sweep.state is SweepState.ENDED:
-            columns |= store.GOES_ON
+        if sweep.state is SweepState.ENDED and self._adds_jobs:
+            columns |= store.continued(transaction)
         return store.change(transaction, sweep, **columns)
 
 
 def _grown(
-    former: SweepConfig, values: Mapping[str, Sequence[Any]], seeds: Sequence[int]
+    former: SweepConfig,
+    values: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int],
+    limits: SweepLimits | None,
 ) -> SweepConfig:
     """Returns the definition with more values and seeds. Raises InvalidInput."""
     document = former.model_dump(mode="json")
+    if limits is not None:
+        document["limits"] = limits.model_dump(mode="json")
     for pointer, added in values.items():
         if pointer not in former.parameters:
             known = ", ".join(former.parameters) or "none"

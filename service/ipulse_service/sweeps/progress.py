@@ -19,6 +19,7 @@ from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.submission import ResolvedSpec
 from ipulse_service.sweeps import (
     executables,
+    limits,
     proposals,
     seeds,
     store,
@@ -48,7 +49,7 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
         return False
     config = sweep.definition
     sweep, left, running = _store_results(transaction, sweep, config)
-    sweep = _apply_limits(transaction, sweep, config)
+    sweep = _apply_limits(transaction, sweep)
     added = 0
     while sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
         if running >= sweep.parallel or added >= JOBS_AT_ONCE:
@@ -62,7 +63,7 @@ def advance(transaction: Transaction, pk: int, proposal: Proposal | None = None)
         running += 1 if jobs else 0
         left += 1 if jobs else 0
         if not jobs:
-            sweep = _apply_limits(transaction, sweep, config)
+            sweep = _apply_limits(transaction, sweep)
     may_begin = sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials
     is_over = sweep.state is SweepState.STOPPING or sweep.next_trial > sweep.trials
     if not left and is_over:
@@ -82,9 +83,7 @@ def is_due(transaction: Transaction, pk: int) -> bool:
     if seeds.is_due(sweep, sweep.definition, groups):
         return True
     if sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
-        limit = sweep.definition.limits.run_seconds
-        is_over = limit is not None and transaction.now >= sweep.created_at + limit * 1000
-        return is_over or len(running) < sweep.parallel
+        return limits.is_out_of_time(sweep, transaction.now) or len(running) < sweep.parallel
     return not running and (sweep.state is not SweepState.PAUSED or sweep.next_trial > sweep.trials)
 
 
@@ -131,11 +130,11 @@ def _store_results(
     return sweep, left, busy
 
 
-def _apply_limits(transaction: Transaction, sweep: SweepRow, config: SweepConfig) -> SweepRow:
+def _apply_limits(transaction: Transaction, sweep: SweepRow) -> SweepRow:
     """Stops a sweep that has reached a limit; its running trials continue."""
     if sweep.state is not SweepState.RUNNING:
         return sweep
-    reason = _limit_reached(transaction, sweep, config)
+    reason = limits.reached(transaction, sweep)
     message = ""
     last = trial_store.last_states(transaction, sweep, MAX_FAILED)
     if len(last) == MAX_FAILED and set(last) == {TrialState.FAILED.value}:
@@ -145,23 +144,6 @@ def _apply_limits(transaction: Transaction, sweep: SweepRow, config: SweepConfig
         return sweep
     state = SweepState.STOPPING.value
     return store.change(transaction, sweep, state=state, reason=reason.value, message=message)
-
-
-def _limit_reached(
-    transaction: Transaction, sweep: SweepRow, config: SweepConfig
-) -> SweepReason | None:
-    limits, objective = config.limits, config.objective
-    seconds, hours = limits.run_seconds, limits.device_hours
-    if seconds is not None and transaction.now >= sweep.created_at + seconds * 1000:
-        return SweepReason.TIME_LIMIT
-    if hours is not None and trial_store.run_ms(transaction, sweep) >= hours * 3_600_000:
-        return SweepReason.DEVICE_LIMIT
-    if limits.target is not None:
-        best = trial_store.best(transaction, sweep, objective.goal)
-        value = best.value if best else None
-        if value is not None and not objective.is_better(limits.target, value):
-            return SweepReason.TARGET_REACHED
-    return None
 
 
 def _chosen(config: SweepConfig, number: int, proposal: Proposal | None) -> Proposal | None:

@@ -60,6 +60,7 @@ class SweepRow(NamedTuple):
     created_at: int
     updated_at: int
     finished_at: int | None
+    continued_at: int | None  # when it last continued after its end
     version: int
 
     @classmethod
@@ -73,6 +74,11 @@ class SweepRow(NamedTuple):
     def tag(self) -> str:
         """The content of its ETag."""
         return f"{self.version}-{self.updated_at:x}"
+
+    @property
+    def began_at(self) -> int:
+        """When it was created, or last continued after its end."""
+        return self.created_at if self.continued_at is None else self.continued_at
 
     @property
     def definition(self) -> SweepConfig:

@@ -19,14 +19,6 @@ from ipulse_service.sweeps.rows import (
 
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
 
-# Columns of a sweep that has ended and continues.
-GOES_ON: dict[str, object] = {
-    "state": SweepState.RUNNING.value,
-    "reason": None,
-    "message": "",
-    "finished_at": None,
-}
-
 _ID = re.compile(r"swp_[0-9a-f]{24}")
 
 
@@ -128,6 +120,17 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[Sweep
     if before is not None:
         query = query.where(sweeps.c.pk < before)
     return [SweepRow.of(row) for row in transaction.connection.execute(query)]
+
+
+def continued(transaction: Transaction) -> dict[str, object]:
+    """Returns the columns of a sweep that has ended and continues."""
+    return {
+        "state": SweepState.RUNNING.value,
+        "reason": None,
+        "message": "",
+        "finished_at": None,
+        "continued_at": transaction.now,
+    }
 
 
 def change(transaction: Transaction, sweep: SweepRow, **columns: Any) -> SweepRow:

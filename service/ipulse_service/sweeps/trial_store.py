@@ -160,10 +160,13 @@ def run_ms(transaction: Transaction, sweep: SweepRow) -> int:
 
 
 def last_states(transaction: Transaction, sweep: SweepRow, count: int) -> list[str]:
-    """Returns the states of the trials that ended last, the latest first."""
+    """Returns the states of the trials that ended last, the latest first.
+
+    Trials before the last continuation of the sweep do not count.
+    """
     query = (
         select(sweep_trials.c.state)
-        .where(sweep_trials.c.sweep_pk == sweep.pk, sweep_trials.c.finished_at.is_not(None))
+        .where(sweep_trials.c.sweep_pk == sweep.pk, sweep_trials.c.finished_at >= sweep.began_at)
         .order_by(sweep_trials.c.finished_at.desc(), sweep_trials.c.number.desc())
         .limit(count)
     )

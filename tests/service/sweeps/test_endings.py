@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
+from sqlalchemy import update
 
+from ipulse_service.db import tables
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
@@ -128,6 +130,59 @@ class TestLimits:
         ended = sweep_of(service, sweep["id"])
         assert (ended["reason"], ended["begun"]) == ("device_limit", 1)
         assert ended["device_seconds"] > 0
+
+
+class TestAfterALimit:
+    def test_another_limit_lets_it_continue(self, service: InProcess) -> None:
+        sweep = create(service, parallel=1, limits={"device_hours": 1e-9})
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        path = f"/v1/sweeps/{sweep['id']}"
+        for changes in ({"trials": 6}, {"seeds": [9]}, {"limits": {"device_hours": 2e-9}}):
+            refused = check_problem(service.user.patch(path, json=changes), 409)
+            assert refused["code"] == "limit_reached", changes
+            assert sweep_of(service, sweep["id"])["state"] == "ended"
+        changed = service.user.patch(path, json={"limits": {"device_hours": 1.0}}).json()
+        assert (changed["state"], changed["config"]["limits"]["device_hours"]) == ("running", 1.0)
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        ended = sweep_of(service, sweep["id"])
+        assert (ended["reason"], ended["by_state"]) == ("completed", {"succeeded": 6})
+
+    def test_a_target_needs_another_one(self, service: InProcess) -> None:
+        sweep = create(service, parallel=1, limits={"target": 0.4})
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        path = f"/v1/sweeps/{sweep['id']}"
+        refused = check_problem(service.user.patch(path, json={"trials": 6}), 409)
+        assert refused["code"] == "limit_reached"
+        assert service.user.patch(path, json={"limits": {}}).json()["state"] == "running"
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        assert sweep_of(service, sweep["id"])["by_state"] == {"succeeded": 6}
+
+    def test_its_time_begins_anew(self, service: InProcess) -> None:
+        sweep = create(service, parallel=1, limits={"run_seconds": 1000})
+        begun(service, sweep["id"], 1)
+        with service.database.write() as transaction:
+            was = update(tables.sweeps).where(tables.sweeps.c.id == sweep["id"])
+            transaction.connection.execute(was.values(created_at=transaction.now - 2_000_000))
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        assert sweep_of(service, sweep["id"])["reason"] == "time_limit"
+        path = f"/v1/sweeps/{sweep['id']}"
+        assert service.user.patch(path, json={"trials": 6}).json()["state"] == "running"
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        assert sweep_of(service, sweep["id"])["by_state"] == {"succeeded": 6}
+
+    def test_former_failures_do_not_count(self, service: InProcess) -> None:
+        rates = {RATE: {"values": [0.1 / (n + 1) for n in range(12)]}}
+        sweep = create(service, parallel=1, parameters=rates)
+        while sweep_of(service, sweep["id"])["state"] != "ended":
+            for trial in trials_of(service, sweep["id"]):
+                if trial["jobs"][0]["state"] == "queued":
+                    service.attempt(trial["jobs"][0]["id"]).finish("diverged")
+        assert sweep_of(service, sweep["id"])["reason"] == "trials_failed"
+        path = f"/v1/sweeps/{sweep['id']}"
+        assert service.user.patch(path, json={"trials": 12}).json()["state"] == "running"
+        run_all(service, sweep["id"], lambda spec: 0.5)
+        ended = sweep_of(service, sweep["id"])
+        assert (ended["reason"], ended["by_state"]) == ("completed", {"failed": 10, "succeeded": 2})
 
 
 class TestChanges:

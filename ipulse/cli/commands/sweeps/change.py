@@ -62,11 +62,22 @@ def extend_sweep(
     seeds: Annotated[
         int | None, typer.Option(min=1, max=100, help="Jobs of each trial in all.")
     ] = None,
+    run_seconds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Another limit of its time; it counts from the continuation."),
+    ] = None,
+    device_hours: Annotated[
+        float | None, typer.Option(min=0, help="Another limit of the device hours in all.")
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="Another value of the objective that is good enough.")
+    ] = None,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Add trials, values of a grid or seeds; a sweep that has ended continues.
+    """Add trials, values of a grid or seeds, or change limits; a sweep that has ended continues.
 
-    Further seeds are added to the trials that have succeeded, or run, or begin later.
+    A sweep that reached its device hours or its target needs another one to continue. Further
+    seeds are added to the trials that have succeeded, or run, or begin later.
     """
     with at.connect() as client:
         found = client.sweep(find_sweep(client, sweep))
@@ -77,7 +88,16 @@ def extend_sweep(
             values.setdefault(name, []).extend(parameter.get("values", ()))
         has = config.all_seeds
         more = [max(has) + number for number in range(1, (seeds or 0) - len(has) + 1)]
-        changed = client.change_sweep(found.id, trials, parallel, values=values, seeds=more)
+        given = {"run_seconds": run_seconds, "device_hours": device_hours, "target": target}
+        changes = {name: value for name, value in given.items() if value is not None}
+        changed = client.change_sweep(
+            found.id,
+            trials,
+            parallel,
+            values=values,
+            seeds=more,
+            limits={**config.limits.model_dump(), **changes} if changes else None,
+        )
     return print_sweep(changed, as_json)
 
 

@@ -41,6 +41,7 @@ dataset_versions = Table(
     Column("refusal", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("checked_at", BigInteger),
+    Column("checks", Integer, nullable=False, server_default="0"),  # that have begun
     Column("claimed_at", BigInteger),  # when a replica last said that it checks the version
     UniqueConstraint("dataset_pk", "number"),
     Index("ix_dataset_versions_state", "state", "pk"),

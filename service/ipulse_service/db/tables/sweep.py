@@ -36,6 +36,7 @@ sweeps = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
+    Column("continued_at", BigInteger),  # when it last continued after its end
     Column("version", BigInteger, nullable=False, server_default="1"),
     UniqueConstraint("caller", "key"),
     Index("ix_sweeps_state_pk", "state", "pk"),

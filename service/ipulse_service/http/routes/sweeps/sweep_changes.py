@@ -17,7 +17,7 @@ from ipulse_service.http.dependencies import IfMatch, State
 from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
 from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import changes, store
+from ipulse_service.sweeps import changes, limits, store
 from ipulse_service.sweeps.growth import SweepGrowth
 from ipulse_service.sweeps.rows import SweepRow
 
@@ -94,21 +94,29 @@ def stop_sweep(query: Annotated[StopQuery, Query()], changer: Changer) -> SweepD
 def change_sweep(request: SweepChange, changer: Changer) -> SweepDetail:
     """Changes the number of trials, or of those at the same time, or adds values and seeds.
 
-    A sweep that has ended goes on if more trials, values or seeds are asked for. Values and seeds
-    are checked as at the creation.
+    A sweep that has ended continues if more trials, values, seeds or other limits are given, and
+    409 `limit_reached` says that a limit would end it again at once. Values and seeds are checked
+    as at the creation.
     """
     growth = None
-    if request.values or request.seeds:
+    has_limits = request.limits is not None
+    if request.values or request.seeds or has_limits:
         growth = SweepGrowth.of(
-            changer.state.database, changer.sweep_id, request.values, request.seeds
+            changer.state.database,
+            changer.sweep_id,
+            request.values,
+            request.seeds,
+            request.limits,
         )
 
-    def extend(transaction: Transaction, sweep: SweepRow) -> SweepRow:
-        if growth is not None:
-            sweep = growth.apply(transaction, sweep)
-            if request.parallel is None and request.trials is None:
-                return sweep
-        return changes.extend(transaction, sweep, request.trials, request.parallel)
+    def extend(transaction: Transaction, before: SweepRow) -> SweepRow:
+        sweep = before if growth is None else growth.apply(transaction, before)
+        if growth is None or has_limits or request.parallel or request.trials:
+            sweep = changes.extend(
+                transaction, sweep, request.trials, request.parallel, goes_on=has_limits
+            )
+        limits.check_continued(transaction, before, sweep)
+        return sweep
 
     return changer.apply(extend)
 

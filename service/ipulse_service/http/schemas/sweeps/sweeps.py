@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import Integer, ListOf, StrictModel
+from ipulse.sweeps import SweepLimits
 from ipulse.sweeps.config import EXAMPLE, MAX_PARAMETERS, MAX_TRIALS
 from ipulse.sweeps.parameters import MAX_VALUES
 from ipulse_service.db.engine import rfc3339
@@ -54,6 +55,7 @@ class SweepChange(StrictModel):
         parallel=8,
         values={"/training/optimizer/learning_rate": [0.03]},
         seeds=[4, 5],
+        limits={"device_hours": 20.0},
     )
 
     trials: Annotated[Integer, Field(ge=1, le=MAX_TRIALS)] | None = Field(
@@ -72,6 +74,11 @@ class SweepChange(StrictModel):
         default=(),
         description="More seeds. Trials that have succeeded get a job of each; so do those that "
         "run or begin later.",
+    )
+    limits: SweepLimits | None = Field(
+        default=None,
+        description="All limits of the sweep from now on; a sweep that a limit has ended continues "
+        "if trials are left. `run_seconds` counts from the continuation.",
     )
 
 
