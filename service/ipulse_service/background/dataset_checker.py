@@ -71,6 +71,9 @@ class DatasetChecker:
             version = versions.claim(transaction)
         if version is None:
             return False
+        if version.checks > versions.MAX_CHECKS:  # the service did not live to store the last
+            self._store(version, DatasetCheck(trouble="the service ended during each check"))
+            return True
         try:
             with self._blobs.as_file(version.sha256) as path:
                 result = checking.check(path, self._scratch, self._must_stop(version))
@@ -79,7 +82,7 @@ class DatasetChecker:
             if not self._stopping.is_set():
                 raise  # it is tried again when its claim has expired, and others come first
             with self._database.write() as transaction:
-                versions.renew(transaction, version.pk, is_free=True)
+                versions.give_up(transaction, version.pk)
         return True
 
     def _must_stop(self, version: VersionRow) -> Callable[[], bool]:
@@ -98,7 +101,12 @@ class DatasetChecker:
 
     def _store(self, version: VersionRow, result: DatasetCheck) -> None:
         if result.trouble is not None:
-            raise Unavailable(f"{version.reference} cannot be checked now: {result.trouble}")
+            if version.checks < versions.MAX_CHECKS:
+                raise Unavailable(f"{version.reference} cannot be checked now: {result.trouble}")
+            result = DatasetCheck(
+                refusal=f"{result.trouble}, {versions.MAX_CHECKS} times: perhaps the machine of "
+                "the service lacks memory for it. Push it again when it has more, or divide it"
+            )
         with self._database.write() as transaction:
             versions.finish_check(transaction, version, result)
         facts = {"dataset": version.reference, "refusal": result.refusal}

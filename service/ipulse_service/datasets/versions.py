@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Row, func, insert, select, update
@@ -18,6 +18,7 @@ CHECKING, READY, REFUSED, DELETED = "checking", "ready", "refused", "deleted"
 LATEST = "latest"
 CHECK_TOPIC = "dataset-checks"  # a version waits for its check
 CLAIM_MS = 30_000  # a replica that checks says so more often
+MAX_CHECKS = 5  # of one version, when each was killed or ended with the service
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _SAMPLE = re.compile(r"[0-9]{1,9}")
@@ -38,6 +39,7 @@ class VersionRow:
     facts: str | None  # JSON
     created_at: int
     checked_at: int | None
+    checks: int  # that have begun
 
     @classmethod
     def of(cls, row: Row[Any]) -> VersionRow:
@@ -189,7 +191,7 @@ def has_unchecked(transaction: Transaction) -> bool:
 
 
 def claim(transaction: Transaction) -> VersionRow | None:
-    """Returns the oldest version that waits for its check, and marks it as being checked."""
+    """Returns the oldest version that waits for its check, and counts this check."""
     transaction.lock(CHECK_TOPIC)
     free = (dataset_versions.c.claimed_at.is_(None)) | (
         dataset_versions.c.claimed_at < transaction.now - CLAIM_MS
@@ -202,15 +204,23 @@ def claim(transaction: Transaction) -> VersionRow | None:
     row = transaction.connection.execute(query).one_or_none()
     if row is None:
         return None
-    renew(transaction, row.pk)
-    return VersionRow.of(row)
+    change = update(dataset_versions).where(dataset_versions.c.pk == row.pk)
+    counted = change.values(claimed_at=transaction.now, checks=row.checks + 1)
+    transaction.connection.execute(counted)
+    return replace(VersionRow.of(row), checks=row.checks + 1)
 
 
-def renew(transaction: Transaction, pk: int, is_free: bool = False) -> None:
-    """Marks a version as still being checked, or frees it for others."""
+def renew(transaction: Transaction, pk: int) -> None:
+    """Marks a version as still being checked."""
     change = update(dataset_versions).where(dataset_versions.c.pk == pk)
-    claimed_at = None if is_free else transaction.now
-    transaction.connection.execute(change.values(claimed_at=claimed_at))
+    transaction.connection.execute(change.values(claimed_at=transaction.now))
+
+
+def give_up(transaction: Transaction, pk: int) -> None:
+    """Frees a version for another check; this one does not count."""
+    change = update(dataset_versions).where(dataset_versions.c.pk == pk)
+    freed = change.values(claimed_at=None, checks=dataset_versions.c.checks - 1)
+    transaction.connection.execute(freed)
 
 
 def finish_check(transaction: Transaction, version: VersionRow, result: DatasetCheck) -> None:

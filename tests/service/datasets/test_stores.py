@@ -67,6 +67,28 @@ def test_a_check_that_is_killed_again_and_again_holds_up_no_other(
         assert push(service, spikes())["state"] == "ready"
 
 
+def test_a_check_that_is_killed_every_time_is_given_up(
+    redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = []
+
+    def kill(path: Path, *rest: Any) -> DatasetCheck:
+        killed.append(path)
+        return DatasetCheck(trouble="the check was killed")
+
+    monkeypatch.setattr(dataset_checker.checking, "check", kill)
+    monkeypatch.setattr(dataset_checker, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(dataset_checker, "RESCAN_SECONDS", 0.01)
+    monkeypatch.setattr(dataset_checker.versions, "CLAIM_MS", 0)
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        content = secrets.token_bytes(3000)
+        version = push(service, content, name="large")
+        assert (version["state"], len(killed)) == ("refused", dataset_checker.versions.MAX_CHECKS)
+        assert "killed" in version["refusal"]
+        monkeypatch.undo()
+        assert push(service, spikes(), name="large")["version"] == 2
+
+
 def test_housekeeping_forgets_what_was_begun(
     redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
