@@ -51,7 +51,12 @@ from ipulse.cli.commands.service.demo import demo
 from ipulse.cli.commands.service.doctor import doctor
 from ipulse.cli.commands.service.login import login, logout
 from ipulse.cli.commands.service.selftest import selftest
-from ipulse.cli.commands.service.token import create_token, list_tokens, revoke_token
+from ipulse.cli.commands.service.token import (
+    create_token,
+    edit_token,
+    list_tokens,
+    revoke_token,
+)
 from ipulse.cli.commands.service.up import up
 from ipulse.cli.commands.sweeps.change import (
     delete_sweep,
@@ -158,7 +163,12 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "extend": extend_sweep,
         "delete": delete_sweep,
     },
-    "token": {"create": create_token, "list": list_tokens, "revoke": revoke_token},
+    "token": {
+        "create": create_token,
+        "list": list_tokens,
+        "edit": edit_token,
+        "revoke": revoke_token,
+    },
 }
 GROUP_HELP = {
     "agent": "Run jobs on other machines: join, list and drain agents.",
@@ -169,7 +179,7 @@ GROUP_HELP = {
     "op": "Write, check and test custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
     "sweep": "Train one spec with several values of some settings, and compare the trials.",
-    "token": "Create, list and revoke access tokens.",
+    "token": "Create, list, edit and revoke access tokens.",
 }
 # Former names of groups, accepted for one release, with a warning, and not shown in the help.
 FORMER_GROUPS = {"ops": "op"}

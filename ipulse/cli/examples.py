@@ -159,6 +159,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sweep delete": ("sweep delete 5f3a --jobs --yes",),
     "token create": ("token create alice --role user --days 90",),
     "token list": ("token list",),
+    "token edit": ("token edit 5f3a9c0d7be14f2a --submit-code",),
     "token revoke": ("token revoke 5f3a9c0d7be14f2a",),
 }
 

@@ -38,11 +38,16 @@ def tokens() -> APICall[list[Token]]:
     return APICall("GET", "/v1/tokens", read)
 
 
+def change_token(token_id: str, submit_code: bool) -> APICall[Token]:
+    """Return the call that gives or takes a token's right to submit code."""
+    content = strict_json.dumps({"submit_code": submit_code}).encode()
+    path = _token_path(token_id)
+    return APICall("PATCH", path, _token, headers=JSON_CONTENT, content=content)
+
+
 def revoke_token(token_id: str) -> APICall[None]:
     """Return the call that revokes a token."""
-    if not ID.fullmatch(token_id):
-        raise NotFound(f"there is no token {token_id[:100]!r}")
-    return APICall("DELETE", f"/v1/tokens/{token_id}", lambda response: None)
+    return APICall("DELETE", _token_path(token_id), lambda response: None)
 
 
 def create_sign_in_code() -> APICall[str]:
@@ -114,6 +119,17 @@ def resume_agent(name: str) -> APICall[AgentStatus]:
 def remove_agent(name: str) -> APICall[None]:
     """Return the call that removes an agent."""
     return APICall("DELETE", _agent_path(name), lambda response: None)
+
+
+def _token(response: httpx.Response) -> Token:
+    return Token.from_json(object_in(response))
+
+
+def _token_path(token_id: str) -> str:
+    # The id becomes a part of a path, where dots and slashes have a meaning.
+    if not ID.fullmatch(token_id):
+        raise NotFound(f"there is no token {token_id[:100]!r}")
+    return f"/v1/tokens/{token_id}"
 
 
 def _agent(response: httpx.Response) -> AgentStatus:

@@ -22,6 +22,10 @@ class TokenCalls(CallSender):
         """Return the tokens that were created and not revoked, without their secrets."""
         return await self._send(calls.tokens())
 
+    async def change_token(self, token_id: str, *, submit_code: bool) -> Token:
+        """Give or take a token's right to submit code; see Client.change_token."""
+        return await self._send(calls.change_token(token_id, submit_code))
+
     async def revoke_token(self, token_id: str) -> None:
         """Revoke a token: the service refuses it at once. Raises NotFound."""
         await self._send(calls.revoke_token(token_id))

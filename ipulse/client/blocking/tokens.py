@@ -25,6 +25,13 @@ class BlockingTokens:
         """Return the tokens that were created and not revoked, without their secrets."""
         return finished(self._calls.tokens())
 
+    def change_token(self, token_id: str, *, submit_code: bool) -> Token:
+        """Give a user's token the right to submit Poplar programs, or take it, at once.
+
+        Only the owner's token can do so. Raises NotFound, and InvalidInput for another role.
+        """
+        return finished(self._calls.change_token(token_id, submit_code=submit_code))
+
     def revoke_token(self, token_id: str) -> None:
         """Revoke a token: the service refuses it at once. Raises NotFound."""
         finished(self._calls.revoke_token(token_id))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
-from ipulse_core.errors import NotAuthenticated, NotFound
+from ipulse_core.errors import InvalidInput, NotAuthenticated, NotFound, Problem
 from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import tokens
 from ipulse_service.db.token_text import TokenText
@@ -87,6 +87,19 @@ def get(transaction: Transaction, token_id: str) -> IssuedToken | None:
     query = select(tokens).where(tokens.c.id == token_id)
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else _token(row)
+
+
+def set_submit_code(transaction: Transaction, token_id: str, submit_code: bool) -> IssuedToken:
+    """Gives a user's token the right to submit code, or takes it. Raises NotFound, InvalidInput."""
+    token = get(transaction, token_id)
+    if token is None:
+        raise NotFound("there is no such token")
+    if submit_code and token.role != "user":
+        detail = f"only the role user submits; the role of this token is {token.role}"
+        raise InvalidInput([Problem("/submit_code", "inconsistent", detail)])
+    change = update(tokens).where(tokens.c.id == token_id).values(submit_code=submit_code)
+    transaction.connection.execute(change)
+    return replace(token, submit_code=submit_code)
 
 
 def revoke(transaction: Transaction, token_id: str) -> None:

@@ -202,6 +202,24 @@ class TestIssuedTokens:
             assert refused.status_code == 422
             assert [one["pointer"] for one in refused.json()["errors"]] == ["/submit_code"]
 
+    def test_the_right_to_submit_code_is_given_and_taken_at_once(self, service: InProcess) -> None:
+        package = "sha256:" + "0" * 64  # was never pushed
+        program = {"version": 1, "kind": "poplar_program", "sources": ["a.cpp"], "package": package}
+        made = self.issue(service, "user")
+        path = f"/v1/tokens/{made['about']['id']}"
+        with self.client(service, made["token"]) as client:
+            for may in (True, False):
+                changed = service.user.patch(path, json={"submit_code": may})
+                assert changed.json() == {**made["about"], "submit_code": may}
+                assert (client.post("/v1/jobs", json=program).status_code != 403) is may
+            assert client.patch(path, json={"submit_code": True}).status_code == 403
+        reader = self.issue(service, "reader")["about"]["id"]
+        refused = service.user.patch(f"/v1/tokens/{reader}", json={"submit_code": True})
+        assert refused.status_code == 422
+        assert [one["pointer"] for one in refused.json()["errors"]] == ["/submit_code"]
+        unknown = service.user.patch(f"/v1/tokens/{'0' * 16}", json={"submit_code": True})
+        assert unknown.status_code == 404
+
     def test_what_is_asked_for_must_make_sense(self, service: InProcess) -> None:
         wrong = {"name": "", "role": "root", "seconds": 0}
         problem = service.user.post("/v1/tokens", json=wrong).json()

@@ -1,4 +1,4 @@
-"""token create, list and revoke: access for other people and programs."""
+"""token create, list, edit and revoke: access for other people and programs."""
 
 from __future__ import annotations
 
@@ -62,6 +62,31 @@ def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
     ]
     documents = [token.json for token in tokens]
     show_list("tokens", documents, ["ID", "NAME", "ROLE", "CODE", "EXPIRES"], rows, as_json)
+    return Exit.OK
+
+
+@addressed
+def edit_token(
+    at: Address,
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
+    submit_code: Annotated[
+        bool,
+        typer.Option(
+            "--submit-code/--no-submit-code",
+            help="Give it the right to submit Poplar programs, or take it.",
+            show_default=False,
+        ),
+    ],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Give a token the right to submit Poplar programs, or take it, at once."""
+    with at.connect() as client:
+        token = client.change_token(token_id, submit_code=submit_code)
+    if as_json:
+        emit(token.json)
+    else:
+        may = "may submit code" if token.submit_code else "may not submit code"
+        show(f"{token.id} ({token.name}) {may}")
     return Exit.OK
 
 

@@ -11,7 +11,13 @@ from ipulse_service.http import problems
 from ipulse_service.http.auth import open_to
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.payloads import JSONRoute
-from ipulse_service.http.schemas.tokens import CreatedToken, TokenInfo, TokenList, TokenRequest
+from ipulse_service.http.schemas.tokens import (
+    CreatedToken,
+    TokenChange,
+    TokenInfo,
+    TokenList,
+    TokenRequest,
+)
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], route_class=JSONRoute)
 
@@ -44,6 +50,24 @@ def list_tokens(state: State) -> TokenList:
     with state.database.read() as transaction:
         issued = tokens.issued(transaction)
     return TokenList(tokens=[TokenInfo.from_row(token) for token in issued])
+
+
+@router.patch(
+    "/{token_id}",
+    summary="Change an access token",
+    response_description="The token.",
+    responses=problems.documented(404, 413, 415, 422),
+)
+@open_to("owner")
+def change_token(
+    token_id: Annotated[str, Path(description="The token's id.")],
+    request: TokenChange,
+    state: State,
+) -> TokenInfo:
+    """Gives a user's token the right to submit code, or takes it, at once."""
+    with state.database.write() as transaction:
+        token = tokens.set_submit_code(transaction, token_id, request.submit_code)
+    return TokenInfo.from_row(token)
 
 
 @router.delete(

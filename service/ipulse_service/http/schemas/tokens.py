@@ -54,8 +54,20 @@ class TokenRequest(StrictModel):
             yield Problem("/submit_code", "inconsistent", detail)
 
 
+class TokenChange(StrictModel):
+    """A change of an access token."""
+
+    model_config = example(submit_code=True)
+
+    submit_code: bool = Field(
+        description="Whether it may submit Poplar programs; only for the role user."
+    )
+
+
 class TokenInfo(BaseModel):
     """An access token without its secret."""
+
+    model_config = example(**_TOKEN)
 
     id: str
     name: str

@@ -27,6 +27,12 @@ def test_a_token_from_its_making_to_its_end(service: LiveService) -> None:
     assert allowed.json["about"]["submit_code"] is True
     assert about["submit_code"] is False
 
+    coder = allowed.json["about"]["id"]
+    taken = finished("token", "edit", coder, "--no-submit-code", "--json", **address)
+    assert taken.json == {**allowed.json["about"], "submit_code": False}
+    assert finished("token", "edit", coder, **address).code == 2  # what shall change?
+    assert finished("token", "edit", about["id"], "--submit-code", **address).code == 2
+
     with Client(service.url, secret) as reader:
         assert list(reader.list()) is not None
         with pytest.raises(NotPermitted):
