@@ -67,6 +67,7 @@ from ipulse.cli.commands.sweeps.change import (
 )
 from ipulse.cli.commands.sweeps.run import run_sweep
 from ipulse.cli.commands.sweeps.show import best_of_sweep, list_sweeps, show_one, sweep_status
+from ipulse.cli.commands.sweeps.translate import import_sweep
 
 from .completing import PROGRAM, prepare_completion
 from .default_command import DEFAULT, GroupWithDefault
@@ -162,6 +163,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "stop": stop_sweep,
         "extend": extend_sweep,
         "delete": delete_sweep,
+        "import": import_sweep,
     },
     "token": {
         "create": create_token,

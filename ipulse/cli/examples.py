@@ -155,6 +155,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sweep extend": (
         "sweep extend latest --trials 40",
         "sweep extend latest --vary learning_rate=0.03,0.1 --seeds 5",
+        "sweep extend latest --device-hours 20",
+    ),
+    "sweep import": (
+        "sweep import wandb.yaml --spec examples/digits.yaml --to sweep.yaml",
+        "sweep import experiment.yaml --spec wide.yaml --json",
     ),
     "sweep delete": ("sweep delete 5f3a --jobs --yes",),
     "token create": ("token create alice --role user --days 90",),

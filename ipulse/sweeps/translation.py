@@ -1,0 +1,132 @@
+"""A sweep of another tool as one of IPUlse, and what could not be translated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ipulse.spec.document.file import SpecFile, read_spec_file
+from ipulse.spec.paths import find_path, pointer, with_value
+from ipulse_core.errors import InvalidSpec, Problem
+
+from .config import InvalidSweep, parse_sweep
+
+MAX_GRID = 1000  # values that a range of integers becomes in a grid
+
+
+@dataclass
+class SweepTranslation:
+    """A sweep under way: its document, the spec, and remarks about what has no counterpart."""
+
+    name: str
+    spec: dict[str, Any]
+    document: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def vary(self, path: str, parameter: Mapping[str, Any]) -> None:
+        """Add a setting that varies, by the end of its path in the spec."""
+        place = self._place(path)
+        if place is not None:
+            self.parameters[place] = dict(parameter)
+
+    def fix(self, path: str, value: Any) -> None:
+        """Set a field of the spec, by the end of its path."""
+        place = self._place(path)
+        if place is not None:
+            tokens = find_path(self.spec, place)
+            self.spec = with_value(self.spec, tokens, value)
+
+    def _place(self, path: str) -> str | None:
+        try:
+            tokens = find_path(self.spec, path)
+        except InvalidSpec as error:
+            self.remarks.append(f"{path}: {error.problems[0].detail}: left out")
+            return None
+        return pointer(tokens)
+
+    def leave_out(self, keys: Mapping[str, Any], *known: str) -> None:
+        """Remark on keys that were not translated."""
+        self.remarks += [f"{key}: has no counterpart: left out" for key in keys if key not in known]
+
+    def compare_by(self, metric: Any, goal: Any) -> None:
+        """Compare trials by a metric, if one of IPUlse has this name."""
+        wanted = str(metric or "").replace("/", "_").replace("val_", "validation_", 1)
+        parts = wanted.partition("_")
+        if parts[0] in ("test", "validation") and parts[2] in ("accuracy", "loss", "mae", "mse"):
+            self.document["objective"] = {"metric": wanted, **({"goal": goal} if goal else {})}
+        elif metric:
+            self.remarks.append(
+                f"metric {metric}: not a metric of IPUlse: trials are compared by the accuracy; "
+                "`objective` of the sweep can name another one"
+            )
+
+    def finished(self) -> dict[str, Any]:
+        """Return the sweep. Raises InvalidSweep with every problem that is left."""
+        document = {
+            "version": 1,
+            "sweep": self.name,
+            "spec": self.spec,
+            "parameters": self.parameters,
+            **self.document,
+        }
+        parse_sweep(document)
+        return document
+
+
+def translate(path: Path, spec: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the sweep of a file of W&B or Determined for a spec, and remarks.
+
+    Raises InvalidSweep for a file that is neither, or a sweep that is not valid here, and
+    InvalidSpec and InvalidInput for files that cannot be read.
+    """
+    from .determined import translate_determined
+    from .wandb import translate_wandb
+
+    file, base = read_spec_file(path), read_spec_file(spec)
+    base.spec()
+    given = file.value
+    if not isinstance(given, dict):
+        raise _unknown(file)
+    name = given.get("name") or path.stem
+    translation = SweepTranslation(str(name)[:128], base.value)
+    try:
+        if "parameters" in given:
+            translate_wandb(given, translation)
+        elif "hyperparameters" in given and "searcher" in given:
+            translate_determined(given, translation)
+        else:
+            raise _unknown(file)
+    except OverflowError as error:
+        raise _refused("out_of_range", f"{file.name}: a number is too large") from error
+    return translation.finished(), translation.remarks
+
+
+def _unknown(file: SpecFile) -> InvalidSweep:
+    return _refused(
+        "wrong_form",
+        f"{file.name}: neither a sweep of W&B (method, parameters) nor an experiment of Determined "
+        "(hyperparameters, searcher)",
+    )
+
+
+def _refused(code: str, detail: str) -> InvalidSweep:
+    return InvalidSweep([Problem("", code, detail)], detail)
+
+
+def number_of(value: Any) -> float | None:
+    """Return a finite number, or None for anything else. YAML reads 1e-4 as text."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:
+        return None
