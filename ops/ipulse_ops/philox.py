@@ -17,6 +17,7 @@ import numpy as np
 # The last word of the counter, by use; the comments name the first three words.
 CYCLIC_OFFSET = 0  # ipulse_ops.reference.select_spikes: step, layer, sample
 RANDOM_SPIKES = 1  # ipulse_ops.reference.random_spikes: step, neuron // 4, sample
+DROPOUT = 2  # ipulse_ops.reference.dropout: layer, neuron // 4, sample
 
 ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

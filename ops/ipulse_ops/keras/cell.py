@@ -28,11 +28,16 @@ class NetworkCell(NetworkLayer):
     reset; its synaptic current if it has a synapse; and its spikes if the layer is recurrent or
     they arrive one step later.
 
-    Raises UnsupportedNetwork if a layer has adaptive thresholds, which MultiLIF and LIFLayer run.
+    Raises UnsupportedNetwork if a layer has adaptive thresholds or dropout, which MultiLIF and
+    LIFLayer run.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.network.has_dropout:
+            raise UnsupportedNetwork("cells have no dropout; MultiLIF, LIFLayer and LIFReadout do")
+        if self.network.has_residual:
+            raise UnsupportedNetwork("cells have no residual additions; MultiLIF does")
         for number, layer in enumerate(self.network.spiking):
             if layer.adapts:
                 raise UnsupportedNetwork(

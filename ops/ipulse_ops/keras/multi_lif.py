@@ -17,6 +17,7 @@ from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
 from ipulse_ops.sparse import dense_to_sparse
+from ipulse_ops.sparse.seed import word64
 from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
@@ -47,6 +48,10 @@ class SequenceLayer(NetworkLayer):
         static shapes.
     placement: how the Poplar op maps the network to tiles, and to how many IPUs.
     tiles_per_ipu: number of tiles of an emulated IPU.
+
+    With `training=True`, as in `fit`, layers with `dropout` ignore some of their senders. Each such
+    call has other masks: those of the `seed` it passes, or else of the layer's seed and a counter,
+    a variable that is saved with the weights. Layers of a stack need different seeds.
 
     With `training=False` nothing is stored for a backward pass, and computing a gradient is an
     error.
@@ -106,6 +111,7 @@ class SequenceLayer(NetworkLayer):
             keep=training is None or bool(training),
             constants=self.constants_in_use(),
             seed=self.seed if seed is None else seed,
+            dropout_seed=self._next_mask(seed) if training else None,
             memory=self.memory,
             weights_dtype=self.weights_dtype,
             return_membranes=self.return_membranes,
@@ -114,6 +120,14 @@ class SequenceLayer(NetworkLayer):
             tiles_per_ipu=self.tiles_per_ipu,
         )
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
+
+    def _next_mask(self, seed: Optional[Any]) -> Optional[Any]:
+        """Return the seed of the dropout of a training step; None without dropout."""
+        if self._dropout_step is None or seed is not None:
+            return seed
+        self._dropout_step.assign_add(1)
+        turned = (self.seed << 32 | self.seed >> 32) % 2**64  # leaves 2^32 steps to a small seed
+        return word64(turned) + tf.convert_to_tensor(self._dropout_step)
 
     def entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
         """Convert the arguments of a call to ids and counts with the time first."""

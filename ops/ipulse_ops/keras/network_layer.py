@@ -180,6 +180,15 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             else None
             for number, layer in enumerate(self._all)
         )
+        self._dropout_step = None
+        if self.network.has_dropout:
+            self._dropout_step = self.add_weight(
+                name="dropout_step",
+                shape=(),
+                dtype="int64",
+                initializer="zeros",
+                trainable=False,
+            )
         self._constants: Tuple[Dict[str, Any], ...] = tuple({} for _ in self._all)
         for name in CONSTANTS:
             for number, names in enumerate(self._trained):

@@ -49,7 +49,7 @@ def trained_network(
     names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]
     names.append("readout")
     layers = [
-        _layer(name, described, weights, capacity)
+        _layer(name, described, weights, capacity, before)
         for name, described, capacity in zip(
             names,
             [*network["layers"][before:], network["readout"]],
@@ -122,11 +122,16 @@ def _layer(
     described: Mapping[str, Any],
     weights: Mapping[str, np.ndarray],
     capacity: Optional[int],
+    before: int,
 ) -> Layer:
-    """Create a layer from its fields in the spec, with its trained constants within bounds."""
+    """Create a layer behind `before` convolutions from its fields in the spec.
+
+    Its trained constants are within bounds.
+    """
     spiking = described.get("kind") != "leaky"
     known = {field.name for field in fields(LIF if spiking else LeakyReadout)}
     values = {key: _number(value) for key, value in described.items() if key in known}
+    values["residual"] = [number - 1 - before for number in described.get("residual", ())]
     values["neurons"] = int(weights_array(weights, name).shape[1])
     adaptation = described.get("adaptation")
     if adaptation is not None:

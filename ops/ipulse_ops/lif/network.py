@@ -6,7 +6,7 @@ layer or a float array `[neurons]`. Times are in steps; membranes and thresholds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional, Tuple, Union
 
 import numpy as np
@@ -47,6 +47,11 @@ class LIF:
         None for thresholds that do not adapt. Set together with `adaptation_decay`.
     adaptation_decay: factor of that rise from one step to the next, at least 0 and less than 1.
     detach_adaptation: True takes the spikes that raise the thresholds for constant in the gradient.
+    dropout: probability, at least 0 and less than 1, with which the layer ignores a neuron of the
+        layer before (or an input channel) during a whole training sample; see
+        ipulse_ops.reference.dropout.
+    residual: numbers, from 0, of hidden layers before the previous one, with as many neurons as
+        that has. Their spikes are added to its spikes: the layer receives the sum.
 
     Raises ValueError if a field is out of range.
     """
@@ -64,6 +69,8 @@ class LIF:
     adaptation_strength: Optional[PerNeuron] = None
     adaptation_decay: Optional[PerNeuron] = None
     detach_adaptation: bool = False
+    dropout: float = 0.0
+    residual: Tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_integrator(self)
@@ -101,6 +108,8 @@ class LeakyReadout:
     gain: PerNeuron = 10.0
     bias: bool = False
     synapse_decay: Optional[PerNeuron] = None
+    dropout: float = 0.0
+    residual: Tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_integrator(self)
@@ -151,6 +160,7 @@ class Network:
         choice("reset_on", self.reset_on, ("state", "emission"))
         if self.delay not in (0, 1):
             raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
+        _check_residuals(self)
 
     @property
     def sizes(self) -> Tuple[int, ...]:
@@ -161,6 +171,25 @@ class Network:
     def spiking(self) -> Tuple[LIF, ...]:
         """The layers that spike: the hidden layers, and the readout if it spikes."""
         return (*self.layers, self.readout) if isinstance(self.readout, LIF) else self.layers
+
+    @property
+    def has_dropout(self) -> bool:
+        """True if a layer or the readout ignores senders in training."""
+        return any(layer.dropout for layer in (*self.layers, self.readout))
+
+    @property
+    def has_residual(self) -> bool:
+        """True if a layer or the readout receives the spikes of several layers."""
+        return any(layer.residual for layer in (*self.layers, self.readout))
+
+    def senders(self, number: int) -> Tuple[int, ...]:
+        """Return the layers whose spikes layer `number` receives; -1 is the input."""
+        return (number - 1, *(*self.layers, self.readout)[number].residual)
+
+    def without_dropout(self) -> Network:
+        """Return the network that is evaluated."""
+        layers = tuple(replace(layer, dropout=0.0) for layer in self.layers)
+        return replace(self, layers=layers, readout=replace(self.readout, dropout=0.0))
 
 
 def per_neuron(value: PerNeuron, neurons: int, name: str) -> np.ndarray:
@@ -200,6 +229,26 @@ def _check_integrator(layer: Layer) -> None:
             raise ValueError("synapse_decay must be at least 0 and less than 1")
     per_neuron(layer.gain, layer.neurons, "gain")
     flag("bias", layer.bias)
+    object.__setattr__(layer, "residual", tuple(layer.residual))  # a list in configurations
+    if isinstance(layer.dropout, bool) or not 0 <= layer.dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and less than 1; got {layer.dropout!r}")
+
+
+def _check_residuals(network: Network) -> None:
+    layers = (*network.layers, network.readout)
+    for number, layer in enumerate(layers):
+        name = f"layers[{number}]" if number < len(network.layers) else "readout"
+        for index, source in enumerate(layer.residual):
+            if source not in range(number - 1) or source in layer.residual[:index]:
+                raise ValueError(
+                    f"residual of {name} must list different layers before layers[{number - 1}]; "
+                    f"got {layer.residual!r}"
+                )
+            if layers[source].neurons != layers[number - 1].neurons:
+                raise ValueError(
+                    f"residual of {name}: layers[{source}] has {layers[source].neurons} neurons, "
+                    f"and layers[{number - 1}] has {layers[number - 1].neurons}"
+                )
 
 
 def _check_adaptation(layer: LIF) -> None:

@@ -31,6 +31,7 @@ class RunOptions:
     keep: bool = True
     constants: Optional[Sequence[Mapping[str, Any]]] = None
     seed: Any = 0
+    dropout_seed: Any = None
     memory: str = "slots"
     weights_dtype: str = "float32"
     return_membranes: bool = False

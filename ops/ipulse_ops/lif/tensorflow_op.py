@@ -44,6 +44,7 @@ def run_network(
     keep: bool = True,
     constants: Optional[Sequence[Mapping[str, Any]]] = None,
     seed: Any = 0,
+    dropout_seed: Any = None,
     memory: str = "slots",
     weights_dtype: str = "float32",
     return_membranes: bool = False,
@@ -67,6 +68,8 @@ def run_network(
         "decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength" or
         "second_threshold". All but the last receive a gradient.
     seed: seed of the policy "cyclic", 0 to 2^64 - 1 or an int64 tensor.
+    dropout_seed: seed of the layers' dropout, as `seed`, in training, where each step has another
+        one; None receives every spike.
     memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again.
     weights_dtype: "bfloat16" rounds the matrices to it before the run; their packed copies then
@@ -78,7 +81,8 @@ def run_network(
 
     Raises ValueError for an argument out of range; tf.errors.InvalidArgumentError (ValueError while
     tracing) if the input's shapes or numbers or a constant do not fit; NotImplementedError under
-    XLA, unless the backend is "ipu"; MissingCompiler, BuildFailed or MissingEmulator on the first
+    XLA, unless the backend is "ipu"; UnsupportedNetwork for dropout and residual additions on
+    "emulator" and "ipu"; MissingCompiler, BuildFailed or MissingEmulator on the first
     call.
     """
     instance("network", network, Network)
@@ -96,6 +100,7 @@ def run_network(
         keep=keep,
         constants=constants,
         seed=seed,
+        dropout_seed=dropout_seed if network.has_dropout else None,
         memory=memory,
         weights_dtype=weights_dtype,
         return_membranes=return_membranes,

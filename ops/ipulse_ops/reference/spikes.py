@@ -6,7 +6,7 @@ first `counts[time, batch]` slots. The values in later slots have no meaning (0 
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -43,6 +43,24 @@ def dense_to_sparse(
     # Both sides enumerate time, batch, then ascending neurons or slots, with equal counts.
     ids[np.arange(slots) < counts[..., None]] = np.nonzero(spikes)[2]
     return ids, counts
+
+
+def added_spikes(spikes: Sequence[Tuple[np.ndarray, np.ndarray]]) -> Tuple[np.ndarray, np.ndarray]:
+    """Return ids and counts of the spikes of several layers: their lists, one behind the other.
+
+    spikes: ids `[time, batch, slots]` and counts `[time, batch]` of each layer. An id that several
+        list is listed several times.
+    """
+    ids = np.concatenate([ids for ids, _ in spikes], axis=2)
+    sent = [np.arange(ids.shape[2]) < counts[..., np.newaxis] for ids, counts in spikes]
+    return compacted(ids, np.concatenate(sent, axis=2))
+
+
+def compacted(ids: np.ndarray, stays: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Return ids and counts of the slots that stay, bool as ids, in their order."""
+    order = np.argsort(~stays, axis=2, kind="stable")
+    found = np.take_along_axis(np.where(stays, ids, 0), order, axis=2)
+    return found, stays.sum(axis=2).astype(np.int32)
 
 
 def sparse_to_dense(ids: np.ndarray, counts: np.ndarray, neurons: int) -> np.ndarray:

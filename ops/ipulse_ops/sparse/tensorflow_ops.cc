@@ -3,7 +3,9 @@
 // Words that TensorFlow 2.6 needs are deprecated in later releases.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
+#include "add_op.h"
 #include "dense_op.h"
+#include "dropout_op.h"
 #include "matmul_op.h"
 #include "random_op.h"
 #include "select_op.h"

@@ -16,7 +16,7 @@ from ipulse_ops.lif.network import (
     per_neuron,
 )
 from ipulse_ops.lif.reference.network_pass import forward
-from ipulse_ops.reference.spikes import check_spikes
+from ipulse_ops.reference.spikes import added_spikes, check_spikes
 
 
 def balanced_weights(
@@ -51,7 +51,11 @@ def balanced_weights(
     rng = np.random.Generator(np.random.PCG64(seed))
     weights: List[np.ndarray] = []
     layers: Tuple[Layer, ...] = (*network.layers, network.readout)
+    sent = [(ids, counts)]  # of the input and the layers
     for number, (n_in, layer) in enumerate(zip(network.sizes, layers)):
+        ids, counts = sent[number]
+        if layer.residual:
+            ids, counts = added_spikes([sent[source + 1] for source in network.senders(number)])
         arriving = float(counts.mean()) if counts.size else 0.0
         if arriving == 0:
             raise ValueError(silence(number))
@@ -70,7 +74,7 @@ def balanced_weights(
         own.insert(0, (uniform * limit).astype(np.float32))
         weights.extend(own)
         if number < len(network.layers):
-            ids, counts = _spikes(network, network.layers[number], own, ids, counts)
+            sent.append(_spikes(network, network.layers[number], own, ids, counts))
     return weights
 
 
@@ -83,6 +87,7 @@ def _spikes(
 ) -> Tuple[np.ndarray, np.ndarray]:
     """Return the ids and counts of a layer that runs alone."""
     readout, unread = LeakyReadout(neurons=1), np.zeros((layer.neurons, 1))
+    layer = replace(layer, residual=())
     alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout)
     trace = forward(alone, [*weights, unread], ids, counts).layers[0]
     return trace.spike_ids, trace.spike_counts[..., 0]

@@ -26,6 +26,7 @@ import numpy as np
 from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
+from ipulse_ops.reference.dropout import kept_senders
 from ipulse_ops.reference.spike_matmul import both_counts
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.lif.variants import rises
@@ -115,7 +116,7 @@ def twin_loss(
     if constants is None:
         constants = [constants_of(layer) for layer in layers]
     arrays = list(weights)
-    arriving: Any = inputs
+    sent: List[Any] = [list(inputs)]
     loss = 0j
     for number, layer in enumerate(layers):
         matrix = arrays.pop(0)
@@ -128,6 +129,13 @@ def twin_loss(
             run = _Run(network.surrogate, trace.layers[number], layer, grad_spikes)
         v = i = b = np.zeros((problem.counts.shape[1], layer.neurons), dtype=complex)
         emitted: List[np.ndarray] = []
+        senders_of_layer = [sent[source + 1] for source in network.senders(number)]
+        arriving = [sum(spikes) for spikes in zip(*senders_of_layer)]
+        if layer.dropout:
+            senders = (problem.counts.shape[1], network.sizes[number])
+            kept = kept_senders(problem.seed, number, *senders, layer.dropout)
+            arriving = [spikes * kept for spikes in arriving]
+            matrix = matrix / (1 - layer.dropout)
         for t in range(steps):
             current = arriving[t] @ matrix + bias
             if recurrent is not None and t > 0:
@@ -154,7 +162,7 @@ def twin_loss(
             b = adaptation_decay * b + run.reset[t] + (moved if raises else 0)
         if run is not None:
             blank = [np.zeros_like(emitted[0])] * network.delay
-            arriving = (blank + emitted)[:steps]
+            sent.append((blank + emitted)[:steps])
     return complex(loss)
 
 

@@ -24,7 +24,7 @@ RESETS = (
 
 def run(problem: Problem) -> Trace:
     arguments = (problem.network, problem.weights, problem.ids, problem.counts)
-    return forward(*arguments, seed=problem.seed)
+    return forward(*arguments, seed=problem.seed, dropout_seed=problem.seed)
 
 
 def one_neuron(delay: int = 0) -> Tuple[Network, List[np.ndarray]]:
@@ -81,6 +81,18 @@ def varied(
         readout=spiking(5) if spiking_readout else LeakyReadout(**integrator(3)),
         **{"surrogate": SuperSpike(slope=4.0), **network},
     )
+
+
+def residual_network(
+    spiking_readout: bool, rates: Tuple[float, ...] = (0, 0, 0, 0), **network: Any
+) -> Network:
+    """Three layers of one width. The third adds the first, the readout the two before."""
+    made = varied(1, True, spiking_readout, {"recurrent": True}, **network)
+    first = made.layers[0]
+    residuals = ((), (), (0,), (1, 0))
+    fields = [{"residual": r, "dropout": rate} for r, rate in zip(residuals, rates)]
+    layers = tuple(replace(first, **more) for more in fields[:3])
+    return replace(made, layers=layers, readout=replace(made.readout, **fields[3]))
 
 
 def rises(layer: LIF, trace: LayerTrace) -> np.ndarray:

@@ -68,6 +68,8 @@ const Attributes SURROGATE = {{"surrogate", std::string("superspike")},
                               {"width", 0.0f},
                               {"values", std::vector<float>()}};
 
+const tensorflow::int64 HALF = tensorflow::int64{1} << 31; // drops every second sender
+
 void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capacity,
              const std::string &policy, uint64_t seed) {
   const int slots = capacity ? capacity : static_cast<int>(n_in);
@@ -94,6 +96,17 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   run("IpulseScatterSlots", neurons, {ids, counts, by_slots});
   run("IpulseGatherSlots", {}, {ids, counts, by_dense});
   run("IpulseDenseToSparse", {{"capacity", 0}}, {dense[0]});
+
+  const Attributes dropout = {{"neurons", static_cast<int>(n_in)}, {"layer", 1}, {"limit", HALF}};
+  run("IpulseKeptSpikes", dropout, {ids, counts, word});
+  run("IpulseKeptSpikes", dropout, {as<uint16_t>(ids), as<int64_t>(counts), word});
+  run("IpulseKeptSpikesGrad", dropout, {ids, counts, word, by_slots});
+
+  Attributes two = neurons;
+  two["N"] = 2;
+  const Tensor by_both = drawn({steps, batch, 2 * slots}, seed);
+  run("IpulseAddedSpikes", two, {ids, ids, counts, counts});
+  run("IpulseAddedSpikesGrad", two, {ids, ids, counts, counts, by_both});
 
   std::vector<int32_t> wanted(static_cast<size_t>(steps * batch));
   for (size_t i = 0; i < wanted.size(); ++i)

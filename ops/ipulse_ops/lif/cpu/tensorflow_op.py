@@ -7,6 +7,7 @@ from typing import Any, Dict, Sequence
 from ipulse_ops.lif.constant_tensors import constant_tensors
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.op_library import library
+from ipulse_ops.lif.cpu.single_layers import run_single_layers
 from ipulse_ops.lif.input_spikes import input_spikes
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
@@ -24,6 +25,8 @@ def run_on_cpu(
     Raises what `run_network` raises for shapes and numbers that do not fit; MissingCompiler,
     BuildFailed.
     """
+    if options.dropout_seed is not None or network.has_residual:
+        return run_single_layers(run_on_cpu, network, weights, ids, counts, options)
     op = library()
     spikes = input_spikes(ids, counts)
     layers = [*network.layers, network.readout]

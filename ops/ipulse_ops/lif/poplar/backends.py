@@ -6,6 +6,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar import sdk
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
@@ -25,6 +26,7 @@ def run_on_emulator(
 
     Raises MissingEmulator, MissingCompiler, BuildFailed, and what run_user_op raises.
     """
+    _check(network, options)
     tiles = options.tiles_per_ipu
     return _run(network, weights, ids, counts, options, *_emulated(options.placement.ipus, tiles))
 
@@ -36,6 +38,7 @@ def run_on_ipus(
 
     Raises MissingSDK, BuildFailed, and what run_user_op raises.
     """
+    _check(network, options)
     return _run(network, weights, ids, counts, options, sdk.precompiled_user_op(), sdk.built_op())
 
 
@@ -49,6 +52,17 @@ def step_ops(emulated_tiles: Optional[int]) -> PoplarStepOps:
     if emulated_tiles is None:
         return PoplarStepOps(sdk.precompiled_user_op(), sdk.built_op())
     return PoplarStepOps(*_emulated(1, emulated_tiles))
+
+
+def _check(network: Network, options: RunOptions) -> None:
+    if options.dropout_seed is not None:
+        raise UnsupportedNetwork(
+            "the Poplar op does not drop spikes in training: remove dropout, or use the backend cpu"
+        )
+    if network.has_residual:
+        raise UnsupportedNetwork(
+            "the Poplar op has no residual additions: remove residual, or use the backend cpu"
+        )
 
 
 def _run(

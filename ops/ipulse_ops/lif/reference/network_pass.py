@@ -18,7 +18,11 @@ every spike j in the order of the slots: an id listed twice counts twice. Slots 
 neurons, then those with `second_threshold + adaptation_strength b < u <= theta` (all others if
 there is no second threshold), each by ascending id; if the capacity is too small, a policy of
 ipulse_ops.reference.select_spikes decides. The next layer receives the spikes of `delay` steps
-before. A leaky readout never spikes: r = 0. The adaptive threshold is that of Bellec et al., 2020,
+before. A leaky readout never spikes: r = 0. In training a layer with dropout p has W / (1 - p) in
+place of W, of the spikes of the senders that it keeps (ipulse_ops.reference.dropout); only these
+receive "W' dL/dI'" below. A layer with `residual` receives the spikes of these layers, too, through
+the same W: x = s of the previous layer + s of each of them (Fang et al., 2021, arXiv:2102.04159),
+and each of them receives its "W' dL/dI'". The adaptive threshold is that of Bellec et al., 2020,
 doi:10.1038/s41467-020-17236-y.
 
 The gradient replaces the derivative of a spike by the surrogate phi(u - theta) in the filled slots
@@ -60,11 +64,12 @@ from ipulse_ops.lif.network import LeakyReadout, Network
 from ipulse_ops.lif.reference.adjoint import Adjoint, layer_adjoint
 from ipulse_ops.lif.reference.delay import earlier, later
 from ipulse_ops.lif.reference.dynamics import Slots, run_layer, run_readout
+from ipulse_ops.lif.reference.senders import senders_in_training
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.lif.weights import by_layer, flat
 from ipulse_ops.reference.select_spikes import filled
 from ipulse_ops.reference.spike_matmul import both_counts
-from ipulse_ops.reference.spikes import check_shape
+from ipulse_ops.reference.spikes import added_spikes, check_shape
 
 
 def forward(
@@ -74,6 +79,7 @@ def forward(
     counts: np.ndarray,
     replay: Optional[Sequence[Slots]] = None,
     seed: int = 0,
+    dropout_seed: Optional[int] = None,
 ) -> Trace:
     """Run the network from rest on the input spikes ids `[time, batch, slots]`.
 
@@ -87,21 +93,26 @@ def forward(
         been dropped (spikes fill all slots, and it is later in the policy's order) does its own
         membrane decide; with reset_on "emission" it is only counted.
     seed: seed of the policy "cyclic", which draws for every step, layer and sample.
+    dropout_seed: seed of the layers' dropout, in training; None receives every spike.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
     layers = by_layer(network, weights)
     counts, _ = both_counts(ids, counts, network.inputs)
+    senders = senders_in_training(network, counts.shape[1], dropout_seed)
     if replay is not None and len(replay) != len(network.spiking):
         raise ValueError(f"replay must have {len(network.spiking)} layers; got {len(replay)}")
     traces: List[LayerTrace] = []
+    sent: List[Slots] = [(ids, counts)]  # of the input and the layers
     for number in range(len(network.spiking)):
         slots = None if replay is None else replay[number]
-        traces.append(run_layer(network, number, layers[number], ids, counts, slots, seed))
-        ids = later(traces[-1].spike_ids, network.delay)
-        counts = later(traces[-1].spike_counts[..., 0], network.delay)
+        arrays, entering = senders[number].received(layers[number], _added(network, number, sent))
+        traces.append(run_layer(network, number, arrays, *entering, slots, seed))
+        sent.append(_delayed(network, traces[-1]))
     if isinstance(network.readout, LeakyReadout):
-        membrane = run_readout(network.readout, layers[-1], ids, counts)
+        last = len(network.layers)
+        arrays, entering = senders[-1].received(layers[-1], _added(network, last, sent))
+        membrane = run_readout(network.readout, arrays, *entering)
     else:
         membrane = traces[-1].u
     return Trace(membrane=membrane, layers=tuple(traces))
@@ -116,6 +127,7 @@ def backward(
     grad_membrane: np.ndarray,
     grad_spikes: Optional[Sequence[Optional[np.ndarray]]] = None,
     grad_u: Optional[Sequence[Optional[np.ndarray]]] = None,
+    dropout_seed: Optional[int] = None,
 ) -> Gradients:
     """Return a loss's gradients of the weights, the constants and the input spikes.
 
@@ -128,6 +140,7 @@ def backward(
         one.
     grad_u: per hidden layer `[time, batch, neurons]`, the direct part of dL/du. None for 0, for all
         layers or one.
+    dropout_seed: that of `forward`.
 
     Raises ValueError if shapes, dtypes or ids do not fit the network.
     """
@@ -137,33 +150,49 @@ def backward(
     by_slots = _of_each("grad_spikes", grad_spikes, len(network.spiking))
     by_u = [*_of_each("grad_u", grad_u, len(network.layers)), grad_membrane]
 
-    entering: List[Slots] = [(ids, counts)]
-    for run in trace.layers:
-        spike_ids, spikes = run.spike_ids, run.spike_counts[..., 0]
-        entering.append((later(spike_ids, network.delay), later(spikes, network.delay)))
+    sent = [(ids, counts), *(_delayed(network, run) for run in trace.layers)]
+    senders = senders_in_training(network, counts.shape[1], dropout_seed)
     found: List[Adjoint] = []
-    arriving = np.zeros(trace.membrane.shape)  # dL/ds through the next layer
+    # dL/ds of the input and the layers through the layers behind them.
+    arriving = [np.zeros((*counts.shape, neurons)) for neurons in network.sizes]
     for number in reversed(range(len(layers))):
         spiking = number < len(network.spiking)
+        entering = _added(network, number, sent)
+        arrays, received = senders[number].received(layers[number], entering)
         adjoint = layer_adjoint(
             network,
             number,
-            layers[number],
-            entering[number],
+            arrays,
+            received,
             trace.layers[number] if spiking else trace.membrane,
-            arriving,
+            arriving[number + 1],
             by_slots[number] if spiking else None,
             by_u[number],
         )
+        adjoint = adjoint._replace(weights=senders[number].unscaled(adjoint.weights))
         found.insert(0, adjoint)
-        arriving = earlier(adjoint.current @ layers[number].input.T, network.delay if number else 0)
+        by_senders = senders[number].masked(adjoint.current @ arrays.input.T)
+        by_senders = earlier(by_senders, network.delay if number else 0)
+        for source in network.senders(number):
+            arriving[source + 1] += by_senders
     used = filled(ids, in_use)
-    grad_inputs = np.take_along_axis(arriving, np.where(used, ids, 0).astype(np.int64), axis=2)
+    grad_inputs = np.take_along_axis(arriving[0], np.where(used, ids, 0).astype(np.int64), axis=2)
     return Gradients(
         weights=flat([adjoint.weights for adjoint in found]),
         inputs=np.where(used, grad_inputs, 0),
         constants=tuple(adjoint.constants for adjoint in found),
     )
+
+
+def _delayed(network: Network, trace: LayerTrace) -> Slots:
+    """Return ids and counts of a layer's spikes as other layers receive them."""
+    return later(trace.spike_ids, network.delay), later(trace.spike_counts[..., 0], network.delay)
+
+
+def _added(network: Network, number: int, sent: Sequence[Slots]) -> Slots:
+    """Return the spikes that layer `number` receives: those of its senders, in order."""
+    slots = [sent[source + 1] for source in network.senders(number)]
+    return slots[0] if len(slots) == 1 else added_spikes(slots)
 
 
 def _of_each(

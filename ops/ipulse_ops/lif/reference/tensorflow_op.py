@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,10 +14,13 @@ from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.reference.dropout import scale_of
 from ipulse_ops.sparse.seed import word64
 from ipulse_ops.training.weight_types import rounded
 
 Arrays = Tuple[np.ndarray, ...]
+FIRST = 4  # of the weights among the arrays of a call: behind ids, counts and two seeds
 
 
 def run_reference(
@@ -35,9 +38,10 @@ def run_reference(
     Raises ValueError, in traces tf.errors.InvalidArgumentError, if shapes or ids do not fit.
     """
     # Only matrices are rounded, as in the kernels; a bias stays float32.
+    scales = _scales(network, options)
     weights = [
-        rounded(array, options.weights_dtype) if array.shape.rank == 2 else array
-        for array in map(tf.convert_to_tensor, weights)
+        _rounded(array, scale, options.weights_dtype) if array.shape.rank == 2 else array
+        for array, scale in zip(map(tf.convert_to_tensor, weights), scales)
     ]
     spikes = input_spikes(ids, counts)
     spike_counts = spikes.counts
@@ -45,11 +49,13 @@ def run_reference(
         spike_counts = tf.stack([spikes.counts, spikes.filled], axis=-1)
     given = checked_constants(network, options.constants)
     places = [(number, name) for number, of_layer in enumerate(given) for name in of_layer]
-    call = _Call(network, places, len(weights))
+    drops = options.dropout_seed is not None
+    call = _Call(network, places, len(weights), drops)
+    dropout_seed = word64(options.dropout_seed if drops else 0)
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def run(port: Any, *tensors: Any) -> Any:
-        entering = (spikes.ids, spike_counts, word64(options.seed), *tensors)
+        entering = (spikes.ids, spike_counts, word64(options.seed), dropout_seed, *tensors)
         outputs = tf.numpy_function(call.forward, entering, [tf.float32] * call.outputs)
 
         def gradient(*grads: Any) -> List[Any]:
@@ -79,8 +85,10 @@ def run_reference(
 class _Call:
     """The reference on flat sequences of arrays, for tf.numpy_function."""
 
-    def __init__(self, network: Network, places: List[Tuple[int, str]], weights: int) -> None:
-        self.network, self.places, self.weights = network, places, weights
+    def __init__(
+        self, network: Network, places: List[Tuple[int, str]], weights: int, drops: bool
+    ) -> None:
+        self.network, self.places, self.weights, self.drops = network, places, weights, drops
         self.outputs = 1 + 3 * len(network.spiking) + len(network.layers)
 
     def forward(self, *arrays: np.ndarray) -> List[np.ndarray]:
@@ -105,9 +113,10 @@ class _Call:
             *(network, weights, inputs[0], inputs[1], self._trace(inputs), grads[0]),
             grad_spikes=grads[1 : 1 + spiking],
             grad_u=grads[1 + 3 * spiking : 1 + 3 * spiking + hidden],
+            dropout_seed=self._dropout_seed(inputs),
         )
         by_constant = []
-        for (number, name), value in zip(self.places, inputs[3 + self.weights :]):
+        for (number, name), value in zip(self.places, inputs[FIRST + self.weights :]):
             grad = getattr(found.constants[number], name, None)
             by_constant.append(np.zeros(value.shape) if grad is None else grad)
         return [array.astype(np.float32) for array in (found.inputs, *found.weights, *by_constant)]
@@ -126,14 +135,19 @@ class _Call:
     def _trace(self, arrays: Sequence[np.ndarray]) -> Trace:
         network, weights = self._network(arrays)
         return reference.forward(
-            network, weights, arrays[0], arrays[1], seed=int(arrays[2]) % 2**64
+            *(network, weights, arrays[0], arrays[1]),
+            seed=int(arrays[2]) % 2**64,
+            dropout_seed=self._dropout_seed(arrays),
         )
+
+    def _dropout_seed(self, arrays: Sequence[np.ndarray]) -> Optional[int]:
+        return int(arrays[3]) % 2**64 if self.drops else None
 
     def _network(self, arrays: Sequence[np.ndarray]) -> Tuple[Network, Arrays]:
         """Return the network with the replaced constants, and its weights."""
-        weights = tuple(arrays[3 : 3 + self.weights])
+        weights = tuple(arrays[FIRST : FIRST + self.weights])
         changed: Dict[int, Dict[str, Any]] = {}
-        for (number, name), value in zip(self.places, arrays[3 + self.weights :]):
+        for (number, name), value in zip(self.places, arrays[FIRST + self.weights :]):
             changed.setdefault(number, {})[name] = value.astype(np.float64)
         layers: List[Layer] = [
             replace(layer, **changed.get(number, {}))
@@ -141,3 +155,19 @@ class _Call:
         ]
         hidden: Any = tuple(layers[:-1])
         return replace(self.network, layers=hidden, readout=layers[-1]), weights
+
+
+def _rounded(array: Any, scale: float, dtype: str) -> Any:
+    """Return weights that, times the scale of a dropout, are rounded to the type."""
+    return rounded(array, dtype) if scale == 1 else rounded(array * scale, dtype) / scale
+
+
+def _scales(network: Network, options: RunOptions) -> List[float]:
+    """Return the factor of each array of the weights in use, where these are rounded after it."""
+    layers = (*network.layers, network.readout)
+    if options.dropout_seed is None or options.weights_dtype == "float32":
+        return [1.0] * len(weight_shapes(network))
+    return [
+        scale_of(layers[shape.layer].dropout) if shape.role == "input" else 1.0
+        for shape in weight_shapes(network)
+    ]

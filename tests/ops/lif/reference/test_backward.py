@@ -14,7 +14,14 @@ from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import Gradients, Trace, backward, forward
 from ipulse_ops.surrogate import SuperSpike, Surrogate
 from tests.ops.lif.smooth import error_and_size_in_a_direction, twin_loss
-from tests.ops.lif.variants import RESETS, eventful, run, varied, with_gradient_only
+from tests.ops.lif.variants import (
+    RESETS,
+    eventful,
+    residual_network,
+    run,
+    varied,
+    with_gradient_only,
+)
 from tests.ops.repeated import examples, taken
 from tests.ops.strategies import SURROGATES, Problem, problems, random_problem
 
@@ -29,6 +36,7 @@ def gradients(problem: Problem, trace: Trace) -> Gradients:
         problem.grad_membrane,
         problem.grad_spikes,
         problem.grad_u,
+        dropout_seed=problem.seed,
     )
 
 
@@ -73,6 +81,27 @@ class TestAgainstTheSmoothTwin:
                 p = replace(problem, network=replace(network, reset_gradient=reset_gradient))
                 error, size = error_and_size_in_a_direction(p, trace, gradients(p, trace))
                 assert error < 1e-12 * size, p
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize("spiking_readout", [False, True])
+    def test_dropout(self, spiking_readout: bool, delay: int) -> None:
+        fields = {"recurrent": True, "bias": True, "synapse": True}
+        network = varied(2, True, spiking_readout, fields, reset_gradient="none", delay=delay)
+        layers = tuple(replace(layer, dropout=0.3) for layer in network.layers)
+        network = replace(network, layers=layers, readout=replace(network.readout, dropout=0.5))
+        problem, trace = eventful(network, drops=False)
+        problem = with_gradient_only(problem)
+        error, size = error_and_size_in_a_direction(problem, trace, gradients(problem, trace))
+        assert error < 1e-12 * size
+
+    @pytest.mark.parametrize("delay", [0, 1])
+    @pytest.mark.parametrize("spiking_readout", [False, True])
+    def test_residual_additions(self, spiking_readout: bool, delay: int) -> None:
+        network = residual_network(spiking_readout, delay=delay, reset_gradient="none")
+        problem, trace = eventful(network, drops=False)
+        problem = with_gradient_only(problem)
+        error, size = error_and_size_in_a_direction(problem, trace, gradients(problem, trace))
+        assert error < 1e-12 * size
 
     @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda s: type(s).__name__)
     @pytest.mark.parametrize("reset_gradient", ["mask", "term", "none"])

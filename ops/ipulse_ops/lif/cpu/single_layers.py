@@ -1,0 +1,114 @@
+"""Networks with dropout or residual additions: each layer runs alone on the spikes it receives."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Callable, Dict, List, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_ops.reference.dropout import scale_of
+from ipulse_ops.sparse.addition import added_spikes
+from ipulse_ops.sparse.dropout import kept_spikes
+from ipulse_ops.sparse.seed import word64
+
+_NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches
+_LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different numbers
+
+Run = Callable[[Network, Sequence[Any], Any, Any, RunOptions], LIFOutputs]
+
+
+def run_single_layers(
+    run: Run, network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
+) -> LIFOutputs:
+    """Run the network layer by layer; `run` runs a network of one layer.
+
+    Outputs and gradients are those of the reference. Only the policy "cyclic" draws other numbers,
+    from a seed of each layer.
+    """
+    layers = [*network.layers, network.readout]
+    constants = options.constants or [{}] * len(layers)
+    matrices = _by_layer(network, weights)
+    outputs: List[LIFOutputs] = []
+    sent = [(ids, counts)]  # of the input and the layers
+    for number, (layer, arrays, given) in enumerate(zip(layers, matrices, constants)):
+        ids, counts = sent[number]
+        if layer.residual:
+            slots = [sent[source + 1] for source in network.senders(number)]
+            ids, counts = added_spikes(slots, network.sizes[number])
+        if layer.dropout and options.dropout_seed is not None:
+            ids, counts = kept_spikes(
+                *(ids, counts, network.sizes[number], layer.dropout),
+                seed=options.dropout_seed,
+                layer=number,
+            )
+            arrays = [arrays[0] * np.float32(scale_of(layer.dropout)), *arrays[1:]]
+        out = run(
+            _alone(network, number, layer),
+            arrays,
+            ids,
+            counts,
+            replace(
+                options,
+                constants=[given],
+                seed=word64(options.seed) + tf.constant(_wrapped(number * _LAYER_SEEDS), tf.int64),
+                dropout_seed=None,
+                return_membranes=False,
+            ),
+        )
+        outputs.append(out)
+        if isinstance(layer, LIF):
+            spikes = out.spike_ids[0], out.spike_counts[0]
+            sent.append((_later(spikes[0]), _later(spikes[1])) if network.delay else spikes)
+    spiking = outputs[: len(network.spiking)]
+    hidden = outputs[: len(network.layers)]
+    return LIFOutputs(
+        membrane=outputs[-1].membrane,
+        spike_ids=[out.spike_ids[0] for out in spiking],
+        spike_counts=[out.spike_counts[0] for out in spiking],
+        dropped=[out.dropped[0] for out in spiking],
+        membranes=[out.membrane for out in hidden] if options.return_membranes else [],
+    )
+
+
+def _alone(network: Network, number: int, layer: Layer) -> Network:
+    """Return a network of one layer; a leaky readout runs as neurons that never spike."""
+    if isinstance(layer, LIF):
+        reset: Dict[str, Any] = {"reset": network.reset, "reset_gradient": network.reset_gradient}
+        alone = replace(layer, dropout=0.0, residual=())
+    else:
+        values = {field.name: getattr(layer, field.name) for field in fields(LeakyReadout)}
+        values.update(
+            threshold=_NEVER, second_threshold=_NEVER, capacity=1, dropout=0.0, residual=()
+        )
+        reset, alone = {"reset": "none"}, LIF(**values)
+    return Network(
+        inputs=network.sizes[number],
+        layers=(),
+        readout=alone,
+        surrogate=network.surrogate,
+        reset_on=network.reset_on,
+        **reset,
+    )
+
+
+def _by_layer(network: Network, weights: Sequence[Any]) -> List[List[Any]]:
+    found: List[List[Any]] = [[] for _ in network.sizes[1:]]
+    for array, shape in zip(weights, weight_shapes(network)):
+        found[shape.layer].append(array)
+    return found
+
+
+def _later(tensor: Any) -> Any:
+    """Delay a tensor by one step."""
+    tensor = tf.convert_to_tensor(tensor)
+    return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)
+
+
+def _wrapped(number: int) -> int:
+    """Return the int64 with the low 64 bits of a number."""
+    return (number + 2**63) % 2**64 - 2**63

@@ -1,0 +1,50 @@
+"""The spikes that a layer receives, and its weights, in training with dropout and without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+import numpy as np
+
+from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.reference.dynamics import Slots
+from ipulse_ops.lif.weights import LayerWeights
+from ipulse_ops.reference.dropout import kept_senders, received_spikes, scale_of
+
+
+@dataclass(frozen=True)
+class Senders:
+    """The senders of one layer in a batch."""
+
+    kept: Optional[np.ndarray]  # bool [batch, senders]; None for all
+    scale: float  # of the layer's input weights
+
+    def received(self, weights: LayerWeights, sent: Slots) -> Tuple[LayerWeights, Slots]:
+        """Return the layer's weights in use, and ids and counts of the spikes it receives."""
+        if self.kept is None:
+            return weights, sent
+        in_use = weights._replace(input=self.scale * weights.input)
+        return in_use, received_spikes(*sent, self.kept)
+
+    def masked(self, gradient: np.ndarray) -> np.ndarray:
+        """Return a gradient by the senders' spikes `[time, batch, senders]`, 0 for the dropped."""
+        return gradient if self.kept is None else gradient * self.kept
+
+    def unscaled(self, gradient: LayerWeights) -> LayerWeights:
+        """Return the gradient of the layer's weights from that of the weights in use."""
+        return gradient._replace(input=self.scale * gradient.input)
+
+
+def senders_in_training(
+    network: Network, samples: int, dropout_seed: Optional[int]
+) -> List[Senders]:
+    """Return the senders of each layer and the readout; a seed of None keeps all of them."""
+    found: List[Senders] = []
+    for number, layer in enumerate((*network.layers, network.readout)):
+        if dropout_seed is None or not layer.dropout:
+            found.append(Senders(None, 1.0))
+            continue
+        kept = kept_senders(dropout_seed, number, samples, network.sizes[number], layer.dropout)
+        found.append(Senders(kept, scale_of(layer.dropout)))
+    return found
