@@ -214,6 +214,7 @@ class ExperimentSpec(StrictModel):
             detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
             yield Problem("/network/trainable", "unsupported", detail)
         yield from self._problems_of_adaptation(on)
+        yield from self._problems_of_single_layers(on)
         if device.kind == "ipu" and self.training.loss == "first_spike_cross_entropy":
             detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
             yield Problem("/training/loss", "unsupported", detail)
@@ -239,6 +240,20 @@ class ExperimentSpec(StrictModel):
                     f"whole, on at most {places} IPUs"
                 )
                 yield Problem(f"{pointer}/policy", "unsupported", detail)
+
+    def _problems_of_single_layers(self, on: str) -> Iterator[Problem]:
+        """Yields dropout and residual additions, which the Poplar op lacks."""
+        layers = self.network.layers
+        places = [f"/network/layers/{index}" for index in range(len(layers))]
+        for place, layer in zip(
+            [*places, "/network/readout"], [*layers, self.network.readout], strict=True
+        ):
+            if getattr(layer, "dropout", 0.0):
+                detail = f"spikes are not dropped {on}: remove it, or use device kind cpu"
+                yield Problem(f"{place}/dropout", "unsupported", detail)
+            if getattr(layer, "residual", ()):
+                detail = f"layers receive one layer {on}: remove it, or use device kind cpu"
+                yield Problem(f"{place}/residual", "unsupported", detail)
 
     def _problems_of_adaptation(self, on: str) -> Iterator[Problem]:
         hidden = len(self.network.layers)

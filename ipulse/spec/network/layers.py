@@ -38,6 +38,8 @@ Gain = Annotated[
         description="Scales the input current by gain * (1 - decay), and by gain where decay is 1.",
     ),
 ]
+Dropout = Annotated[float, Field(ge=0.0, le=0.99)]
+LayerNumber = Annotated[int, Field(ge=1, le=16)]
 Strength = Annotated[float, Field(ge=0.0, le=1e6)]
 SecondThreshold = Annotated[float, Field(ge=-1e6, le=1e6)]
 PerNeuron = Annotated[
@@ -89,6 +91,19 @@ class _Integrator(StrictModel):
         default=None,
         description="Fraction of the synaptic current kept from step to step: a second state "
         "between input and membrane, as in NIR's CubaLIF; null: none.",
+    )
+    dropout: Dropout = Field(
+        default=0.0,
+        description="Probability with which the layer ignores a neuron of the layer before it, or "
+        "an input channel, during a whole training sample; the other input weights are multiplied "
+        "by 1 / (1 - dropout). Without effect outside of training.",
+    )
+    residual: Annotated[ListOf[LayerNumber], Field(max_length=15), few(15)] = Field(
+        default=(),
+        description="Numbers, from 1, of hidden layers before the previous one, whose spikes are "
+        "added to its spikes: skip connections. They have as many neurons as the previous layer; "
+        "the layer receives the sum through its input weights.",
+        examples=[[1]],
     )
     trainable: bool = Field(
         default=True,

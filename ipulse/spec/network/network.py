@@ -12,6 +12,7 @@ from ipulse_core.spec.start_weights import constant_of
 from .conv import Conv1DSpec, Conv2DSpec
 from .initial import InitialSpec
 from .layers import LayerSpec, LeakyReadoutSpec, Readout
+from .residual import residual_problems
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
@@ -92,6 +93,7 @@ class NetworkSpec(StrictModel):
                 detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
         yield from self._problems_of_convolutions()
+        yield from residual_problems(self)
         for constant, field in _OPTIONAL.items():
             layers = (*self.layers, self.readout)
             if constant in self.trainable and all(

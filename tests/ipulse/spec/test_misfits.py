@@ -122,6 +122,46 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/readout/adaptation",
         "cpu",
     ),
+    "dropout on an emulated IPU": (
+        {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator"}},
+        "/network/layers/0/dropout",
+        "cpu",
+    ),
+    "dropout of a readout on IPUs": (
+        {"/network/readout": {"dropout": 0.2}, "/device": {"kind": "ipu"}},
+        "/network/readout/dropout",
+        "cpu",
+    ),
+    "an addition of the previous layer": (
+        {"/network/readout": {"residual": [1]}},
+        "/network/readout/residual/0",
+        "no such layers",
+    ),
+    "an addition of a layer of another width": (
+        {
+            "/network/layers": [{"neurons": 8}, {"neurons": 9}],
+            "/network/readout": {"residual": [1]},
+        },
+        "/network/readout/residual/0",
+        "neuron by neuron",
+    ),
+    "an addition twice": (
+        {
+            "/network/layers": [{"neurons": 8}, {"neurons": 8}],
+            "/network/readout": {"residual": [1, 1]},
+        },
+        "/network/readout/residual/1",
+        "listed already",
+    ),
+    "an addition on an emulated IPU": (
+        {
+            "/network/layers": [{"neurons": 8}, {"neurons": 8}],
+            "/network/readout": {"residual": [1]},
+            "/device": {"kind": "emulator"},
+        },
+        "/network/readout/residual",
+        "cpu",
+    ),
     "adaptive thresholds for a simulator": (
         {
             "/network/layers/0/adaptation": {},

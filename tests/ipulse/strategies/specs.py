@@ -81,7 +81,18 @@ def _fit_readout(spec: ExperimentSpec) -> NetworkSpec:
     return replace(spec.network, readout=readout)
 
 
+def _fit_residuals(network: NetworkSpec) -> NetworkSpec:
+    """Keeps each layer's first addition if its width fits."""
+    neurons = [layer.neurons for layer in network.layers]
+    found = []
+    for index, layer in enumerate((*network.layers, network.readout)):
+        fits = [n for n in layer.residual if n < index and neurons[n - 1] == neurons[index - 1]]
+        found.append(replace(layer, residual=tuple(fits[:1])))
+    return replace(network, layers=tuple(found[:-1]), readout=found[-1])
+
+
 def _fit_network(network: NetworkSpec) -> NetworkSpec:
+    network = _fit_residuals(network)
     layers = (*network.layers, network.readout)
     trainable = tuple(
         name
@@ -107,6 +118,8 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     if input_channels(spec.data) > MOST_SENDERS:
         return replace(spec, device=CPUDevice())
     if any(layer.adaptation is not None for layer in spiking_layers(network)):
+        return replace(spec, device=CPUDevice())
+    if any(layer.dropout or layer.residual for layer in (*network.layers, network.readout)):
         return replace(spec, device=CPUDevice())
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")

@@ -66,6 +66,16 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
     "synapse of the readout": network(readout={"synapse_decay": [0.1 * n for n in range(10)]}),
     "constants of each neuron": layer(decay=PER_NEURON, threshold=PER_NEURON),
     "gates of each neuron": layer(second_threshold=[0.01 * n for n in range(20)]),
+    "dropout": network(
+        layers=[{**HIDDEN, "dropout": 0.1}, {"neurons": 12, "dropout": 0.5}],
+        readout={"dropout": 0.2},
+    ),
+    "residual additions": network(
+        layers=[HIDDEN, HIDDEN, {"neurons": 20, "residual": [1]}],
+        readout={"residual": [2, 1]},
+        delay=1,
+    ),
+    "dropout before a spiking readout": spiking("spike_count_mse", dropout=0.3, bias=True),
     "policy cyclic": layer(capacity=4, policy="cyclic"),
     "policy top": layer(capacity=4, policy="top"),
     "growing capacity": layer(capacity={"grow": 2, "most": 15}, second_threshold=0.5),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional
 
 import numpy as np
 import pytest
@@ -13,11 +13,16 @@ from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.checkpoint import load, save
 from ipulse_worker.runner.training.divergence import Diverged
+from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 
 DIGEST = "00" * 32
+DROPOUT: Dict[str, Any] = {
+    "layers": [{"neurons": 20, "dropout": 0.2}, {"neurons": 16, "dropout": 0.3}],
+    "readout": {"dropout": 0.1},
+}
 
 EVERYTHING = spec_of(
     network={
@@ -135,11 +140,32 @@ class TestRun:
         run(other, cancellation)
         assert one.history.text() != other.history.text()
 
+    def test_dropout_changes_the_training_and_not_the_evaluation(
+        self, cancellation: Cancellation
+    ) -> None:
+        without = {"layers": [{"neurons": 20}, {"neurons": 16}]}
+        plain, dropping = (training_of(spec_of(network=it)) for it in (without, DROPOUT))
+        losses = [evaluate(it.model, it.dataset, it.spec).metrics.loss for it in (plain, dropping)]
+        assert losses[0] == losses[1]
+        run(plain, cancellation)
+        run(dropping, cancellation)
+        assert not same_bits(plain.model.weights, dropping.model.weights)
+
+    def test_dropout_gives_the_same_bits_on_one_thread_and_on_two(
+        self, cancellation: Cancellation
+    ) -> None:
+        one, two = (training_of(spec_of(network=DROPOUT), threads=threads) for threads in (1, 2))
+        run(one, cancellation)
+        run(two, cancellation)
+        assert same_bits(one.model.weights, two.model.weights)
+        assert one.history.text() == two.history.text()
+
+    @pytest.mark.parametrize("network", [None, DROPOUT], ids=["plain", "dropout"])
     def test_resumed_within_an_epoch_ends_with_the_same_bits(
-        self, cancellation: Cancellation, tmp_path: Path
+        self, network: Optional[Dict[str, Any]], cancellation: Cancellation, tmp_path: Path
     ) -> None:
         """Three steps an epoch: the file is written after the fourth of nine, and read again."""
-        spec = spec_of()
+        spec = spec_of() if network is None else spec_of(network=network)
         undisturbed = training_of(spec)
         run(undisturbed, cancellation)
 

@@ -43,7 +43,7 @@ def problem_of(
     """
     if conv_layers(spec.network):
         raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
-    network = network_of(spec)
+    network = network_of(spec).without_dropout()  # which not every back end has
     ids, counts = dataset.trains.batch(dataset.training[:samples])
     ids, counts = ids[:steps].astype(np.int32), counts[:steps]
     rng = stream(Purpose.WEIGHTS, spec.seed, 1)

@@ -195,7 +195,7 @@ class Model(TrainedState):
     ) -> Tuple[List[tf.Tensor], StepMetrics]:
         """Return the clipped gradients of a batch, and the network's outputs."""
         with tf.GradientTape() as tape:
-            out = self.net(ids, counts, seed=seed)
+            out = self.net(ids, counts, training=True, seed=seed)
             losses, predicted = self._objective.evaluate(out, labels)
             loss = mean_over(losses, mask)
             penalty = self._objective.penalty(out, mask)
@@ -242,7 +242,7 @@ class Model(TrainedState):
 
 
 def step_seed(seed: int, step: int) -> int:
-    """Return the seed of the policy `cyclic`, under which every step prefers other neurons."""
+    """Return the seed of a step, which has its own masks of dropout and offsets of `cyclic`."""
     return (seed << 32) + step
 
 

@@ -67,7 +67,7 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
     network = spec.network
     before = len(conv_layers(network))
     spiking = [
-        _lif(layer, neurons, capacity, second)
+        _lif(layer, neurons, capacity, second, before)
         for layer, neurons, capacity, second in zip(
             spiking_layers(network)[before:],
             spiking_neurons(spec)[before:],
@@ -272,9 +272,11 @@ def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
     return np.array(value) if isinstance(value, tuple) else value
 
 
-def _lif(layer: Any, neurons: int, capacity: Optional[int], second: Optional[PerNeuron]) -> LIF:
+def _lif(
+    layer: Any, neurons: int, capacity: Optional[int], second: Optional[PerNeuron], before: int
+) -> LIF:
     return LIF(
-        **_integrator(layer, neurons),
+        **_integrator(layer, neurons, before),
         threshold=per_neuron(layer.threshold),
         second_threshold=second,
         capacity=capacity,
@@ -295,10 +297,12 @@ def _adaptation(adaptation: Optional[AdaptationSpec]) -> Dict[str, Any]:
 
 
 def _leaky(spec: ExperimentSpec) -> LeakyReadout:
-    return LeakyReadout(**_integrator(spec.network.readout, class_count(spec.data)))
+    before = len(conv_layers(spec.network))
+    return LeakyReadout(**_integrator(spec.network.readout, class_count(spec.data), before))
 
 
-def _integrator(layer: Any, neurons: int) -> Dict[str, Any]:
+def _integrator(layer: Any, neurons: int, before: int) -> Dict[str, Any]:
+    """Return the fields of a layer behind `before` convolutions."""
     synapse = layer.synapse_decay
     return {
         "neurons": neurons,
@@ -306,6 +310,9 @@ def _integrator(layer: Any, neurons: int) -> Dict[str, Any]:
         "gain": layer.gain,
         "bias": layer.bias,
         "synapse_decay": None if synapse is None else per_neuron(synapse),
+        # Specs of 0.2.0 lack these fields.
+        "dropout": getattr(layer, "dropout", 0.0),
+        "residual": tuple(number - 1 - before for number in getattr(layer, "residual", ())),
     }
 
 

@@ -26,12 +26,15 @@ REPEATS = 5
 def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """Return the mean seconds of each layer in a step.
 
-    None on other devices than a CPU, with convolutions, whose kernels are not timed by layer, and
-    without a training step in this attempt.
+    None on other devices than a CPU, without a training step in this attempt, and with
+    convolutions, dropout or residual additions, whose kernels are not timed by layer.
     """
     times = training.times
     hidden = len(training.spec.network.layers)
     if conv_layers(training.spec.network) or training.spec.device.kind != "cpu":
+        return None
+    network = training.model.net.network
+    if network.has_dropout or network.has_residual:
         return None
     if not times.count or hidden >= abi.PHASE_LAYERS:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import numpy as np
 
@@ -39,9 +39,23 @@ def network(results: Results) -> Dict[str, Any]:
     rows = [_row(results, at, name, layers[at]) for at, name in enumerate(names)]
     return {
         "weights": sum(weight_count(results, at) for at in range(len(names))),
+        "received": [
+            sentence for name, layer in zip(names, layers) for sentence in _received(name, layer)
+        ],
         "memory": results.profile["memory"],
         "table": ReportTable(HEADS, rows),
     }
+
+
+def _received(name: str, layer: Any) -> Iterator[str]:
+    """Yield what a layer receives other than all spikes of the layer before."""
+    place = "The readout" if name == "readout" else f"Layer {name}"
+    residual, dropout = getattr(layer, "residual", ()), getattr(layer, "dropout", 0.0)
+    if residual:
+        numbers = " and ".join(str(number) for number in residual)
+        yield f"{place} also receives the spikes of layer {numbers}."
+    if dropout:
+        yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
 
 
 def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:

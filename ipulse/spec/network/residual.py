@@ -1,0 +1,47 @@
+"""The rules of residual additions: which layers a layer may receive in addition to the previous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ipulse_core.errors import Problem
+
+from .layers import LayerSpec
+
+if TYPE_CHECKING:
+    from .network import HiddenLayer, NetworkSpec
+
+
+def residual_problems(network: NetworkSpec) -> Iterator[Problem]:
+    """Yields numbers of layers that are too late, listed twice, or of another width."""
+    hidden = network.layers
+    for index, layer in enumerate((*hidden, network.readout)):
+        place = f"/layers/{index}" if index < len(hidden) else "/readout"
+        numbers = getattr(layer, "residual", ())  # convolutions have none
+        for at, number in enumerate(numbers):
+            pointer = f"{place}/residual/{at}"
+            if number >= index:
+                first = "it has no such layers" if index < 2 else f"at most {index - 1}"
+                detail = f"must be a hidden layer before the previous one: {first}; got {number}"
+                yield Problem(pointer, "inconsistent", detail)
+            elif number in numbers[:at]:
+                yield Problem(pointer, "inconsistent", f"{number} is listed already")
+            else:
+                yield from _misfits(pointer, number, index, hidden)
+
+
+def _misfits(
+    pointer: str, number: int, previous: int, hidden: Sequence[HiddenLayer]
+) -> Iterator[Problem]:
+    """Yields what keeps the spikes of layer `number` from being added to those of `previous`."""
+    ours, theirs = hidden[previous - 1], hidden[number - 1]
+    if not (isinstance(ours, LayerSpec) and isinstance(theirs, LayerSpec)):
+        detail = "spikes of convolutions are not added: list dense layers only"
+        yield Problem(pointer, "unsupported", detail)
+    elif ours.neurons != theirs.neurons:
+        detail = (
+            f"layer {number} has {theirs.neurons:,} neurons and layer {previous} has "
+            f"{ours.neurons:,}: spikes are added neuron by neuron"
+        )
+        yield Problem(pointer, "inconsistent", detail)
