@@ -91,6 +91,8 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                 )
         if getattr(layer, "adaptation", None) is not None:
             yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
+        if getattr(layer, "residual", ()) and target != "generic":
+            yield f"{pointer}/residual", f"the residual addition of {place}: {name} runs chains"
         if getattr(layer, "recurrent", False) and target not in _RECURRENT:
             runs = (
                 "runs recurrent layers of NIR differently"

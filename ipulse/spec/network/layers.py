@@ -100,9 +100,9 @@ class _Integrator(StrictModel):
     )
     residual: Annotated[ListOf[LayerNumber], Field(max_length=15), few(15)] = Field(
         default=(),
-        description="Numbers, from 1, of hidden layers before the previous one, whose spikes are "
-        "added to its spikes: skip connections. They have as many neurons as the previous layer; "
-        "the layer receives the sum through its input weights.",
+        description="Skip connections: numbers, from 1, of hidden layers before the previous one. "
+        "Their spikes are added to those of the previous layer, which has as many neurons; the "
+        "layer receives the sum through its input weights.",
         examples=[[1]],
     )
     trainable: bool = Field(

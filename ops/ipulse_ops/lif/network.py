@@ -183,7 +183,7 @@ class Network:
         return any(layer.residual for layer in (*self.layers, self.readout))
 
     def senders(self, number: int) -> Tuple[int, ...]:
-        """Return the layers whose spikes layer `number` receives; -1 is the input."""
+        """Return the layers that send spikes to layer `number`; -1 is the input."""
         return (number - 1, *(*self.layers, self.readout)[number].residual)
 
     def without_dropout(self) -> Network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
@@ -45,14 +45,16 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
     shape = _input_shape(graph, start)
     inputs = math.prod(shape)
     layers: List[ImportedLayer] = []
+    earlier: Dict[str, Tuple[int, Shape]] = {}
     for number, unit in enumerate(chain, start=1):
         is_last = unit is chain[-1]
         name = "readout" if is_last else f"layer_{number}"
-        layer = layer_of(unit, name, shape, discretization, is_last)
+        layer = layer_of(unit, name, shape, discretization, is_last, earlier)
         if number == 1 and layer.delay:
             raise at_node(unit.name, "its input is delayed: only spikes of layers may be")
         layers.append(layer)
         shape = layer.shape
+        earlier[unit.name] = (number, shape)
     _check_end(onward)
     if len(layers) < 2:
         raise at_node(

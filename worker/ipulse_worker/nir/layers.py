@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -31,9 +31,16 @@ class ImportedLayer:
 
 
 def layer_of(
-    unit: Unit, name: str, shape: Shape, discretization: Discretization, is_last: bool
+    unit: Unit,
+    name: str,
+    shape: Shape,
+    discretization: Discretization,
+    is_last: bool,
+    earlier: Mapping[str, Tuple[int, Shape]],
 ) -> ImportedLayer:
     """Return the layer of a unit with an input of a shape.
+
+    earlier: numbers, from 1, and shapes of the layers before, by name.
 
     Raises:
         NirInvalid: a spec cannot express it.
@@ -49,6 +56,9 @@ def layer_of(
     recurrent, reset = _loops(unit, neurons, mapped.shape, discretization)
     neurons = without_decay(neurons)
     fields: Dict[str, Any] = {"neurons": size, "decay": _compact(neurons.decay)}
+    residual = _residual(unit, mapped, shape, earlier)
+    if residual:
+        fields["residual"] = residual
     if neurons.synapse_decay is not None:
         fields["synapse_decay"] = _compact(neurons.synapse_decay)
     if neurons.threshold is not None:
@@ -78,6 +88,21 @@ def layer_of(
         notes.append(f"{unit.name}: its convolution is {name}, a dense matrix")
     delay = _steps(unit, mapped.delay_s, discretization.solver.step_s)
     return ImportedLayer(fields, mapped.shape, reset, delay, weights, notes)
+
+
+def _residual(
+    unit: Unit, mapped: LinearMap, shape: Shape, earlier: Mapping[str, Tuple[int, Shape]]
+) -> List[int]:
+    """Return the numbers of the earlier layers that are added to the layer's input."""
+    found = []
+    for source, paths in unit.residual.items():
+        number, theirs = earlier[source]
+        if math.prod(theirs) != math.prod(shape):
+            raise at_node(source, f"it has other neurons than the layer before {unit.name}")
+        if _sum(paths, theirs).delay_s != mapped.delay_s:
+            raise at_node(unit.name, "spikes of several layers arrive with different delays")
+        found.append(number)
+    return sorted(found)
 
 
 def _sum(paths: Sequence[NodePath], shape: Shape) -> LinearMap:

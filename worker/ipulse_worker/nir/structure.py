@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
 from ipulse_worker.nir.errors import NirInvalid, at_node
 from ipulse_worker.nir.hdf5_file import Graph, NirNode
@@ -29,7 +29,8 @@ class Unit:
 
     nodes: List[NirNode]
     loops: List[NodePath] = field(default_factory=list)  # from its spikes to itself
-    inputs: List[NodePath] = field(default_factory=list)
+    inputs: List[NodePath] = field(default_factory=list)  # from the layer before
+    residual: Dict[str, List[NodePath]] = field(default_factory=dict)  # by earlier layer
 
     @property
     def name(self) -> str:
@@ -41,7 +42,8 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
     """Return the input's name, the layers from input to output, and the paths to the output.
 
     Raises:
-        NirInvalid: the graph is no chain of layers with loops of single layers.
+        NirInvalid: the graph is no chain of layers with loops of single layers and residual
+            additions.
     """
     for node in graph.nodes.values():
         if node.type not in LINEAR + NEURONS:
@@ -78,14 +80,23 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
                     here,
                     f"a loop leads back to {unit.name}: only a layer's own loops can be scheduled",
                 )
-        if len(targets) > 1:
-            names = ", ".join(targets)
-            raise at_node(here, f"it leads to {names}: layers must be a chain without branches")
         if targets == [end]:
             break
-        unit = next(u for u in units if u.name == targets[0])
-        unit.inputs = onward
-        for path in onward:
+        following = _next(outgoing, by_node, {start, *(u.name for u in chain)}, targets)
+        if following is None or (end in targets):
+            names = ", ".join(targets)
+            raise at_node(
+                here,
+                f"it leads to {names}: layers must be a chain, in which a layer may also receive "
+                "spikes of earlier ones",
+            )
+        unit = next(u for u in units if u.name == following)
+        unit.inputs = [path for path in onward if _name(by_node, path) == following]
+        for source, paths_of in outgoing.items():
+            found = [path for path in paths_of if _name(by_node, path) == following]
+            if found and source != here:
+                unit.residual[source] = found
+        for path in unit.inputs:
             if path.target != unit.nodes[0].name:
                 raise at_node(path.target, "spikes arrive behind its synapse")
         chain.append(unit)
@@ -93,7 +104,55 @@ def chain_of(graph: Graph) -> Tuple[str, List[Unit], List[NodePath]]:
     apart = [unit.name for unit in units if unit not in chain]
     if apart:
         raise at_node(apart[0], "it is not between input and output")
+    for unit in chain:
+        _check_residuals(unit, start)
     return start, chain, onward
+
+
+def _next(
+    outgoing: Dict[str, List[NodePath]],
+    by_node: Dict[str, Unit],
+    visited: Set[str],
+    targets: List[str],
+) -> Optional[str]:
+    """Return the target that waits for no other layer; None if there are several or none."""
+    if len(targets) == 1:
+        return targets[0]
+    waiting = {
+        _name(by_node, path)
+        for source, paths in outgoing.items()
+        if source not in visited
+        for path in paths
+    }
+    ready = [target for target in targets if target not in waiting]
+    return ready[0] if len(ready) == 1 else None
+
+
+def _check_residuals(unit: Unit, start: str) -> None:
+    """Raise NirInvalid unless other layers' spikes are added to those of the layer before."""
+    for source, paths in unit.residual.items():
+        if source == start:
+            raise at_node(
+                source,
+                f"it leads to {unit.name} beside other layers: a branch of the input is not added, "
+                "only spikes of layers are",
+            )
+        if _weights(paths) != _weights(unit.inputs):
+            raise at_node(
+                source,
+                f"it leads to {unit.name} through other weights than the layer before: spikes are "
+                "added in front of one weight node",
+            )
+        if any(path.target != unit.nodes[0].name for path in paths):
+            raise at_node(unit.name, "spikes arrive behind its synapse")
+
+
+def _weights(paths: List[NodePath]) -> List[Tuple[str, ...]]:
+    """Return the names of the nodes that change values, by path."""
+    unchanging = ("Identity", "Flatten", "Delay")
+    return sorted(
+        tuple(node.name for node in path.through if node.type not in unchanging) for path in paths
+    )
 
 
 def _name(by_node: Dict[str, Unit], path: NodePath) -> str:

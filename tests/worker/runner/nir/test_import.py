@@ -151,6 +151,17 @@ def test_scales_delays_recurrence_and_parallel_paths(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.weights["layer_1_recurrent"], own.T)
 
 
+SKIP = ["input", "w1", "n1", "across", "n3", "w2", "n2", "output"]
+
+
+def test_a_skip_connection_is_a_residual_addition(tmp_path: Path) -> None:
+    nodes = plain(across=linear(4, 4), n3=lif(4))
+    found = imported(tmp_path, nodes, [*chain(*SKIP), ("n1", "w2")])
+    assert [layer["neurons"] for layer in found.network["layers"]] == [4, 4]
+    assert found.network["readout"]["residual"] == [1]
+    np.testing.assert_array_equal(found.weights["readout"], nodes["w2"].weight.T)
+
+
 def test_a_convolution_with_a_pool_is_a_dense_matrix(tmp_path: Path) -> None:
     random = np.random.RandomState(SEED)
     conv = nir.Conv2d(
@@ -246,6 +257,16 @@ WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
         plain(w3=linear(3, 2)),
         [*chain(*CHAIN), ("input", "w3"), ("w3", "n2")],
         "'input'.*branch",
+    ),
+    "skip with other weights": (
+        plain(across=linear(4, 4), n3=lif(4), w3=linear(4, 2)),
+        [*chain(*SKIP), *chain("n1", "w3", "n2")],
+        "'n1'.*other weights",
+    ),
+    "skip of another delay": (
+        plain(across=linear(4, 4), n3=lif(4), wait=nir.Delay(delay=0.001 * ones(4))),
+        [*chain(*SKIP), *chain("n1", "wait", "w2")],
+        "'n2'.*different delays",
     ),
     "half a step": (
         plain(wait=nir.Delay(delay=0.0005 * ones(4))),

@@ -50,10 +50,18 @@ def random_network(random: np.random.RandomState) -> Dict[str, Any]:
         return fields
 
     sizes = [int(size) for size in random.randint(1, 24, random.randint(1, 4))]
+    adds = bool(random.rand() < 0.4)  # layers of one width, some with residual additions
+    sizes = [sizes[0]] * len(sizes) if adds else sizes
     is_spiking = bool(random.rand() < 0.5)
+    kind = "spiking" if is_spiking else "leaky"
+    found = [{"neurons": size, **layer(size, True)} for size in sizes]
+    found.append({"kind": kind, **layer(10, is_spiking)})
+    for index in range(2, len(found)) if adds else ():
+        numbers = [n for n in range(1, index) if random.rand() < 0.5]
+        found[index]["residual"] = numbers
     return {
-        "layers": [{"neurons": size, **layer(size, True)} for size in sizes],
-        "readout": {"kind": "spiking" if is_spiking else "leaky", **layer(10, is_spiking)},
+        "layers": found[:-1],
+        "readout": found[-1],
         "reset": str(random.choice(["zero", "subtract", "none"])),
         "delay": int(random.randint(2)),
     }

@@ -31,7 +31,7 @@ def require_nir() -> None:
 
 
 class GraphChain:
-    """A chain of nodes, with loops at the last one."""
+    """A chain of nodes, with loops at the last one and other edges."""
 
     def __init__(self, inputs: int, classes: int) -> None:
         import nir
@@ -51,6 +51,15 @@ class GraphChain:
         """Add a loop from the last node through this one, to the last one or to another."""
         self._nodes[name] = node
         self._edges += [(self._last, name), (name, to or self._last)]
+
+    @property
+    def last(self) -> str:
+        """The name of the last node of the chain."""
+        return self._last
+
+    def connect(self, source: str, target: str) -> None:
+        """Add an edge between nodes of the chain."""
+        self._edges.append((source, target))
 
     def finished(self) -> Any:
         """Return the NIR graph, with its output."""

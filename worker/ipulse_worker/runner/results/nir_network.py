@@ -24,7 +24,7 @@ steps, solves exactly, adds the input without a factor, and subtracts the thresh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 
 import numpy as np
 
@@ -102,15 +102,27 @@ class NetworkGraph:
 
         spec = self._spec
         graph = GraphChain(input_channels(spec.data), class_count(spec.data))
+        senders: List[str] = []  # the node of each layer that other layers receive
         for number, layer in enumerate(dense_layers(spec.network), start=1):
-            self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}")
+            self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}", senders)
             if spec.network.delay and self._target == "generic":
                 delay = np.full(layer.neurons, spec.network.delay * self.step_s)
                 graph.append(f"delay_{number}", nir.Delay(delay=delay))
-        self._append(graph, spec.network.readout, class_count(spec.data), "readout", "readout")
+            senders.append(graph.last)
+        self._append(
+            graph, spec.network.readout, class_count(spec.data), "readout", "readout", senders
+        )
         return graph.finished()
 
-    def _append(self, graph: GraphChain, layer: Any, neurons: int, name: str, suffix: str) -> None:
+    def _append(
+        self,
+        graph: GraphChain,
+        layer: Any,
+        neurons: int,
+        name: str,
+        suffix: str,
+        senders: List[str],
+    ) -> None:
         def values(field: str) -> np.ndarray:
             value = self._arrays.get(f"{name}_{field}", getattr(layer, field))
             return np.array(np.broadcast_to(np.asarray(value, np.float64), (neurons,)))
@@ -124,6 +136,8 @@ class NetworkGraph:
         )
         here = "readout" if name == "readout" else f"lif_{suffix}"
         graph.append(f"weights_{suffix}", self._weights(name, constants))
+        for number in getattr(layer, "residual", ()) if self._target == "generic" else ():
+            graph.connect(senders[number - 1], f"weights_{suffix}")
         entry = self._append_neurons(graph, constants, here, suffix)
         if getattr(layer, "recurrent", False) and self._target not in ("snntorch", "sinabs"):
             weights = self._weights(f"{name}_recurrent", constants)
