@@ -26,6 +26,7 @@ from ipulse_service.db import web_sessions
 from ipulse_service.db.engine import Database
 from ipulse_service.http import cookies, problems, web
 from ipulse_service.http.caller import Caller, Role
+from ipulse_service.http.web import lost
 from ipulse_service.settings import Settings, read_token
 
 # Paths that need no token: the health checks, and the files of the web page, which contain no data.
@@ -98,7 +99,11 @@ class AuthenticationMiddleware:
         headers = Headers(scope=scope)
         name = ""
         try:
-            self._check_host(scope["path"], headers)
+            is_lost = lost.is_lost(scope, headers)
+            self._check_host(headers, is_page=is_lost or _is_page(scope["path"]))
+            if is_lost:
+                await lost.respond(scope)(scope, receive, send)
+                return
             if scope["path"] not in OPEN_PATHS and not web.is_view(scope["path"]):
                 caller = await self._caller(scope, headers)
                 scope.setdefault("state", {})["caller"] = caller
@@ -167,7 +172,7 @@ class AuthenticationMiddleware:
             token = join_tokens.find(transaction, text)
         return Caller(f"join token {token.id}", "join", token.id)
 
-    def _check_host(self, path: str, headers: Headers) -> None:
+    def _check_host(self, headers: Headers, is_page: bool) -> None:
         # DNS rebinding: a page of another name can make a browser connect to this service, but the
         # browser then sends that other name.
         for name in (headers.get("host", ""), *_origin_hosts(headers)):
@@ -177,12 +182,15 @@ class AuthenticationMiddleware:
                 )
         # A page cannot forge the Sec-Fetch headers of its browser. A link to the web page is
         # harmless: the page contains no data, and no other page may frame it.
-        is_page = path in web.FILES or web.is_view(path)
         is_link = is_page and headers.get("sec-fetch-mode") == "navigate"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
             raise problems.WrongHost(
                 (), "a page of another site made the browser send this request"
             )
+
+
+def _is_page(path: str) -> bool:
+    return path in web.FILES or web.is_view(path)
 
 
 def open_to(*roles: Role) -> Callable[[_Endpoint], _Endpoint]:

@@ -214,3 +214,27 @@ def test_a_class_is_styled_by_one_sheet() -> None:
         for selector in re.findall(r"(?:^|[},])\s*(\.[\w-]+)\s*(?=[{,])", plain):
             assert sheets.setdefault(selector, path.name) == path.name, selector
     assert len(sheets) > 50
+
+
+def test_a_browser_at_an_unknown_address_gets_the_page_and_a_program_the_problem(
+    service: InProcess,
+) -> None:
+    of_browser = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    with service.client() as nobody:
+        for path in ("/nonsense", "/jobs/a/b/c", "/datasets/a/b/c?x=1"):
+            for headers in (of_browser, {**of_browser, **LINK}):
+                answer = nobody.get(path, headers=headers)
+                assert (answer.status_code, answer.content) == (404, FILES["/"].content), path
+                assert answer.headers["content-security-policy"]
+            assert nobody.get(path).status_code == 401
+            assert service.user.get(path).json()["code"] == "not_found"
+        moved = nobody.get("/jobs/?q=state:failed", headers=of_browser)
+        assert (moved.status_code, moved.headers["location"]) == (308, "/jobs?q=state:failed")
+        # What has a route, or is below that of programs, is answered as it was.
+        for path in ("/v1/jobs", "/v1/nonsense", "/web/nonsense", "/metrics"):
+            answer = nobody.get(path, headers=of_browser)
+            assert (answer.status_code, answer.headers["content-type"]) == (
+                401,
+                "application/problem+json",
+            ), path
+        assert nobody.post("/nonsense", headers=of_browser).status_code == 401
