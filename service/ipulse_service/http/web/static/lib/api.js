@@ -34,6 +34,7 @@ export const session = { renew: null };
  * @property {AbortSignal} [signal]
  * @property {Record<string, string>} [headers]
  * @property {any} [body] sent as JSON unless it is a string, Blob or ArrayBuffer
+ * @property {boolean} [keepalive] the request is sent even if the page is left
  * @property {boolean} [isTry] a 401 is thrown instead of asking for a sign-in
  */
 
@@ -50,8 +51,8 @@ export async function raw(method, path, options = {}) {
   }
 }
 
-async function sent(method, url, { body, headers = {}, signal }) {
-  const init = { method, headers: { accept: "application/json", ...headers }, cache: "no-store", credentials: "same-origin", signal };
+async function sent(method, url, { body, headers = {}, signal, keepalive = false }) {
+  const init = { method, headers: { accept: "application/json", ...headers }, cache: "no-store", credentials: "same-origin", signal, keepalive };
   if (CHANGES.has(method)) init.headers["x-ipulse-page"] = "1"; // a form of another site cannot send it
   if (body !== undefined) {
     const isRaw = typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);

@@ -6,6 +6,7 @@ import { duration, elapsed, isOver, mayPause, phaseOf } from "../../lib/format.j
 import { ago } from "../../parts/ago.js";
 import { chip } from "../../parts/chip.js";
 import { copyButton } from "../../parts/copy.js";
+import { deleteLater } from "../../parts/deletions.js";
 import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -42,13 +43,14 @@ function rename(job, renew) {
 }
 
 function remove(job) {
-  return () => attempted(async () => {
+  return async () => {
     const text = html`<p>Its events, log and files are deleted, too.</p>`;
     if (!await confirmDialog({ title: `Delete ${job.name || job.id}?`, text, confirm: "Delete", danger: true })) return;
-    await api.delete(`/v1/jobs/${job.id}`);
-    toast(`${job.name || job.id} is deleted`);
     navigate("/jobs");
-  });
+    deleteLater(`${job.name || job.id} is deleted`, {
+      covers: ({ id }) => id === job.id, act: (options) => api.delete(`/v1/jobs/${job.id}`, options),
+    });
+  };
 }
 
 function cancel(job, renew) {
@@ -111,6 +113,7 @@ export function head(job, renew) {
       ${took === null ? nothing : html`<span>${over ? "took" : "for"} ${duration(took)}</span>`}
       ${left ? html`<span>about ${duration(left)} left</span>` : nothing}
       ${job.progress && !over ? html`<span>epoch ${job.progress.epoch} of ${job.progress.epochs}</span>` : nothing}
+      ${job.imported ? html`<span title="It ran on another service; its archive was imported here.">imported ${ago(job.imported.at)}</span>` : nothing}
       ${job.group ? html`<span>group ${job.group}</span>` : nothing}
       ${job.tags.map((tag) => html`<span class="tag">${tag}</span>`)}
     </p>`;

@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { isOver, mayPause } from "../../lib/format.js";
+import { deleteLater } from "../../parts/deletions.js";
 import { askDialog, confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -15,12 +16,10 @@ async function each(view, done, act) {
   const jobs = [...view.selection.jobs.values()];
   const problems = [];
   const rest = [...jobs];
-  const gone = [];
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let job = rest.shift(); job; job = rest.shift()) {
       try {
         await act(job);
-        gone.push(job.id);
       } catch (error) {
         problems.push(`${job.name || job.id}: ${error.message}`);
       }
@@ -30,8 +29,10 @@ async function each(view, done, act) {
   toast(`${count} ${done}${problems.length ? `. ${problems.length} not. ${problems[0]}` : ""}`, { isBad: count === 0 });
   view.isHeld = false;
   view.reload();
-  return gone;
 }
+
+/** The selected jobs in the state that the list shows. */
+const currentJobs = ({ selection, data }) => [...selection.jobs.values()].map((job) => ({ ...job, state: data.jobs.find((one) => one.id === job.id)?.state ?? job.state }));
 
 const post = (what) => (job) => api.post(`/v1/jobs/${job.id}/${what}`);
 
@@ -45,7 +46,6 @@ async function all(view, { verb, done, body, asks = null }) {
     const changed = await changeAll(q, verb, counted, body);
     const rest = counted.matched - changed;
     toast(`${changed.toLocaleString("en")} ${done}${rest > 0 ? `. ${rest.toLocaleString("en")} not: their state does not allow it.` : ""}`, { isBad: changed === 0 });
-    if (verb === "delete") view.selection.clear();
   } catch (error) {
     toast(error.message, { isBad: true });
   }
@@ -75,8 +75,43 @@ async function isConfirmed(view, { title, text, confirm }) {
 
 async function remove(view) {
   const asks = { title: "Delete", confirm: "Delete", text: html`<p>Their events, logs and files are deleted, too. A job that has not ended is refused: cancel it first.</p>` };
-  if (view.selection.search) await all(view, { verb: "delete", done: "deleted", asks });
-  else if (await isConfirmed(view, asks)) view.selection.remove(await each(view, "deleted", (job) => api.delete(`/v1/jobs/${job.id}`)));
+  if (view.selection.search) await removeAll(view, asks);
+  else if (await isConfirmed(view, asks)) await removeSelected(view);
+}
+
+/** Deletes the selected jobs that have ended, unless that is undone. */
+async function removeSelected(view) {
+  // The list may be old, and does not have the jobs of other pages.
+  const jobs = await Promise.all(currentJobs(view).map((job) => (isOver(job.state) ? job : api.get(`/v1/jobs/${job.id}`).catch(() => job))));
+  const over = jobs.filter((job) => isOver(job.state));
+  const ids = new Set(over.map((job) => job.id));
+  const rest = jobs.length - over.length;
+  if (rest) toast(`${rest} not deleted: cancel ${rest === 1 ? "it" : "them"} first`, { isBad: !over.length });
+  if (!over.length) return;
+  view.selection.remove([...ids]);
+  view.isHeld = false;
+  deleteLater(`${over.length} deleted`, {
+    covers: (job) => ids.has(job.id),
+    act: ({ keepalive }) => Promise.all([...ids].map((id) => api.delete(`/v1/jobs/${id}`, { keepalive }))),
+  });
+}
+
+/** Deletes all jobs of the selected search, unless that is undone. */
+async function removeAll(view, asks) {
+  const { q } = view.selection.search;
+  try {
+    const counted = await count(q, "delete");
+    const jobs = counted.changed.toLocaleString("en");
+    if (!await confirmDialog({ ...asks, title: `Delete ${jobs} ${counted.changed === 1 ? "job" : "jobs"}?`, text: html`${countedText(counted)}${asks.text}`, danger: true })) return;
+    view.selection.clear();
+    view.isHeld = false;
+    deleteLater(`${jobs} deleted`, {
+      covers: (job, shown) => shown === q && isOver(job.state) && job.created_at <= counted.as_of,
+      act: (options) => changeAll(q, "delete", counted, undefined, options),
+    });
+  } catch (error) {
+    toast(error.message, { isBad: true });
+  }
 }
 
 async function cancel(view) {
@@ -97,8 +132,7 @@ const simple = (view, verb, done) => () => (view.selection.search ? all(view, { 
 export function actionBar(view) {
   const { selection, data } = view;
   if (!selection.size) return nothing;
-  const jobs = [...selection.jobs.values()];
-  const current = jobs.map((job) => data.jobs.find((one) => one.id === job.id)?.state ?? job.state);
+  const current = currentJobs(view).map((job) => job.state);
   const isAll = selection.search !== null;
   const may = (test) => isAll || current.some(test);
   const isPageSelected = data.jobs.length && data.jobs.every((job) => selection.has(job.id));

@@ -11,14 +11,14 @@ export const count = (q, verb, body) => api.post(`/v1/jobs:${verb}`, body, { que
 
 /**
  * Changes the jobs that were counted, and none that was submitted since.
- * @param {string} q @param {string} verb @param {any} counted the answer of `count` @param {any} [body]
+ * @param {string} q @param {string} verb @param {any} counted the answer of `count` @param {any} [body] @param {{keepalive?: boolean}} [options]
  * @returns {Promise<number>} how many were changed
  */
-export async function changeAll(q, verb, counted, body) {
+export async function changeAll(q, verb, counted, body, options = {}) {
   let changed = 0;
   for (;;) {
     // A request works for a few seconds; the next one continues.
-    const answer = await api.post(`/v1/jobs:${verb}`, body, { query: filters(q, { created_before: counted.as_of }) });
+    const answer = await api.post(`/v1/jobs:${verb}`, body, { ...options, query: filters(q, { created_before: counted.as_of }) });
     changed += answer.changed;
     if (!answer.remaining || !answer.changed) return changed;
   }

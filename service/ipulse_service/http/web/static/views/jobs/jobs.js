@@ -4,6 +4,7 @@ import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { STATES, phaseOf } from "../../lib/format.js";
+import { isLeaving } from "../../parts/deletions.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
 import { empty } from "../../parts/states.js";
@@ -36,16 +37,19 @@ class JobsView extends View {
     this.cursor = -1; // the row of the keyboard
     this.isHeld = false; // while the pointer is over the rows, they stay where they are
     this.onShortcut = (event) => this.shortcut(event);
+    this.onChange = () => this.reload();
   }
 
   connectedCallback() {
     super.connectedCallback();
     window.addEventListener("shortcut", this.onShortcut);
+    window.addEventListener("jobs-changed", this.onChange);
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
     window.removeEventListener("shortcut", this.onShortcut);
+    window.removeEventListener("jobs-changed", this.onChange);
   }
 
   get q() { return this.route.query.get("q") ?? this.oldFilters(); }
@@ -82,8 +86,10 @@ class JobsView extends View {
       if (columns.includes("curve") && !group) this.sparks.fetch(answer.jobs, signal);
       if (columns.includes("progress") && !group) this.waits.fetch(answer.jobs, signal);
       this.selection.follow(q, answer.total);
+      const jobs = answer.jobs.filter((job) => !isLeaving(job, q));
+      const total = answer.total - (answer.jobs.length - jobs.length);
       const counts = new Map(states.items.map((item) => [item.label, item.jobs]));
-      const fresh = { ...answer, counts, grouped, key: JSON.stringify(query), queryError: null, added: 0 };
+      const fresh = { ...answer, jobs, total, counts, grouped, key: JSON.stringify(query), queryError: null, added: 0 };
       return this.isHeld && this.data?.key === fresh.key ? merged(this.data, fresh) : fresh;
     } catch (error) {
       if (error.code !== "invalid_query") throw error;
