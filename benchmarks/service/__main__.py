@@ -3,6 +3,7 @@
     python -m benchmarks.service submit              submissions, one after the other
     python -m benchmarks.service first-step          from a submission to the first training step
     python -m benchmarks.service search              searches and curves among 10,000 jobs
+    python -m benchmarks.service page                the same in a browser: lists, curves, logs
     python -m benchmarks.service upload              a data set, beside a plain copy of its bytes
     python -m benchmarks.service load                every part on every system, 15 minutes
     python -m benchmarks.service load --part submissions --system sqlite --system celery
@@ -21,6 +22,7 @@ COMMANDS = {
     "submit": "submit",
     "first-step": "first_step",
     "search": "search",
+    "page": "page",
     "upload": "upload",
     "load": "load",
 }

@@ -64,13 +64,12 @@ def fill(database: Database, count: int, points: int, random_numbers: random.Ran
         with database.write() as transaction:
             for number in range(begin, min(begin + AT_ONCE, count)):
                 long = points if number >= count - 20 else 0
-                stored.append(_store(transaction, number, long, random_numbers))
+                stored.append(store(transaction, number, long, random_numbers))
     return stored[-20:]
 
 
-def _store(
-    transaction: Transaction, number: int, points: int, random_numbers: random.Random
-) -> str:
+def store(transaction: Transaction, number: int, points: int, random_numbers: random.Random) -> str:
+    """Store a job that has succeeded, with so many points of curves; return its id."""
     layers = [{"neurons": random_numbers.choice([64, 128, 256])} for _ in range(LAYERS)]
     rate = random_numbers.choice([0.001, 0.003, 0.01, 0.03, 0.1])
     spec = {
@@ -121,16 +120,41 @@ def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list
         database = Database(f"sqlite:///{home / 'ipulse.db'}")
         long = fill(database, count, points, random.Random(seed))
         with httpx.Client(base_url=system.url, headers=system.headers(), timeout=60) as http:
-            return [
-                {"request": name, "jobs": count, **percentiles(_times(http, url, query, rounds))}
-                for name, url, query in _requests(long)
-            ] + [
-                {"request": name, "jobs": count, **percentiles(_posts(http, body, rounds))}
-                for name, body in (
-                    ("compare 20 jobs", {"jobs": long}),
-                    ("compare 1,000 jobs by group", {"q": "", "group_by": ["learning_rate"]}),
-                )
-            ]
+            return (
+                [
+                    {
+                        "request": name,
+                        "jobs": count,
+                        **percentiles(_times(http, url, query, rounds)),
+                    }
+                    for name, url, query in _requests(long)
+                ]
+                + [
+                    {"request": name, "jobs": count, **percentiles(_posts(http, body, rounds))}
+                    for name, body in (
+                        ("compare 20 jobs", {"jobs": long}),
+                        ("compare 1,000 jobs by group", {"q": "", "group_by": ["learning_rate"]}),
+                    )
+                ]
+                + [{"request": "create a sweep of 1,000 trials", "jobs": count, **_sweeps(http)}]
+            )
+
+
+def _sweeps(http: httpx.Client) -> dict[str, float]:
+    ten = [1 + number for number in range(10)]
+    parameters = {
+        "/seed": {"values": ten},
+        "/training/epochs": {"values": ten},
+        "/network/layers/0/neurons": {"values": [64 * number for number in ten]},
+    }
+    spec = {"version": 1, "network": {"layers": [{"neurons": 64}]}}
+    times = []
+    for _ in range(3):
+        body = {"sweep": "thousand", "spec": spec, "parameters": parameters}
+        began = time.perf_counter()
+        http.post("/v1/sweeps", json=body).raise_for_status()
+        times.append((time.perf_counter() - began) * 1000)
+    return percentiles(times)
 
 
 def _requests(long: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -1,0 +1,194 @@
+"""Measure how fast the page shows many jobs, long curves and a long log, in headless Chromium.
+
+    python -m benchmarks.service page
+
+The service is a process of its own with 10,000 jobs in SQLite. `first` is the first time, when the
+service has read nothing of it yet; the median and the maximum are of the later rounds. Times are
+those of the browser's clock, from the start of the navigation or of the action until the view is
+drawn.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import update
+
+from benchmarks.common import command_line
+from benchmarks.common.tables import Row, finish
+from benchmarks.service import search
+from benchmarks.service.browser import HeadlessBrowser
+from benchmarks.service.systems.ipulse import SPEC, IpulseSystem
+from ipulse_service.db.engine import Database
+from ipulse_service.db.tables import jobs
+from ipulse_service.jobs import events
+from tests.service.agents import METRIC, PHASES, Attempt, line, phase
+
+LOG_LINES = 100_000
+FOLLOWED_SECONDS, LINES_A_SECOND = 5, 1000
+LONG_POINTS = 50_000  # of each of two jobs
+
+ROWS = "document.querySelectorAll('.jobs tbody tr').length"
+CURVES = "[...document.querySelectorAll('ip-curve')].filter(({ plot }) => plot?.data[0].length > 9)"
+CHOSEN = "document.querySelector('.summary')?.innerText.includes('chosen by the axes')"
+BRUSH = """
+    const { chart } = document.querySelector("ip-chart");
+    const axis = chart.getModel().getComponent("parallelAxis", 0);
+    chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axis.id, intervals: [[-1, 2]] });
+"""
+SHOW_ALL = (
+    "[...document.querySelectorAll('button')].find((b) => b.innerText === 'Show all').click()"
+)
+SEARCH = """
+    const field = document.querySelector("ip-search input");
+    field.value = arguments[0];
+    field.dispatchEvent(new Event("input"));
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+"""
+FIND = """
+    const field = document.querySelector(".find input");
+    field.value = arguments[0];
+    field.dispatchEvent(new Event("input"));
+"""
+FOUND = "document.querySelector('.log-bar [role=status]').innerText"
+LAST_LINE = "[...document.querySelectorAll('.log-line')].at(-1)?.innerText"
+
+
+def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list[Row]:
+    """Return a row for each view and action."""
+    random_numbers = random.Random(seed)
+    with IpulseSystem(home) as system:
+        database = Database(f"sqlite:///{home / 'ipulse.db'}")
+        several = search.fill(database, count, points, random_numbers)
+        with database.write() as transaction:
+            two = [search.store(transaction, count, LONG_POINTS, random_numbers) for _ in "ab"]
+        with (
+            httpx.Client(base_url=system.url, headers=system.headers(), timeout=120) as http,
+            HeadlessBrowser(system.url, system.headers()) as browser,
+        ):
+            return [
+                *_of_lists(browser, count, rounds),
+                *_of_comparisons(browser, two, several, points, rounds),
+                *_of_a_log(system, http, browser, database),
+                *_of_metrics(system, http, browser, rounds),
+            ]
+
+
+def _row(what: str, times: list[float], **more: float) -> Row:
+    first, *rest = times
+    figures = {"p50_ms": statistics.median(rest), "max_ms": max(rest)} if rest else {}
+    return {"what": what, "first_ms": first, **figures, **more}
+
+
+def _repeated(rounds: int, act: Callable[[], float]) -> list[float]:
+    return [act() for _ in range(rounds + 1)]
+
+
+def _of_lists(browser: HeadlessBrowser, count: int, rounds: int) -> Iterator[Row]:
+    times = _repeated(rounds, lambda: browser.opened("/jobs", f"{ROWS} === 50"))
+    yield _row(f"the list of {count:,} jobs, from nothing", times)
+    facts = browser.facts()
+    yield {"what": "script of the list, gzip (kB)", "value": facts["script_bytes"] / 1000}
+    yield {"what": "layout shift of the list", "value": facts["shift"]}
+    names = [f"name:digits-{number}" for number in range(1, rounds + 2)]
+    done = "document.querySelector('.jobs tbody a.name')?.innerText === '{}'"
+    times = [browser.acted(SEARCH, done.format(name.removeprefix("name:")), name) for name in names]
+    yield _row(f"a search among {count:,} jobs", times)
+
+
+def _of_comparisons(
+    browser: HeadlessBrowser, two: list[str], several: list[str], points: int, rounds: int
+) -> Iterator[Row]:
+    for ids, size in ((two, LONG_POINTS), (several, points)):
+        address = f"/compare?jobs={','.join(ids)}&x=step&metrics=loss"
+        times = []
+        for _ in range(rounds + 1):
+            browser.opened("/jobs", f"{ROWS} === 50")
+            times.append(browser.followed(address, f"{CURVES}.length === 1"))
+        yield _row(f"curves of {len(ids)} jobs with {size:,} points each, from the list", times)
+    browser.opened("/compare?q=", f"{CURVES}.length && document.querySelector('ip-chart')?.chart")
+    times = []
+    for _ in range(rounds + 1):
+        times.append(browser.acted(BRUSH, CHOSEN))
+        browser.acted(SHOW_ALL, f"!({CHOSEN})")
+    yield _row("an axis that filters 1,000 jobs", times)
+
+
+def _of_a_log(
+    system: IpulseSystem, http: httpx.Client, browser: HeadlessBrowser, database: Database
+) -> Iterator[Row]:
+    job_id = http.post("/v1/jobs", json={**SPEC, "name": "log"}).raise_for_status().json()["id"]
+    with system.attempt(http, job_id) as attempt:
+        attempt.report(*map(phase, PHASES[:4]))
+        texts = [f"line {n}" if n % 100 else f"needle {n}" for n in range(LOG_LINES)]
+        with database.write() as transaction:
+            job = transaction.connection.execute(jobs.select().where(jobs.c.id == job_id)).one()
+            lines = events.log_events(texts, "info", "runner")
+            last = events.append(transaction, job.pk, job.last_seq, 1, lines)
+            changed = update(jobs).where(jobs.c.pk == job.pk).values(last_seq=last)
+            transaction.connection.execute(changed)
+        size = f"{LOG_LINES:,} lines of a log"
+        shown = "document.querySelector('.log-line')"
+        yield _row(f"{size}, first paint", [browser.opened(f"/jobs/{job_id}/log", shown)])
+        whole = f"document.querySelector('.log-foot').innerText.startsWith('{LOG_LINES:,}')"
+        browser.until(whole)
+        times = [
+            browser.acted(FIND, f"{FOUND}.endsWith('of {found}')", text)
+            for text, found in (("needle", "1,000"), ("line 12345", "1"), ("needle 9", "111"))
+        ]
+        yield _row(f"{size}, search", times)
+        browser.acted(FIND, f"{FOUND} === ''", "")
+        yield _row("from a line of 1,000 a second until it is seen", [_followed(browser, attempt)])
+        yield {"what": "memory of the log's page (MB)", "value": browser.heap_bytes() / 1e6}
+
+
+def _followed(browser: HeadlessBrowser, attempt: Attempt) -> float:
+    """Report lines for some seconds; return the milliseconds until the last is seen."""
+    browser.acted("document.querySelector('.log').scrollTo(0, 1e9)", "true")
+    number = 0
+    for _ in range(FOLLOWED_SECONDS * 10):
+        began = time.monotonic()
+        texts = [f"followed {number + n}" for n in range(LINES_A_SECOND // 10)]
+        number += len(texts)
+        attempt.report(*map(line, texts)).raise_for_status()
+        time.sleep(max(0.0, 0.1 - (time.monotonic() - began)))
+    return browser.since(time.time(), f"{LAST_LINE}?.includes('followed {number - 1}')")
+
+
+def _of_metrics(
+    system: IpulseSystem, http: httpx.Client, browser: HeadlessBrowser, rounds: int
+) -> Iterator[Row]:
+    job_id = http.post("/v1/jobs", json={**SPEC, "name": "live"}).raise_for_status().json()["id"]
+    with system.attempt(http, job_id) as attempt:
+        attempt.report(*map(phase, PHASES[:4]))
+        browser.opened(f"/jobs/{job_id}/metrics", "document.querySelector('.tabs')")
+        times = []
+        for epoch in range(1, rounds + 3):
+            point: dict[str, Any] = {**METRIC, "epoch": epoch, "epochs": 99, "step": epoch}
+            ended = {"scope": "epoch", "values": {"loss": 1 / epoch, "test_accuracy": 0.5}}
+            began = time.time()
+            attempt.report({**point, **ended}).raise_for_status()
+            seen = "document.querySelector('ip-curve')?.plot?.data[0].length"
+            times.append(browser.since(began, f"{seen} === {epoch}"))
+        yield _row("from a metric of a running job until its curve has it", times[1:])
+
+
+def main(arguments: list[str]) -> None:
+    """Run the command line."""
+    parser = command_line.parser("service page", __doc__)
+    parser.add_argument("--jobs", type=int, default=10_000, help="(%(default)s)")
+    parser.add_argument("--points", type=int, default=10_000, help="of 20 jobs (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="after the first (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the jobs (%(default)s)")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory) / "home"
+        rows = measure(home, options.jobs, options.points, options.rounds, options.seed)
+    finish(rows, options.output)
