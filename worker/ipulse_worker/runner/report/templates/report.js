@@ -1,5 +1,5 @@
 // Makes the curves of the report interactive: values under the pointer, zoom, log scale, table.
-// Without this script the page shows the same curves as images.
+// Without this script the page shows the same curves as images. Adds links to the job's views.
 "use strict";
 (() => {
   const HEIGHT = 258;
@@ -194,6 +194,26 @@
     }
   }
 
+  const VIEWS = [["overview", "Job"], ["log", "Log"], ["profile", "Profile"], ["config", "Config"], ["compare", "Compare"]];
+
+  /** Links to the job's views, if the service shows this report. A frame asks the page to go there. */
+  const links = () => {
+    const [, job] = /^\/v1\/jobs\/(\w+)\/report$/.exec(location.pathname) ?? [];
+    if (!job) return;
+    const addressOf = (view) => (view === "compare" ? `/compare?jobs=${job}` : `/jobs/${job}/${view}`);
+    const isFramed = window.parent !== window;
+    const items = VIEWS.map(([view, text]) => {
+      if (!isFramed) return element("a", { href: addressOf(view), textContent: text });
+      const button = element("button", { type: "button", textContent: text });
+      button.addEventListener("click", () => window.parent.postMessage({ open: view }, "*"));
+      return button;
+    });
+    const nav = element("nav", { className: "links" }, ...items);
+    nav.setAttribute("aria-label", "The job");
+    document.querySelector(".over").after(nav);
+  };
+
+  links();
   for (const block of document.querySelectorAll('script[type="application/json"]')) {
     new Chart(block.previousElementSibling, JSON.parse(block.textContent));
   }
