@@ -27,7 +27,7 @@ _HEADER_BYTES = 4096
 def main() -> int:
     """Check a file and print the result."""
     path, folder, max_bytes = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-    _limit()
+    limit_process()
     print(json.dumps(check(path, folder, max_bytes), allow_nan=False))  # noqa: T201 - the result
     return 0
 
@@ -101,7 +101,7 @@ def _is_npz(path: Path) -> bool:
     return any("/" not in name and name.endswith(".npy") for name in names)
 
 
-def _limit() -> None:
+def limit_process() -> None:
     """Limits this process for good. Children of it would be limited too; it starts none."""
     limits = {
         resource.RLIMIT_AS: MEMORY_BYTES,

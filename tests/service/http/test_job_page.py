@@ -45,7 +45,7 @@ def open_job(driver: webdriver.Chrome, service: InProcess, job_id: str) -> None:
 
 def outcomes(driver: webdriver.Chrome) -> dict[str, str]:
     shown: dict[str, str] = driver.execute_script(OUTCOMES)
-    return shown
+    return {name.lower(): outcome for name, outcome in shown.items()}
 
 
 def test_the_phase_that_failed_is_not_green(driver: webdriver.Chrome, service: InProcess) -> None:

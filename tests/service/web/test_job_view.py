@@ -1,11 +1,15 @@
-"""The page of one job: its files."""
+"""The page of one job: its files, its lineage and its report."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
+from ipulse_worker.runner.report.page import contained
 from tests.service.agents import PHASES, phase
 from tests.service.running import SPEC, InProcess
 
@@ -37,3 +41,126 @@ def test_all_files_are_downloaded(page: Page, service: InProcess, tmp_path: Path
         return all(file.exists() and file.stat().st_size == sizes[file.name] for file in files)
 
     page.until(arrived)
+
+
+def complete(service: InProcess, job_id: str, files: dict[str, tuple[str, bytes]]) -> None:
+    """Runs a queued job to its end; `files` have a role and a content."""
+    attempt = service.attempt(job_id)
+    attempt.report(*map(phase, PHASES))
+    for name, (role, content) in {"manifest.json": ("manifest", b"{}"), **files}.items():
+        assert attempt.put(name, role, content).status_code in (200, 201)
+    assert attempt.finish("completed").status_code == 200
+
+
+def test_the_lineage_is_a_tree_that_leads_to_its_jobs(page: Page, service: InProcess) -> None:
+    names = ["ancestor", "parent", "child", "other child"]
+    ids: dict[str, str] = {}
+    for name, source in zip(names, (None, "ancestor", "parent", "ancestor"), strict=True):
+        query = {} if source is None else {"start_from": ids[source], "start_mode": "weights"}
+        answer = service.user.post("/v1/jobs", json={**SPEC, "name": name}, params=query)
+        assert answer.status_code == 202, answer.text
+        ids[name] = answer.json()["id"]
+        complete(service, ids[name], {"weights.npz": ("weights", name.encode())})
+    page.open(f"/jobs/{ids['ancestor']}")
+    page.until(lambda: len(page.all(".family .member")) == len(names))
+
+    def inside(name: str) -> list[str]:
+        """Return the jobs below one."""
+        script = """
+            const member = [...document.querySelectorAll(".family .member")]
+              .find((one) => one.firstElementChild.innerText.startsWith(arguments[0]));
+            return [...member.parentElement.querySelectorAll(":scope > ul > li > .member")]
+              .map((one) => one.firstElementChild.innerText.replace(/ \\w+$/, ""));
+        """
+        found: list[str] = page.driver.execute_script(script, name)
+        return found
+
+    assert [inside(name) for name in names] == [["parent", "other child"], ["child"], [], []]
+    assert [text.split()[0] for text in page.texts(".family [aria-current]")] == ["ancestor"]
+    page.find(f".family a[href='/jobs/{ids['child']}']").click()
+    page.until(lambda: page.texts("h1") == ["child"])
+    page.until(lambda: len(page.all(".family .member")) == len(["ancestor", "parent", "child"]))
+
+
+def test_a_network_file_shows_its_nodes(page: Page, service: InProcess, tmp_path: Path) -> None:
+    network = tmp_path / "network.nir"
+    write_nir(network)
+    job_id = service.submit({**SPEC, "name": "with a network"})["id"]
+    complete(service, job_id, {"network.nir": ("network", network.read_bytes())})
+    page.open(f"/jobs/{job_id}/files")
+    page.until(lambda: len(page.all("tbody tr")) == 2)
+    [row] = [row for row in page.all("tbody tr") if row.text.startswith("network.nir")]
+    row.find_element("css selector", "button[aria-expanded]").click()
+    page.until(lambda: len(page.all(".nodes li")) == 4)
+    texts = page.texts(".nodes li")
+    assert [text.split()[0] for text in texts] == ["Input", "Affine", "LIF", "Output"]
+    assert "0.5 to 2" in texts[2]
+    assert "itself" in texts[2]
+    assert "4 × 2" in texts[1]
+
+
+def write_nir(path: Path) -> None:
+    """Two inputs, four recurrent neurons."""
+    tau = np.array([0.5, 1.0, 1.5, 2.0], np.float32)
+    fields = {"tau": tau, "r": tau, "v_leak": tau, "v_threshold": tau}
+    nodes = {
+        "output": ("Output", {"shape": np.array([4])}),
+        "cells": ("LIF", fields),
+        "affine": ("Affine", {"weight": np.ones((4, 2)), "bias": np.zeros(4)}),
+        "input": ("Input", {"shape": np.array([2])}),
+    }
+    edges = [("input", "affine"), ("affine", "cells"), ("cells", "cells"), ("cells", "output")]
+    with h5py.File(path, "w") as file:
+        file["version"] = "1.0"
+        file["node/type"] = "NIRGraph"
+        file["node/edges"] = np.array(edges, dtype=h5py.string_dtype())
+        for name, (kind, values) in nodes.items():
+            file[f"node/nodes/{name}/type"] = kind
+            for key, value in values.items():
+                file[f"node/nodes/{name}/{key}"] = value
+
+
+def test_the_report_leads_to_its_job(page: Page, service: InProcess) -> None:
+    report = contained("digits", '<p class="over">IPUlse</p><h1>digits</h1>').encode()
+    job_id = service.submit({**SPEC, "name": "with a report"})["id"]
+    complete(service, job_id, {"report.html": ("report", report)})
+    page.open(f"/jobs/{job_id}/report")
+    frame = page.find("iframe")
+    page.driver.switch_to.frame(frame)
+    page.press("Log")
+    page.driver.switch_to.default_content()
+    page.until(lambda: page.address() == f"/jobs/{job_id}/log")
+    page.open(f"/v1/jobs/{job_id}/report")
+    page.press("Profile")
+    page.until(lambda: page.address() == f"/jobs/{job_id}/profile")
+
+
+def test_a_trace_is_given_to_perfetto_once_it_answers(page: Page, service: InProcess) -> None:
+    trace = gzip.compress(b'{"traceEvents": []}')
+    job_id = service.submit({**SPEC, "name": "with a trace"})["id"]
+    complete(service, job_id, {"trace.json.gz": ("trace", trace)})
+    page.open(f"/jobs/{job_id}/files")
+    # Nothing here leaves this machine: a window that notes its messages stands for the viewer.
+    page.driver.execute_script("""
+        window.sent = [];
+        const answer = (origin) =>
+          dispatchEvent(new MessageEvent("message", { data: "PONG", origin }));
+        const size = (data) => data.perfetto.buffer.byteLength;
+        window.open = (address) => {
+          window.opened = address;
+          return { closed: false, postMessage: (data, origin) => {
+            window.sent.push([data === "PING" ? data : size(data), origin]);
+            if (data !== "PING") return;
+            answer("https://elsewhere.example");
+            setTimeout(() => answer(window.opened));
+          } };
+        };
+    """)
+    page.press("Perfetto")
+    assert page.driver.execute_script("return window.opened") is None, "it asks before"
+    page.find("dialog .primary").click()
+    viewer = "https://ui.perfetto.dev"
+    page.until(lambda: [len(trace), viewer] in page.driver.execute_script("return window.sent"))
+    assert page.driver.execute_script("return window.opened") == viewer
+    sent = page.driver.execute_script("return window.sent")
+    assert {origin for _, origin in sent} == {viewer}

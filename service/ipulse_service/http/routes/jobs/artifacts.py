@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound, NotPermitted
-from ipulse_service.files import artifacts
+from ipulse_service.files import artifacts, nir_outline
 from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -17,6 +17,7 @@ from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import CurrentCaller, JobId, State
 from ipulse_service.http.files import file_response
 from ipulse_service.http.schemas.jobs.artifacts import ArtifactInfo, ArtifactList
+from ipulse_service.http.schemas.jobs.networks import NirOutline
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store
 
@@ -90,6 +91,30 @@ async def download_artifact(
     return await file_response.respond(
         request, artifact, state.blobs, state.file_threads, "attachment", may_redirect
     )
+
+
+@router.get(
+    "/artifacts/{artifact_id}/network",
+    summary="List the nodes of a network file",
+    response_description="The graph.",
+    responses=problems.documented(404, 422),
+)
+def get_network_graph(
+    job_id: JobId,
+    artifact_id: Annotated[str, Path(description="The id of a file whose name ends in .nir.")],
+    state: State,
+    caller: CurrentCaller,
+) -> NirOutline:
+    """Returns the nodes of a NIR file with their parameters, and its edges."""
+    log.bind(job=job_id)
+    artifact = _get(state, caller, job_id, artifact_id)
+    if not artifact.name.endswith(".nir"):
+        raise nir_outline.unreadable(f"{artifact.name} is not a NIR file")
+    if artifact.size > nir_outline.MAX_BYTES:
+        limit = nir_outline.MAX_BYTES // 2**20
+        raise nir_outline.unreadable(f"{artifact.name} is larger than {limit} MiB: download it")
+    with state.blobs.as_file(artifact.sha256) as path:
+        return NirOutline.model_validate(nir_outline.outline(path))
 
 
 @router.get("/profile", response_class=Response, summary="Get a job's profile", responses=_PROFILE)

@@ -110,7 +110,7 @@ export function elapsed(job) {
 export function bytes(count) {
   if (count === null || count === undefined) return "—";
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = count ? Math.min(4, Math.floor(Math.log2(count) / 10)) : 0;
+  const power = count ? Math.min(4, Math.floor(Math.log2(count * 1.0005) / 10)) : 0; // not 1024 KiB
   const value = count / 1024 ** power;
   return `${power && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }

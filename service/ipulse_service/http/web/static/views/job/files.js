@@ -4,6 +4,8 @@ import { bytes, isOver, number } from "../../lib/format.js";
 import { copyButton } from "../../parts/copy.js";
 import { problem, skeleton } from "../../parts/states.js";
 import { arraysOf } from "../../lib/npz.js";
+import { networkPreview } from "./network_preview.js";
+import { openInPerfetto } from "./perfetto.js";
 import { Tab, contentOf, html, notYet, nothing } from "./tab.js";
 
 const APART = 300; // ms between downloads; browsers drop those that begin at once
@@ -53,20 +55,25 @@ class Files extends Tab {
       <td data-label="Size" class="number">${bytes(file.size)}</td>
       <td data-label="SHA-256"><code title=${file.sha256}>${file.sha256.slice(0, 12)}</code>${copyButton(file.sha256, "Copy the digest")}</td>
       <td><span class="buttons end">
-        ${file.role === "report" ? html`<a class="button" href="/jobs/${this.job.id}/report">Open</a>`
+        ${file.role === "trace" ? html`<button type="button" @click=${() => this.toPerfetto(file)}>Perfetto</button><a class="button" href="/jobs/${this.job.id}/profile?part=timeline">Open</a>`
+          : file.role === "report" ? html`<a class="button" href="/jobs/${this.job.id}/report">Open</a>`
           : kind && file.size <= MOST_BYTES ? html`<button type="button" aria-expanded=${String(isOpen)} @click=${() => this.toggle(file, kind)}>Preview</button>` : nothing}
         <a class="button" href=${contentOf(this.job.id, file)} download=${file.name} aria-label="Download ${file.name}">Download</a></span></td>
     </tr>
     ${isOpen ? html`<tr class="preview"><td colspan="5">${this.preview ?? skeleton(2)}</td></tr>` : nothing}`;
   }
 
+  toPerfetto(file) { return openInPerfetto(this.job.name || this.job.id, async () => (await this.content(file)).arrayBuffer()); }
+
+  content(file) { return api.raw("GET", contentOf(this.job.id, file), { headers: { accept: "*/*" }, signal: this.leaving.signal }); }
+
   async toggle(file, kind) {
     this.preview = null;
     this.open = this.open === file.id ? null : file.id;
     if (!this.open) return;
     try {
-      const response = await api.raw("GET", contentOf(this.job.id, file), { headers: { accept: "*/*" }, signal: this.leaving.signal });
-      const drawn = await previews[kind](response);
+      const drawn = kind === "nir" ? networkPreview(await api.get(`/v1/jobs/${this.job.id}/artifacts/${file.id}/network`, { signal: this.leaving.signal }))
+        : await previews[kind](await this.content(file));
       if (this.open === file.id) this.preview = drawn;
     } catch (error) {
       if (!this.leaving.signal.aborted) this.preview = problem(error);
@@ -77,6 +84,7 @@ class Files extends Tab {
 function kindOf({ name, media_type: type }) {
   if (name.endsWith(".npz")) return "npz";
   if (name.endsWith(".json")) return "json";
+  if (name.endsWith(".nir")) return "nir";
   if (name.endsWith(".gz")) return "gzip";
   return /^text\/|ndjson|json/.test(type) ? "text" : null;
 }

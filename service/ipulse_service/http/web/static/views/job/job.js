@@ -72,7 +72,7 @@ class JobView extends View {
 
   /** An ended job changes no more. */
   async reload() {
-    if (this.data && isOver(this.data.state) && this.isSettled) return;
+    if (this.data?.id === this.route.params.id && isOver(this.data.state) && this.isSettled) return;
     await super.reload();
     this.isSettled = this.data && isOver(this.data.state);
   }

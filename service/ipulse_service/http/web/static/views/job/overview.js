@@ -7,6 +7,7 @@ import { ago } from "../../parts/ago.js";
 import { said } from "../../parts/said.js";
 import { toast } from "../../parts/toast.js";
 import { ref } from "../../vendor.js";
+import { lineage, lineageOf } from "./lineage.js";
 import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
@@ -25,11 +26,14 @@ const HINTS = {
 const toEnd = (box) => { if (box) setTimeout(() => { box.scrollTop = box.scrollHeight; }); };
 
 class Overview extends Tab {
-  /** The last lines of the log of a job that failed, and the neurons that a completed one has. */
+  /** The last lines of the log of a job that failed, the neurons of a completed one, and the lineage. */
   async load(job, signal) {
-    if (job.state === "succeeded") return { lines: [], spikes: await documentOf(job.id, "spikes", signal).catch(() => null) };
-    if (job.state !== "failed") return { lines: [] };
-    return { lines: await this.lastLines(job, signal) };
+    const [lines, spikes, family] = await Promise.all([
+      job.state === "failed" ? this.lastLines(job, signal) : [],
+      job.state === "succeeded" ? documentOf(job.id, "spikes", signal).catch(() => null) : null,
+      lineageOf(job, signal).catch(() => null),
+    ]);
+    return { lines, spikes, family };
   }
 
   async lastLines(job, signal) {
@@ -41,14 +45,14 @@ class Overview extends Tab {
     }
   }
 
-  draw({ lines, spikes }) {
+  draw({ lines, spikes, family }) {
     const { job, store } = this;
     return html`
       ${this.situation(job, lines)}
       ${this.figures(job)}
       ${this.notices(job, spikes)}
-      ${this.lineage(job)}
       ${this.curves(store)}
+      ${lineage(job, family)}
       ${this.notes(job)}`;
   }
 
@@ -89,13 +93,6 @@ class Overview extends Tab {
     return html`${dead.map((one) => html`<p class="note">${percent(one.dead.length / one.neurons)} of the neurons of ${/^\d+$/.test(String(one.layer)) ? `layer ${one.layer}` : one.layer} never spike.
         Raise <code>network.initial_membrane_std</code>, or lower its threshold. <a href="/jobs/${job.id}/spikes">Spikes</a></p>`)}
       ${dropped ? html`<p class="note">Layers dropped ${number(dropped)} spikes, which exceeded their capacity. <a href="/jobs/${job.id}/layers">Layers</a></p>` : nothing}`;
-  }
-
-  lineage(job) {
-    const start = job.start_from;
-    return html`<p class="soft lineage">
-      ${start ? html`<span>${start.mode === "weights" ? "Began with the weights of" : `Continues from epoch ${number(start.epoch)} of`} <a href="/jobs/${start.job}">${start.job}</a></span>` : nothing}
-      ${job.group?.startsWith("swp_") ? html`<span>A trial of <a href="/sweeps/${job.group}">a sweep</a></span>` : nothing}</p>`;
   }
 
   curves(store) {

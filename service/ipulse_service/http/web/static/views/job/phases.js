@@ -47,7 +47,7 @@ export function phaseBar(job, store, isCompact) {
       const [symbol, words] = LOOKS[outcome];
       const share = outcome === "running" ? fraction(job, store, name) : null;
       return html`<li class=${outcome} aria-current=${outcome === "running" ? "step" : nothing}>
-        <b title=${CONTENT[name]}>${icon(symbol)}${name}</b>
+        <b title=${CONTENT[name]}>${icon(symbol)}${name[0].toUpperCase()}${name.slice(1)}</b>
         <span>${outcome === "done" ? duration(seconds) : share === null ? words : percent(share)}${
           outcome !== "done" && outcome !== "next" && outcome !== "skipped" && seconds !== undefined ? ` · ${duration(seconds)}` : ""}</span>
         ${share === null ? nothing : html`<i class="meter" role="progressbar" aria-label="${name}: done" aria-valuemin="0" aria-valuemax="100"

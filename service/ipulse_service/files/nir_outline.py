@@ -1,0 +1,59 @@
+"""Lists the nodes of a NIR file in a process of its own, because a worker has written it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from ipulse_core.errors import InvalidInput, Problem, Unavailable
+
+MAX_BYTES = 64 * 2**20
+SECONDS = 60.0
+
+_AT_ONCE = threading.BoundedSemaphore(2)  # of a replica; each takes a core for a moment
+
+
+class UnreadableNetwork(InvalidInput):
+    """The file is not a NIR graph that can be shown."""
+
+    code = "unreadable_network"
+
+
+def outline(path: Path) -> dict[str, Any]:
+    """Returns the nodes and edges of a NIR file.
+
+    Raises:
+        UnreadableNetwork: It is none, or is damaged.
+        Unavailable: It takes too long.
+    """
+    command = [sys.executable, "-I", "-m", "ipulse_core.data_files.nir_outline", str(path)]
+    environment = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
+    environment |= {"HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE"}
+    with _AT_ONCE:
+        try:
+            process = subprocess.run(  # noqa: S603 - our own module
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=environment,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Unavailable("listing the nodes takes too long; download the file") from error
+    if process.returncode:
+        raise unreadable("the file is damaged, or written in a way that is not known")
+    result: dict[str, Any] = json.loads(process.stdout)
+    if "refusal" in result:
+        raise unreadable(result["refusal"])
+    return result
+
+
+def unreadable(detail: str) -> UnreadableNetwork:
+    """Returns the error of a file that cannot be shown."""
+    return UnreadableNetwork([Problem("/path/artifact_id", "unreadable_network", detail)])
