@@ -33,3 +33,13 @@ def test_a_small_share_lets_a_product_fit(run_program: Callable) -> None:
 @pytest.mark.parametrize("share", ["-0.1", "much", "", "nan"])
 def test_wrong_shares_are_refused(run_program: Callable, share: str) -> None:
     assert "availableMemoryProportion" in measured(run_program, "product", share)["refused"]
+
+
+def test_products_with_sparse_matrices_that_the_host_gives(run_program: Callable) -> None:
+    done = run_program("sparse_products")
+    assert done.returncode == 0, done.stderr
+    params, unknown, sizes, result = done.stdout.splitlines()
+    assert "m=6, k=8, n=3" in params
+    assert "createSparseDenseMatMulLHS" in unknown
+    assert "{1,8,3}" in sizes
+    assert result == "0 of 12 differ"

@@ -1,7 +1,9 @@
 #ifndef popops_DynamicSlice_hpp
 #define popops_DynamicSlice_hpp
 
+#include <memory>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -54,16 +56,29 @@ poplar::Tensor createSliceableTensorFromSlice(poplar::Graph &graph, const poplar
                                               const std::vector<std::size_t> &numSlices,
                                               const poplar::DebugContext &debugContext = {});
 
-/// The plan of multiSlice; the emulator has one.
+class SlicePlanInternal;
+
+/// The plan of multiSlice and multiUpdate: how the rows of a table and its lookups are divided over
+/// the tiles. One that is made by default knows nothing; each operation then plans for itself.
 class SlicePlan {
 public:
-  friend bool operator<(const SlicePlan &, const SlicePlan &) noexcept { return false; }
-  friend bool operator==(const SlicePlan &, const SlicePlan &) noexcept { return true; }
-  friend bool operator!=(const SlicePlan &, const SlicePlan &) noexcept { return false; }
-  friend std::ostream &operator<<(std::ostream &os, const SlicePlan &) {
-    return os << "SlicePlan: a loop over the indices\n";
-  }
+  SlicePlan() = default;
+  explicit SlicePlan(std::shared_ptr<const SlicePlanInternal> internal)
+      : internal(std::move(internal)) {}
+
+  friend bool operator<(const SlicePlan &a, const SlicePlan &b) noexcept;
+  friend bool operator==(const SlicePlan &a, const SlicePlan &b) noexcept;
+  friend std::ostream &operator<<(std::ostream &os, const SlicePlan &plan);
+  const SlicePlanInternal *getImpl() const { return internal.get(); }
+
+private:
+  std::shared_ptr<const SlicePlanInternal> internal;
 };
+bool operator<(const SlicePlan &a, const SlicePlan &b) noexcept;
+bool operator==(const SlicePlan &a, const SlicePlan &b) noexcept;
+bool operator!=(const SlicePlan &a, const SlicePlan &b) noexcept;
+std::ostream &operator<<(std::ostream &os, const SlicePlan &plan);
+
 namespace embedding {
 SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t groupSize,
                std::size_t numEntries, std::size_t outputSize,

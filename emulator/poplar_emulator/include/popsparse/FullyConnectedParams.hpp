@@ -1,9 +1,9 @@
 #ifndef popsparse_FullyConnectedParams_hpp
 #define popsparse_FullyConnectedParams_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
 #include <cstddef>
+#include <ostream>
+#include <tuple>
 
 #include <popsparse/SparsityParams.hpp>
 
@@ -12,6 +12,11 @@ namespace dynamic {
 
 /// Sparse weights [outputs, inputs], for each of the groups.
 class FullyConnectedParams {
+  auto key() const {
+    return std::tuple(sparsityParams, nzRatio, batchSize, numGroups, inputChannelsPerGroup,
+                      outputChannelsPerGroup);
+  }
+
 public:
   /// nzRatio: the largest fraction of non-zero weights. Raises poplibs_error unless it is in (0, 1]
   /// and blocks divide the weights.
@@ -35,6 +40,16 @@ public:
   /// The maximum number of non-zero elements, a multiple of a block's.
   std::size_t getNumNonZeroValues() const;
 
+  friend bool operator<(const FullyConnectedParams &a, const FullyConnectedParams &b) {
+    return a.key() < b.key();
+  }
+  friend bool operator==(const FullyConnectedParams &a, const FullyConnectedParams &b) {
+    return a.key() == b.key();
+  }
+  friend bool operator!=(const FullyConnectedParams &a, const FullyConnectedParams &b) {
+    return !(a == b);
+  }
+
 private:
   FullyConnectedParams(const SparsityParams &sparsityParams, double nzRatio, std::size_t batchSize,
                        std::size_t numGroups, std::size_t inputChannels,
@@ -44,6 +59,8 @@ private:
   double nzRatio;
   std::size_t batchSize, numGroups, inputChannelsPerGroup, outputChannelsPerGroup;
 };
+
+std::ostream &operator<<(std::ostream &os, const FullyConnectedParams &params);
 
 } // namespace dynamic
 } // namespace popsparse

@@ -2,7 +2,7 @@
 #define popsparse_MatMul_hpp
 
 // The products of popsparse::static_: the graph contains the places of a sparse matrix, and a
-// tensor its values. Those of popsparse::dynamic are not emulated.
+// tensor its values. For those of popsparse::dynamic the host gives both.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,34 @@
 #include <popsparse/MatMulParams.hpp>
 #include <popsparse/PlanningCache.hpp>
 #include <popsparse/SparseStorageFormats.hpp>
+#include <popsparse/SparseTensor.hpp>
 
 namespace popsparse {
+namespace dynamic {
+
+/// The sparse left operand; a Partitioner makes its data. As with the weights of a fully connected
+/// layer, results follow the definition, but cycles and memory are not the library's.
+SparseTensor createSparseDenseMatMulLHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                        const MatMulParams &params,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags &options = {},
+                                        PlanningCache *cache = nullptr);
+/// [groups, k, n]
+poplar::Tensor createSparseDenseMatMulRHS(poplar::Graph &graph, const poplar::Type &inputType,
+                                          const MatMulParams &params,
+                                          const poplar::DebugContext &debugContext = {},
+                                          const poplar::OptionFlags &options = {},
+                                          PlanningCache *cache = nullptr);
+/// Returns [groups, m, n]; with a transposed sparse operand [groups, k, n] from [groups, m, n].
+/// Raises poplibs_error for operands of other functions and other sizes.
+poplar::Tensor sparseDenseMatMul(poplar::Graph &graph, const SparseTensor &lhs,
+                                 const poplar::Tensor &rhs, poplar::program::Sequence &prog,
+                                 bool transposeLHS = false, bool transposeRHS = false,
+                                 const poplar::DebugContext &debugContext = {},
+                                 const poplar::OptionFlags &options = {},
+                                 PlanningCache *cache = nullptr);
+
+} // namespace dynamic
 namespace static_ {
 
 /// The values of a sparse matrix in the order of its CSRMatrix, and their places.

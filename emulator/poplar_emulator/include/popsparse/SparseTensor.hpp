@@ -1,9 +1,8 @@
 #ifndef popsparse_SparseTensor_hpp
 #define popsparse_SparseTensor_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
 #include <poplar/Tensor.hpp>
+#include <poputil/TensorMetaData.hpp>
 
 namespace popsparse {
 namespace dynamic {
@@ -12,14 +11,18 @@ namespace dynamic {
 class SparseTensor {
 public:
   SparseTensor() = default;
-  SparseTensor(const poplar::Tensor &metaInfo, const poplar::Tensor &nzValues)
-      : metaInfo(metaInfo), nzValues(nzValues) {}
+  SparseTensor(const poplar::Tensor &metaInfo, const poplar::Tensor &nzValues,
+               poputil::TensorMetaData opMetaData = {})
+      : metaInfo(metaInfo), nzValues(nzValues), opMetaData(std::move(opMetaData)) {}
   const poplar::Tensor &getMetaInfoTensor() const { return metaInfo; }
   const poplar::Tensor &getNzValuesTensor() const { return nzValues; }
+  /// What the operation that made the tensors remembers of them.
+  const poputil::TensorMetaData &getOpMetaData() const { return opMetaData; }
 
 private:
   poplar::Tensor metaInfo;
   poplar::Tensor nzValues;
+  poputil::TensorMetaData opMetaData;
 };
 
 } // namespace dynamic

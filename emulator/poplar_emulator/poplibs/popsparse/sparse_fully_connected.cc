@@ -3,6 +3,7 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "dense_weights.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
 #include "sparse_layout.h"
 
@@ -52,9 +53,10 @@ Tensor byGroup(const Tensor &t, std::size_t channels, const FullyConnectedParams
 }
 Tensor together(const Tensor &t) { return t.dimRoll(0, 1).flatten(1, 3); }
 
-/// [groups, outputs, inputs], a range of rows on each tile.
-Tensor dense(Graph &graph, const SparseTensor &weights, const FullyConnectedParams &params,
-             Sequence &prog, const DebugContext &dc) {
+} // namespace
+
+Tensor denseWeights(Graph &graph, const SparseTensor &weights, const FullyConnectedParams &params,
+                    Sequence &prog, const DebugContext &dc) {
   const Tensor &meta = weights.getMetaInfoTensor(), &values = weights.getNzValuesTensor();
   checkMeta(meta, params);
   const std::size_t rows = params.getOutputChannels();
@@ -79,8 +81,6 @@ Tensor dense(Graph &graph, const SparseTensor &weights, const FullyConnectedPara
   prog.add(Execute(cs, dc));
   return all.reshapePartial(0, 1, {params.getNumGroups(), params.getOutputChannelsPerGroup()});
 }
-
-} // namespace
 
 SparseTensor createFullyConnectedWeights(Graph &graph, const poplar::Type &inputType,
                                          const FullyConnectedParams &params,
@@ -107,7 +107,7 @@ Tensor fullyConnectedFwd(Graph &graph, const SparseTensor &weights, const Tensor
                          const DebugContext &debugContext, const OptionFlags &, PlanningCache *) {
   const DebugContext dc{debugContext, "fullyConnectedFwd"};
   const Tensor in = byGroup(activations, fcParams.getInputChannels(), fcParams);
-  const Tensor w = dense(graph, weights, fcParams, prog, dc);
+  const Tensor w = denseWeights(graph, weights, fcParams, prog, dc);
   return together(poplin::matMulGrouped(graph, in, w.dimShuffle({0, 2, 1}), prog,
                                         activations.elementType(), dc));
 }
@@ -117,7 +117,7 @@ Tensor fullyConnectedGradA(Graph &graph, const SparseTensor &weights, const Tens
                            const DebugContext &debugContext, const OptionFlags &, PlanningCache *) {
   const DebugContext dc{debugContext, "fullyConnectedGradA"};
   const Tensor out = byGroup(gradients, fcParams.getOutputChannels(), fcParams);
-  const Tensor w = dense(graph, weights, fcParams, prog, dc);
+  const Tensor w = denseWeights(graph, weights, fcParams, prog, dc);
   return together(poplin::matMulGrouped(graph, out, w, prog, gradients.elementType(), dc));
 }
 

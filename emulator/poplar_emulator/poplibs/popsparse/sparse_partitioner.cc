@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <popsparse/SparsePartitioner.hpp>
 #include <poputil/exceptions.hpp>
@@ -53,6 +54,13 @@ std::size_t FullyConnectedParams::getNumNonZeroValues() const {
                         static_cast<double>(inputChannelsPerGroup * outputChannelsPerGroup);
   // Converting a number to a ratio and back gives the same number.
   return static_cast<std::size_t>(std::ceil(values / static_cast<double>(block) - 1e-6)) * block;
+}
+
+std::ostream &operator<<(std::ostream &os, const FullyConnectedParams &params) {
+  return os << "{sparsity=" << params.getSparsityParams() << ", nzRatio=" << params.getNzRatio()
+            << ", batchSize=" << params.getBatchSize() << ", groups=" << params.getNumGroups()
+            << ", inputs=" << params.getInputChannelsPerGroup()
+            << ", outputs=" << params.getOutputChannelsPerGroup() << '}';
 }
 
 template <typename T>
@@ -144,6 +152,45 @@ CSRMatrix<T> Partitioner<T>::sparsityDataImplToCSRMatrix(const SparsityDataImpl<
             std::lower_bound(blocks.rowIndices.begin(), blocks.rowIndices.end(), r) -
             blocks.rowIndices.begin()) *
         block[0] * block[1]);
+  return matrix;
+}
+
+template <typename T>
+SparsityDataImpl<T> Partitioner<T>::createSparsityDataImpl(const CSCMatrix<T> &matrix) const {
+  const auto &block = params.getSparsityParams().blockDimensions;
+  const std::size_t columns = params.getInputChannelsPerGroup() / block[1];
+  if (matrix.columnIndices.size() != columns + 1)
+    throw poplibs_error("the matrix has " + std::to_string(matrix.columnIndices.size()) +
+                        " column indices for " + std::to_string(columns) + " columns of blocks");
+  std::vector<std::size_t> of;
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t i = matrix.columnIndices[c]; i < matrix.columnIndices[c + 1];
+         i += block[0] * block[1])
+      of.push_back(c * block[1]);
+  return createSparsityDataImpl(
+      COOMatrix<T>(matrix.nzValues, of, matrix.rowIndices, matrix.blockDimensions));
+}
+
+template <typename T>
+CSCMatrix<T> Partitioner<T>::sparsityDataImplToCSCMatrix(const SparsityDataImpl<T> &data) const {
+  const COOMatrix<T> blocks = sparsityDataImplToCOOMatrix(data);
+  const auto &block = params.getSparsityParams().blockDimensions;
+  const std::size_t size = block[0] * block[1];
+  std::vector<std::size_t> order(blocks.columnIndices.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return blocks.columnIndices[a] < blocks.columnIndices[b];
+  });
+  CSCMatrix<T> matrix(block);
+  matrix.columnIndices.assign(params.getInputChannelsPerGroup() / block[1] + 1, 0);
+  for (const std::size_t i : order) {
+    const auto first = blocks.nzValues.begin() + static_cast<std::ptrdiff_t>(i * size);
+    matrix.nzValues.insert(matrix.nzValues.end(), first, first + static_cast<std::ptrdiff_t>(size));
+    matrix.rowIndices.push_back(blocks.rowIndices[i]);
+    matrix.columnIndices[blocks.columnIndices[i] / block[1] + 1] += size;
+  }
+  std::partial_sum(matrix.columnIndices.begin(), matrix.columnIndices.end(),
+                   matrix.columnIndices.begin());
   return matrix;
 }
 

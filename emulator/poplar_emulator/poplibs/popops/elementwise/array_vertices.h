@@ -69,6 +69,7 @@ BuiltinVertex arrayVertex(const char *library, const char *name, unsigned use,
 // The vertices of each file.
 std::vector<BuiltinVertex> reduceVertices();
 std::vector<BuiltinVertex> sliceVertices();
+std::vector<BuiltinVertex> partVertices();
 std::vector<BuiltinVertex> sortVertices();
 std::vector<BuiltinVertex> matMulVertices();
 std::vector<BuiltinVertex> randomVertices();

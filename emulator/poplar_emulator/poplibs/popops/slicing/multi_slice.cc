@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <functional>
+#include <optional>
 
 #include <popops/Cast.hpp>
 #include <popops/DynamicSlice.hpp>
@@ -6,18 +8,20 @@
 #include <popops/Loop.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "planned/planned_slices.h"
+#include "planned/slice_plan.h"
+#include "poplibs/poplin/matmul_plan.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
+#include "row_slices.h"
 
 namespace popops {
 
-using poplar::ArrayRef;
 using poplar::ComputeSet;
 using poplar::DebugContext;
 using poplar::Graph;
 using poplar::Interval;
 using poplar::OptionFlags;
 using poplar::Tensor;
-using poplar::VertexRef;
 using poplar::emulator::MultiUpdate;
 using poplar::program::Sequence;
 
@@ -40,23 +44,12 @@ unsigned checked(const Tensor &t, const Tensor &offsets, const Sizes &dims, cons
   return static_cast<unsigned>(dims[0]);
 }
 
-/// [rows along dim, elements of a row]
-Tensor rowsOf(const Tensor &t, unsigned dim) { return t.dimRoll(dim).flatten(1, t.rank()); }
-
 std::size_t groupsOf(const std::vector<Tensor> &ts) {
   for (const Tensor &t : ts)
     if (t.rank() == 0 || t.dim(0) != ts[0].dim(0))
       throw poputil::poplibs_error("slices by group of " + ts[0].shapeToString() + " and " +
                                    t.shapeToString());
   return ts[0].dim(0);
-}
-
-/// The elements of each row that are in `regions`.
-std::vector<Tensor> partsOf(const Tensor &rows, const std::vector<Interval> &regions) {
-  std::vector<Tensor> parts;
-  for (std::size_t i = 0; i < rows.dim(0); ++i)
-    parts.push_back(poplar::concat(rows[i].slices(ArrayRef<Interval>(regions))));
-  return parts;
 }
 
 void checkSlices(const Tensor &t, const Tensor &s, const Tensor &offsets, const Sizes &dims,
@@ -83,39 +76,57 @@ void eachOffset(Graph &graph, const Tensor &offsets, Sequence &prog, const Debug
       dc));
 }
 
-/// One dimension: a vertex for each tile of a row of t.
-void addUpdate(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
-               const Tensor &scale, MultiUpdate kind, const Sizes &dims, const Sizes &sizes,
-               ComputeSet cs) {
-  const unsigned dim = checked(t, offsets, dims, sizes);
-  checkSlices(t, s, offsets, dims, sizes);
-  const Tensor to = rowsOf(t, dim);
-  const Tensor from = s.dimRoll(dim + 1, 1).flatten(2, s.rank()).flatten(0, 2);
-  const auto mapping = graph.getTileMapping(to[0]);
-  for (unsigned tile = 0; tile < mapping.size(); ++tile) {
-    if (mapping[tile].empty())
-      continue;
-    const VertexRef v = graph.addVertex(cs, poplar::emulator::kMultiUpdate);
-    graph.connect(v["rows"], partsOf(from, mapping[tile]));
-    graph.connect(v["inout"], partsOf(to, mapping[tile]));
-    graph.connect(v["indices"], offsets.flatten());
-    graph.connect(v["scalar"], scale.reshape({}));
-    graph.setInitialValue(v["type"], static_cast<unsigned>(t.elementType().identity()));
-    graph.setInitialValue(v["choice"], static_cast<unsigned>(kind));
-    graph.setTileMapping(v, tile);
+/// The partition of an operation along one dimension, or nothing if it is worked on the tiles of a
+/// row. Raises invalid_option.
+std::optional<SlicePartition> partitionOf(const Graph &graph, const Tensor &t,
+                                          const Tensor &offsets, const Sizes &dims,
+                                          const Sizes &sizes, SliceUse use, const SlicePlan &plan,
+                                          const OptionFlags &options) {
+  const double share = poplin::availableMemoryProportion(options);
+  if (dims.size() != 1 || sizes[0] != 1 || t.numElements() == 0)
+    return std::nullopt;
+  const Tensor rows = rowsOf(t, static_cast<unsigned>(dims[0]));
+  std::size_t most = 0, tiles = 0;
+  for (const auto &intervals : graph.getTileMapping(rows[0])) {
+    std::size_t elements = 0;
+    for (const Interval &i : intervals)
+      elements += i.size();
+    most = std::max(most, elements);
+    tiles += !intervals.empty();
   }
+  const SliceSizes of{rows.dim(0), rows.dim(1), offsets.dim(0)};
+  const poplar::Target &target = graph.getTarget();
+  if (!isWorkedByPartition(t.elementType(), target, of, most, tiles))
+    return std::nullopt;
+  const SlicePartition *like = partitionIn(plan, of.rows, of.columns);
+  return planSlices(target, t.elementType(), of, use, share, like);
 }
 
 /// t, s and offsets have groups for their first dimension.
 void update(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
             const Tensor &scale, MultiUpdate kind, const Sizes &dims, const Sizes &sizes,
-            Sequence &prog, const DebugContext &debugContext) {
+            Sequence &prog, const SlicePlan &plan, const OptionFlags &options,
+            const DebugContext &debugContext) {
   const std::size_t groups = groupsOf({t, s, offsets});
   if (dims.size() == 1) {
-    const ComputeSet cs = graph.addComputeSet({debugContext, "multiUpdate"});
-    for (std::size_t g = 0; g < groups; ++g)
-      addUpdate(graph, t[g], s[g], offsets[g], scale, kind, dims, sizes, cs);
-    prog.add(poplar::program::Execute(cs, debugContext));
+    const SliceUse use = kind == MultiUpdate::Set ? SliceUse::Write : SliceUse::Combine;
+    std::optional<ComputeSet> cs;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const unsigned dim = checked(t[g], offsets[g], dims, sizes);
+      checkSlices(t[g], s[g], offsets[g], dims, sizes);
+      if (const auto partition =
+              partitionOf(graph, t[g], offsets[g], dims, sizes, use, plan, options)) {
+        updatePlanned(graph, rowsOf(t[g], dim), s[g].dimRoll(dim + 1, 1).flatten(1, s[g].rank()),
+                      offsets[g].flatten(), scale, kind, *partition, prog,
+                      {debugContext, "multiUpdate"});
+        continue;
+      }
+      if (!cs)
+        cs = graph.addComputeSet({debugContext, "multiUpdate"});
+      addUpdate(graph, t[g], s[g], offsets[g], scale, kind, dim, *cs);
+    }
+    if (cs)
+      prog.add(poplar::program::Execute(*cs, debugContext));
     return;
   }
   for (std::size_t g = 0; g < groups; ++g) {
@@ -145,36 +156,13 @@ Tensor one(Graph &graph, const poplar::Type &type) {
   return t;
 }
 
-/// [n * size, elements of a row]: one dimension, a vertex for each tile of a row of t.
-Tensor addMultiSlice(Graph &graph, const Tensor &t, const Tensor &offsets, const Sizes &dims,
-                     const Sizes &sizes, ComputeSet cs, const DebugContext &debugContext) {
-  const unsigned dim = checked(t, offsets, dims, sizes);
-  const Tensor from = rowsOf(t, dim);
-  const std::size_t slices = offsets.dim(0), size = sizes[0];
-  std::vector<Tensor> made;
-  for (std::size_t i = 0; i < slices * size; ++i)
-    made.push_back(graph.clone(from[0], debugContext).expand({0}));
-  // Without offsets there is nothing to move.
-  const Tensor to = made.empty()
-                        ? graph.addVariable(t.elementType(), {0, from.dim(1)}, debugContext)
-                        : poplar::concat(made);
-  const auto mapping = graph.getTileMapping(from[0]);
-  for (unsigned tile = 0; tile < mapping.size(); ++tile) {
-    if (mapping[tile].empty() || made.empty())
-      continue;
-    const VertexRef v = graph.addVertex(cs, poplar::emulator::kMultiSlice);
-    graph.connect(v["rows"], partsOf(from, mapping[tile]));
-    graph.connect(v["out"], poplar::concat(partsOf(to, mapping[tile])));
-    graph.connect(v["indices"], offsets.flatten());
-    graph.setInitialValue(v["type"], static_cast<unsigned>(t.elementType().identity()));
-    graph.setInitialValue(v["choice"], static_cast<unsigned>(size));
-    graph.setTileMapping(v, tile);
-  }
-  Sizes shape{slices, size};
+/// [n, ...slice]: slices along one dimension from the rows of all of them.
+Tensor slicesOf(const Tensor &rows, const Tensor &t, unsigned dim, std::size_t size) {
+  Sizes shape{rows.dim(0) / size, size};
   for (unsigned d = 0; d < t.rank(); ++d)
     if (d != dim)
       shape.push_back(t.dim(d));
-  return to.reshape(shape).dimRoll(1, dim + 1);
+  return rows.reshape(shape).dimRoll(1, dim + 1);
 }
 
 /// Converts the scale to the type of its tensor. Raises poplibs_error unless it is one element.
@@ -191,16 +179,27 @@ Tensor scaleOf(Graph &graph, const Tensor &t, const Tensor &scale, Sequence &pro
 } // namespace
 
 Tensor groupedMultiSlice(Graph &graph, const Tensor &t, const Tensor &offsets, const Sizes &dims,
-                         const Sizes &sizes, Sequence &prog, const SlicePlan &, const OptionFlags &,
-                         const DebugContext &debugContext) {
+                         const Sizes &sizes, Sequence &prog, const SlicePlan &plan,
+                         const OptionFlags &options, const DebugContext &debugContext) {
   const std::size_t groups = groupsOf({t, offsets});
   std::vector<Tensor> made;
   if (dims.size() == 1) {
-    const ComputeSet cs = graph.addComputeSet({debugContext, "multiSlice"});
-    for (std::size_t g = 0; g < groups; ++g)
-      made.push_back(
-          addMultiSlice(graph, t[g], offsets[g], dims, sizes, cs, debugContext).expand({0}));
-    prog.add(poplar::program::Execute(cs, debugContext));
+    std::optional<ComputeSet> cs;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const unsigned dim = checked(t[g], offsets[g], dims, sizes);
+      const Tensor from = rowsOf(t[g], dim);
+      const auto partition =
+          partitionOf(graph, t[g], offsets[g], dims, sizes, SliceUse::Read, plan, options);
+      if (!partition && !cs)
+        cs = graph.addComputeSet({debugContext, "multiSlice"});
+      const Tensor rows = partition
+                              ? slicePlanned(graph, from, offsets[g].flatten(), *partition, prog,
+                                             {debugContext, "multiSlice"})
+                              : addMultiSlice(graph, from, offsets[g], sizes[0], *cs, debugContext);
+      made.push_back(slicesOf(rows, t[g], dim, sizes[0]).expand({0}));
+    }
+    if (cs)
+      prog.add(poplar::program::Execute(*cs, debugContext));
     return poplar::concat(made);
   }
   for (std::size_t g = 0; g < groups; ++g) {
@@ -217,29 +216,32 @@ Tensor groupedMultiSlice(Graph &graph, const Tensor &t, const Tensor &offsets, c
 }
 
 void groupedMultiUpdate(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
-                        const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &,
-                        const OptionFlags &, const DebugContext &debugContext) {
+                        const Sizes &dims, const Sizes &sizes, Sequence &prog,
+                        const SlicePlan &plan, const OptionFlags &options,
+                        const DebugContext &debugContext) {
   update(graph, t, s, offsets, one(graph, t.elementType()), MultiUpdate::Set, dims, sizes, prog,
-         debugContext);
+         plan, options, debugContext);
 }
 void groupedMultiUpdateAdd(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
                            const Tensor &scale, const Sizes &dims, const Sizes &sizes,
-                           Sequence &prog, const SlicePlan &, const OptionFlags &,
+                           Sequence &prog, const SlicePlan &plan, const OptionFlags &options,
                            const DebugContext &debugContext) {
   update(graph, t, s, offsets, scaleOf(graph, t, scale, prog, debugContext), MultiUpdate::Add, dims,
-         sizes, prog, debugContext);
+         sizes, prog, plan, options, debugContext);
 }
 void groupedMultiUpdateMax(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
-                           const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &,
-                           const OptionFlags &, const DebugContext &debugContext) {
+                           const Sizes &dims, const Sizes &sizes, Sequence &prog,
+                           const SlicePlan &plan, const OptionFlags &options,
+                           const DebugContext &debugContext) {
   update(graph, t, s, offsets, one(graph, t.elementType()), MultiUpdate::Max, dims, sizes, prog,
-         debugContext);
+         plan, options, debugContext);
 }
 void groupedMultiUpdateMul(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
-                           const Sizes &dims, const Sizes &sizes, Sequence &prog, const SlicePlan &,
-                           const OptionFlags &, const DebugContext &debugContext) {
+                           const Sizes &dims, const Sizes &sizes, Sequence &prog,
+                           const SlicePlan &plan, const OptionFlags &options,
+                           const DebugContext &debugContext) {
   update(graph, t, s, offsets, one(graph, t.elementType()), MultiUpdate::Mul, dims, sizes, prog,
-         debugContext);
+         plan, options, debugContext);
 }
 
 } // namespace popops

@@ -5,6 +5,10 @@
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
+#include "planned/planned_slices.h"
+#include "planned/slice_plan.h"
+#include "poplibs/poplin/matmul_plan.h"
+
 namespace popops {
 
 using poplar::DebugContext;
@@ -14,26 +18,57 @@ using poplar::Tensor;
 using poplar::program::Sequence;
 using Sizes = std::vector<std::size_t>;
 
-namespace embedding {
-SlicePlan plan(const Graph &, const poplar::Type &, std::size_t, std::size_t, const Sizes &,
-               const OptionFlags &) {
-  return {};
+namespace {
+
+/// Sizes of a table along one dimension: [rows, columns].
+SliceSizes sizesOf(const Sizes &shape, const Sizes &dims, std::size_t lookups) {
+  SliceSizes sizes{0, 1, lookups};
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    (d == dims[0] ? sizes.rows = shape[d] : sizes.columns *= shape[d]);
+  return sizes;
 }
-SlicePlan plan(const Graph &, const poplar::Type &, std::size_t, std::size_t, std::size_t,
-               const Sizes &, const OptionFlags &) {
-  return {};
+
+/// The partition of a plan for slices of single rows, or null.
+const SlicePartition *partitionFor(const SlicePlan &plan, const Sizes &shape, const Sizes &dims,
+                                   const Sizes &sizes) {
+  if (dims.size() != 1 || sizes.size() != 1 || sizes[0] != 1 || dims[0] >= shape.size())
+    return nullptr;
+  const SliceSizes of = sizesOf(shape, dims, 0);
+  return partitionIn(plan, of.rows, of.columns);
 }
-} // namespace embedding
+
+/// [rows, ...] with its first dimension in the place of `dim`, of a matrix.
+Tensor unflattened(const Tensor &matrix, const Sizes &shape, std::size_t dim) {
+  Sizes rolled{matrix.dim(0)};
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (d != dim)
+      rolled.push_back(shape[d]);
+  return matrix.reshape(rolled).dimRoll(0, static_cast<unsigned>(dim));
+}
+
+} // namespace
 
 Tensor createSliceableTensor(Graph &graph, const poplar::Type &type, const Sizes &shape,
-                             const Sizes &dims, const Sizes &sizes, const SlicePlan &,
+                             const Sizes &dims, const Sizes &sizes, const SlicePlan &plan,
                              const OptionFlags &, const DebugContext &debugContext) {
+  if (const SlicePartition *partition = partitionFor(plan, shape, dims, sizes))
+    return unflattened(createTable(graph, type, *partition, debugContext), shape, dims[0]);
   return createSliceableTensor(graph, type, shape, dims, sizes, 0, debugContext);
 }
 
 Tensor createSliceTensor(Graph &graph, const poplar::Type &type, const Sizes &shape,
                          const Sizes &dims, const Sizes &sizes, std::size_t numIndices,
-                         const SlicePlan &, const OptionFlags &, const DebugContext &debugContext) {
+                         const SlicePlan &plan, const OptionFlags &options,
+                         const DebugContext &debugContext) {
+  if (const SlicePartition *like = partitionFor(plan, shape, dims, sizes)) {
+    const SlicePartition partition =
+        planSlices(graph.getTarget(), type, sizesOf(shape, dims, numIndices), plan.getImpl()->use,
+                   poplin::availableMemoryProportion(options), like);
+    Sizes slice(shape);
+    slice[dims[0]] = 1;
+    slice.insert(slice.begin(), numIndices);
+    return unflattened(createSlices(graph, type, partition, debugContext), slice, 0);
+  }
   Sizes sliced{numIndices};
   sliced.insert(sliced.end(), shape.begin(), shape.end());
   for (std::size_t i = 0; i < dims.size(); ++i)
