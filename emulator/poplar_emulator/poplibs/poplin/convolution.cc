@@ -155,6 +155,26 @@ Tensor convolution(Graph &graph, const Tensor &in, const Tensor &weights, const 
   return whole;
 }
 
+Tensor createConvOutput(Graph &graph, const ConvParams &params, const DebugContext &debugContext,
+                        const OptionFlags &, PlanningCache *) {
+  params.validate();
+  Shape shape = params.getOutputFieldShape();
+  shape.insert(shape.begin(), {params.batchSize, params.getNumOutputChans()});
+  return linearVariable(graph, params.outputType, shape, debugContext);
+}
+
+void convolutionWithOutput(Graph &graph, const Tensor &in, const Tensor &weights, const Tensor &out,
+                           const ConvParams &params, bool transposeAndFlipWeights, Sequence &prog,
+                           const DebugContext &debugContext, const OptionFlags &options,
+                           PlanningCache *cache) {
+  const Tensor result = convolution(graph, in, weights, params, transposeAndFlipWeights, prog,
+                                    debugContext, options, cache);
+  if (out.shape() != result.shape() || out.elementType() != result.elementType())
+    throw poputil::poplibs_error("convolutionWithOutput: the output is " + out.getDebugStr() +
+                                 " and must have shape " + result.shapeToString());
+  prog.add(poplar::program::Copy(result, out, false, debugContext));
+}
+
 void weightsTransposeChansFlipXY(Graph &, const Tensor &weightsIn, const Tensor &weightsOut,
                                  Sequence &prog, const DebugContext &debugContext) {
   prog.add(poplar::program::Copy(reversed(weightsIn), weightsOut, false, debugContext));

@@ -69,24 +69,86 @@ std::pair<Tensor, Tensor> createNormParams(Graph &graph, const Tensor &acts,
   return {createNormGamma(graph, acts, debugContext), createNormBeta(graph, acts, debugContext)};
 }
 
-std::pair<Tensor, Tensor> normStatistics(Graph &graph, const Tensor &acts, float eps,
-                                         Sequence &prog, bool unbiasedVarEstimate, bool,
-                                         const Type &partialsType, const DebugContext &debugContext,
-                                         const OptionFlags &) {
-  const DebugContext dc{debugContext, "normStatistics"};
-  const float n = numSamples(acts);
+namespace {
+
+/// Adds tensors of all replicas of a group, if there is more than one.
+class AcrossReplicas {
+public:
+  AcrossReplicas() = default;
+  AcrossReplicas(DistributedNormReduceCallback callback, unsigned normSize, const Tensor &acts) {
+    const std::size_t own = acts.dim(0);
+    if (!callback || own == 0 || normSize <= own)
+      return;
+    if (normSize % own)
+      throw poputil::poplibs_error("a norm of " + std::to_string(normSize) +
+                                   " samples and replicas with " + std::to_string(own) + " each");
+    reduce = std::move(callback);
+    replicas = static_cast<unsigned>(normSize / own);
+  }
+  std::vector<Tensor> sum(Graph &graph, const std::vector<Tensor> &ts, Sequence &prog,
+                          const DebugContext &dc) const {
+    return replicas == 1 ? ts : reduce(graph, ts, prog, replicas, dc, {});
+  }
+
+  unsigned replicas = 1;
+
+private:
+  DistributedNormReduceCallback reduce;
+};
+
+std::pair<Tensor, Tensor> statistics(Graph &graph, const Tensor &acts, float eps, Sequence &prog,
+                                     bool unbiasedVarEstimate, const Type &partialsType,
+                                     const DebugContext &dc, const AcrossReplicas &all) {
+  const float n = numSamples(acts) * static_cast<float>(all.replicas);
   if (unbiasedVarEstimate && n < 2)
     throw poputil::poplibs_error("a norm: an unbiased variance of one sample");
-  const Tensor mean =
+  const Tensor own =
       popops::map(graph, _1 * (1 / n), {total(graph, acts, partialsType, prog, dc)}, prog, dc);
+  const Tensor mean = all.sum(graph, {own}, prog, dc).at(0);
   // Centred on the mean, which is numerically stable, in either case.
   const Tensor squares =
       popops::map(graph, Square(Cast(_1, partialsType) - _2), {acts, along(mean, acts)}, prog, dc);
   const float scale = 1 / (unbiasedVarEstimate ? n - 1 : n);
-  const Tensor invStdDev = popops::map(graph, Rsqrt(_1 * scale + eps),
-                                       {total(graph, squares, partialsType, prog, dc)}, prog, dc);
+  const Tensor power =
+      all.sum(graph, {total(graph, squares, partialsType, prog, dc)}, prog, dc).at(0);
+  const Tensor invStdDev = popops::map(graph, Rsqrt(_1 * scale + eps), {power}, prog, dc);
   return {popops::cast(graph, mean, acts.elementType(), prog, dc),
           popops::cast(graph, invStdDev, acts.elementType(), prog, dc)};
+}
+
+Tensor statisticsGradients(Graph &graph, const Tensor &actsWhitened, const Tensor &gradsIn,
+                           const Tensor &invStdDev, Sequence &prog, const Type &partialsType,
+                           const DebugContext &dc, const OptionFlags &options,
+                           const AcrossReplicas &all) {
+  const float share = 1 / (numSamples(gradsIn) * static_cast<float>(all.replicas));
+  const auto own =
+      normParamGradients(graph, actsWhitened, gradsIn, prog, partialsType, dc, options);
+  const std::vector<Tensor> sums = all.sum(graph, {own.first, own.second}, prog, dc);
+  return popops::map(graph, _1 * (_2 - (_3 + _4 * _5) * share),
+                     {along(invStdDev, gradsIn), gradsIn, along(sums.at(1), gradsIn), actsWhitened,
+                      along(sums.at(0), gradsIn)},
+                     prog, dc, options);
+}
+
+} // namespace
+
+std::pair<Tensor, Tensor> normStatistics(Graph &graph, const Tensor &acts, float eps,
+                                         Sequence &prog, bool unbiasedVarEstimate, bool,
+                                         const Type &partialsType, const DebugContext &debugContext,
+                                         const OptionFlags &) {
+  return statistics(graph, acts, eps, prog, unbiasedVarEstimate, partialsType,
+                    {debugContext, "normStatistics"}, {});
+}
+
+std::pair<Tensor, Tensor> distributedNormStatistics(Graph &graph, const Tensor &acts, float eps,
+                                                    Sequence &prog, bool unbiasedVarEstimate,
+                                                    DistributedNormReduceCallback callback,
+                                                    unsigned normSize, bool,
+                                                    const Type &partialsType,
+                                                    const DebugContext &debugContext) {
+  return statistics(graph, acts, eps, prog, unbiasedVarEstimate, partialsType,
+                    {debugContext, "distributedNormStatistics"},
+                    {std::move(callback), normSize, acts});
 }
 
 Tensor normWhiten(Graph &graph, const Tensor &acts, const Tensor &mean, const Tensor &iStdDev,
@@ -125,14 +187,18 @@ Tensor normGradients(Graph &graph, const Tensor &gradsIn, const Tensor &gamma, S
 Tensor normStatisticsGradients(Graph &graph, const Tensor &actsWhitened, const Tensor &gradsIn,
                                const Tensor &invStdDev, Sequence &prog, const Type &partialsType,
                                const DebugContext &debugContext, const OptionFlags &options) {
-  const DebugContext dc{debugContext, "normStatisticsGradients"};
-  const float share = 1 / numSamples(gradsIn);
-  const auto sums =
-      normParamGradients(graph, actsWhitened, gradsIn, prog, partialsType, dc, options);
-  return popops::map(graph, _1 * (_2 - (_3 + _4 * _5) * share),
-                     {along(invStdDev, gradsIn), gradsIn, along(sums.second, gradsIn), actsWhitened,
-                      along(sums.first, gradsIn)},
-                     prog, dc, options);
+  return statisticsGradients(graph, actsWhitened, gradsIn, invStdDev, prog, partialsType,
+                             {debugContext, "normStatisticsGradients"}, options, {});
+}
+
+Tensor distributedNormStatisticsGradients(Graph &graph, const Tensor &actsWhitened,
+                                          const Tensor &gradsIn, const Tensor &invStdDev,
+                                          Sequence &prog, DistributedNormReduceCallback callback,
+                                          unsigned normSize, const Type &partialsType,
+                                          const DebugContext &debugContext) {
+  return statisticsGradients(graph, actsWhitened, gradsIn, invStdDev, prog, partialsType,
+                             {debugContext, "distributedNormStatisticsGradients"}, {},
+                             {std::move(callback), normSize, actsWhitened});
 }
 
 } // namespace poplin

@@ -93,5 +93,39 @@ void batchNormParamUpdate(Graph &graph, const Tensor &gammaDelta, const Tensor &
   popops::scaledAddTo(graph, beta, betaDelta, scale, prog, debugContext, options);
 }
 
+std::pair<Tensor, Tensor> distributedBatchNormStatistics(
+    Graph &graph, const Tensor acts, float eps, Sequence &prog, bool unbiasedVarEstimate,
+    poplin::DistributedNormReduceCallback reduceCallback, unsigned normBatchSize, bool stableAlgo,
+    const Type &partialsType, const DebugContext &debugContext, const OptionFlags &) {
+  return poplin::distributedNormStatistics(graph, acts, eps, prog, unbiasedVarEstimate,
+                                           std::move(reduceCallback), normBatchSize, stableAlgo,
+                                           partialsType, {debugContext, "batchNorm"});
+}
+
+Tensor distributedBatchNormGradients(Graph &graph, const Tensor &actsWhitened,
+                                     const Tensor &gradsIn, const Tensor &invStdDev,
+                                     const Tensor &gamma, Sequence &prog,
+                                     poplin::DistributedNormReduceCallback reduceCallback,
+                                     unsigned normBatchSize, const Type &partialsType,
+                                     const DebugContext &debugContext, const OptionFlags &options) {
+  const Tensor grads = poplin::normGradients(graph, gradsIn, gamma, prog, debugContext, options);
+  return poplin::distributedNormStatisticsGradients(graph, actsWhitened, grads, invStdDev, prog,
+                                                    std::move(reduceCallback), normBatchSize,
+                                                    partialsType, debugContext);
+}
+
+Tensor distributedBatchNormGradients(Graph &graph, const Tensor &acts, const Tensor &gradsIn,
+                                     const Tensor &mean, const Tensor &invStdDev,
+                                     const Tensor &gamma, Sequence &prog,
+                                     poplin::DistributedNormReduceCallback reduceCallback,
+                                     unsigned normBatchSize, const Type &partialsType,
+                                     const DebugContext &debugContext, const OptionFlags &options) {
+  const Tensor whitened =
+      batchNormWhiten(graph, acts, mean, invStdDev, prog, debugContext, options);
+  return distributedBatchNormGradients(graph, whitened, gradsIn, invStdDev, gamma, prog,
+                                       std::move(reduceCallback), normBatchSize, partialsType,
+                                       debugContext, options);
+}
+
 } // namespace bn
 } // namespace popnn
