@@ -13,6 +13,7 @@
 #include <poplin/experimental/LuFactorization.hpp>
 #include <popnn/BatchNorm.hpp>
 #include <popnn/Norms.hpp>
+#include <popops/Cast.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/OperationDefUtil.hpp>
 #include <popops/SplineBasis.hpp>

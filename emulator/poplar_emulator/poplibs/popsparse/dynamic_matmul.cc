@@ -38,7 +38,7 @@ SparseTensor createSparseDenseMatMulLHS(Graph &graph, const poplar::Type &inputT
   const SparseTensor made =
       createFullyConnectedWeights(graph, inputType, params.asLayer(), debugContext, options, cache);
   return {made.getMetaInfoTensor(), made.getNzValuesTensor(),
-          std::make_shared<const SizesOfProduct>(params)};
+          poputil::TensorMetaData(std::make_shared<const SizesOfProduct>(params))};
 }
 
 Tensor createSparseDenseMatMulRHS(Graph &graph, const poplar::Type &inputType,

@@ -53,16 +53,24 @@ bool choosePart(void *state, unsigned) {
   return true;
 }
 
+double combined(MultiUpdate kind, double scale, double old, double value) {
+  return kind == MultiUpdate::Set   ? value
+         : kind == MultiUpdate::Add ? old + scale * value
+         : kind == MultiUpdate::Mul ? old * value
+                                    : std::max(old, value);
+}
+
 void combineElements(Type type, MultiUpdate kind, double scale, void *to, const void *from,
-             std::size_t count) {
-  for (std::size_t e = 0; e < count; ++e) {
-    const double old = numberAt(type, to, e), value = numberAt(type, from, e);
-    storeNumber(type, to, e,
-                kind == MultiUpdate::Set   ? value
-                : kind == MultiUpdate::Add ? old + scale * value
-                : kind == MultiUpdate::Mul ? old * value
-                                           : std::max(old, value));
+                     std::size_t count) {
+  if (type == FLOAT) { // the most frequent type: without a choice for each element
+    auto *floats = static_cast<float *>(to);
+    const auto *values = static_cast<const float *>(from);
+    for (std::size_t e = 0; e < count; ++e)
+      floats[e] = static_cast<float>(combined(kind, scale, floats[e], values[e]));
+    return;
   }
+  for (std::size_t e = 0; e < count; ++e)
+    storeNumber(type, to, e, combined(kind, scale, numberAt(type, to, e), numberAt(type, from, e)));
 }
 
 /// Combines rows[0][i] with row indices[i] - first of `to`.
@@ -72,7 +80,7 @@ void combineRows(const PartVertex &v, double scale, const Span &to) {
     const std::size_t at = std::size_t{indexAt(v, i)} - v.first;
     if (at < count)
       combineElements(typeOf(v.type), static_cast<MultiUpdate>(v.kind), scale, partRow(to, v, at),
-              partRow(row(v.rows, 0), v, i), v.columns);
+                      partRow(row(v.rows, 0), v, i), v.columns);
   }
 }
 
@@ -109,21 +117,18 @@ bool combineParts(void *state, unsigned) {
   const PartVertex &v = asPart(state);
   const Type type = typeOf(v.type);
   const auto kind = static_cast<MultiUpdate>(v.kind);
-  const double scale = numberAt(type, v.scalar.first, 0);
-  for (std::size_t e = 0; e < v.inout.count; ++e) {
-    double all = numberAt(type, row(v.rows, 0).first, e);
-    for (std::size_t r = 1; r < v.rows.count; ++r) {
-      const double value = numberAt(type, row(v.rows, r).first, e);
-      all = kind == MultiUpdate::Add   ? all + value
-            : kind == MultiUpdate::Mul ? all * value
-                                       : std::max(all, value);
-    }
-    const double old = numberAt(type, v.inout.first, e);
-    storeNumber(type, v.inout.first, e,
-                kind == MultiUpdate::Add   ? old + scale * all
-                : kind == MultiUpdate::Mul ? old * all
-                                           : std::max(old, all));
+  std::vector<double> all(v.inout.count, neutral(type, kind));
+  for (std::size_t r = 0; r < v.rows.count; ++r) {
+    const void *from = row(v.rows, r).first;
+    for (std::size_t e = 0; e < all.size(); ++e)
+      all[e] =
+          combined(kind, 1, all[e],
+                   type == FLOAT ? static_cast<const float *>(from)[e] : numberAt(type, from, e));
   }
+  const double scale = numberAt(type, v.scalar.first, 0);
+  for (std::size_t e = 0; e < all.size(); ++e)
+    storeNumber(type, v.inout.first, e,
+                combined(kind, scale, numberAt(type, v.inout.first, e), all[e]));
   return true;
 }
 

@@ -169,7 +169,7 @@ Tensor slicePlanned(Graph &graph, const Tensor &t, const Tensor &offsets, const 
       const Interval lookups = madeLookups(p, serial, lookup, row);
       if (lookups.size() == 0)
         return;
-      const Part part(graph, second, poplar::emulator::kChoosePart, type, p, lookup, row, column);
+      Part part(graph, second, poplar::emulator::kChoosePart, type, p, lookup, row, column);
       std::vector<Tensor> rows;
       for (std::size_t from = 0; from < p.rows && p.rowsOf(from).size(); ++from)
         rows.push_back(candidates[column][from]

@@ -14,10 +14,10 @@ using poplar::emulator::ceilDivide;
 
 namespace {
 
-constexpr std::size_t kBytesOfATile = 1 << 17;   // that need no partition
-constexpr std::size_t kPieces = 200000;          // of all tiles that need no partition
+constexpr std::size_t kBytesOfATile = 1 << 17;    // that need no partition
+constexpr std::size_t kPieces = 200000;           // of all tiles that need no partition
 constexpr std::size_t kMostSerialSlices = 1 << 8; // each has vertices of its own
-constexpr std::size_t kMostRuns = 1 << 21;       // of a tensor of slices: columns apart
+constexpr std::size_t kMostRuns = 1 << 21;        // of a tensor of slices: columns apart
 constexpr std::size_t kGrainBytes = 8;
 
 /// What a tile does in all serial parts, and the memory that it takes.
@@ -111,13 +111,8 @@ SlicePartition planSlices(const poplar::Target &target, const poplar::Type &type
   for (std::size_t serial = 1; serial <= std::min(kMostSerialSlices, sizes.lookups); serial *= 2) {
     SlicePartition p;
     p.serial = serial;
-    if (like) {
-      p.rows = like->rows;
-      p.columns = like->columns;
-      consider(p);
-      continue;
-    }
-    for (p.columns = 1; p.columns <= mostColumns; p.columns = next(p.columns))
+    const std::size_t least = like ? like->columns : 1, most = like ? like->columns : mostColumns;
+    for (p.columns = least; p.columns <= most; p.columns = next(p.columns))
       for (p.rows = 1; p.rows <= std::min(sizes.rows, tiles / p.columns); p.rows = next(p.rows))
         consider(p);
   }

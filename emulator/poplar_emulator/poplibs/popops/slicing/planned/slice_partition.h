@@ -46,7 +46,7 @@ poplar::Interval partOf(const poplar::Interval &whole, std::size_t part, std::si
 
 /// Returns the partition with the least estimated cycles that fits into the share of a tile's
 /// memory. If none fits, returns the one that needs the least memory, and logs a warning.
-/// like: null, or a partition whose parts of rows and columns are kept.
+/// like: null, or a partition whose parts of columns are kept: they decide the order in memory.
 SlicePartition planSlices(const poplar::Target &target, const poplar::Type &type,
                           const SliceSizes &sizes, SliceUse use, double share,
                           const SlicePartition *like = nullptr);
