@@ -30,11 +30,32 @@ private:
 
 } // namespace
 
+BitSet::Block &BitSet::own(std::size_t block) {
+  std::shared_ptr<Block> &at = blocks[block];
+  if (!at)
+    at = std::make_shared<Block>();
+  else if (at.use_count() > 1)
+    at = std::make_shared<Block>(*at);
+  return *at;
+}
+
 bool BitSet::add(const BitSet &other) {
   bool changed = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    changed |= (other.words[i] & ~words[i]) != 0;
-    words[i] |= other.words[i];
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (!other.blocks[b] || blocks[b] == other.blocks[b])
+      continue;
+    bool more = false, all = true; // in the other; all of this are in the other
+    for (std::size_t w = 0; w < kWords; ++w) {
+      const std::uint64_t mine = blocks[b] ? (*blocks[b])[w] : 0, its = (*other.blocks[b])[w];
+      more |= (its & ~mine) != 0;
+      all &= (mine & ~its) == 0;
+    }
+    if (more && all)
+      blocks[b] = other.blocks[b];
+    else if (more)
+      for (std::size_t w = 0; w < kWords; ++w)
+        own(b)[w] |= (*other.blocks[b])[w];
+    changed |= more;
   }
   return changed;
 }

@@ -1,6 +1,7 @@
 #ifndef IPULSE_EMULATOR_LIVE_RANGES_H
 #define IPULSE_EMULATOR_LIVE_RANGES_H
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,19 +11,46 @@
 
 namespace poplar::emulator {
 
-/// A set of small numbers.
+/// A set of small numbers. Copies share their blocks until one of them changes, so that the sets of
+/// many steps, of which each differs little from the next, take little time and memory.
 class BitSet {
 public:
-  explicit BitSet(std::size_t size = 0) : words((size + 63) / 64) {}
-  void set(std::size_t i) { words[i / 64] |= bit(i); }
-  void reset(std::size_t i) { words[i / 64] &= ~bit(i); }
-  bool test(std::size_t i) const { return words[i / 64] & bit(i); }
+  explicit BitSet(std::size_t size = 0) : blocks((size + kBits - 1) / kBits) {}
+  void set(std::size_t i) {
+    if (!test(i))
+      own(i / kBits)[i % kBits / 64] |= bit(i);
+  }
+  void reset(std::size_t i) {
+    if (test(i))
+      own(i / kBits)[i % kBits / 64] &= ~bit(i);
+  }
+  bool test(std::size_t i) const {
+    const Block *block = blocks[i / kBits].get();
+    return block && (*block)[i % kBits / 64] & bit(i);
+  }
   /// Adds the other set and returns whether this set changed.
   bool add(const BitSet &other);
+  /// Calls f(number, is in this set) for every number that is in one of the two sets only.
+  template <typename F> void forEachChange(const BitSet &before, F &&f) const {
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b] == before.blocks[b])
+        continue;
+      for (std::size_t w = 0; w < kWords; ++w) {
+        const std::uint64_t mine = blocks[b] ? (*blocks[b])[w] : 0;
+        std::uint64_t changed = mine ^ (before.blocks[b] ? (*before.blocks[b])[w] : 0);
+        for (std::size_t i = b * kBits + w * 64; changed; changed >>= 1, ++i)
+          if (changed & 1)
+            f(i, (mine & bit(i)) != 0);
+      }
+    }
+  }
 
 private:
+  static constexpr std::size_t kWords = 32, kBits = 64 * kWords;
+  using Block = std::array<std::uint64_t, kWords>;
   static std::uint64_t bit(std::size_t i) { return std::uint64_t{1} << (i % 64); }
-  std::vector<std::uint64_t> words;
+  Block &own(std::size_t block);
+  std::vector<std::shared_ptr<Block>> blocks; // null: nothing in it
 };
 
 /// The live variables at each step of the programs, by a backward analysis of the programs as
@@ -38,8 +66,8 @@ public:
 
   /// The nodes with an effect of their own, each once, in the order of the programs.
   const std::vector<const ProgramNode *> &steps() const { return order; }
-  /// Returns whether a variable is live at a step; an always-live variable is live at each.
-  bool live(std::size_t step, unsigned variable) const { return around[step].test(variable); }
+  /// Returns the variables that are live at a step; an always-live variable is live at each.
+  const BitSet &live(std::size_t step) const { return around[step]; }
   bool alwaysLive(unsigned variable) const { return always.test(variable); }
 
 private:

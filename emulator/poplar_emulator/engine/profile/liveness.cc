@@ -1,6 +1,7 @@
 #include "liveness.h"
 
-#include <algorithm>
+#include <functional>
+#include <set>
 
 #include "live_ranges.h"
 
@@ -26,25 +27,29 @@ class Walk {
 public:
   Walk(const GraphState &graph, const LiveRanges &ranges, const Messages &messages)
       : graph(graph), ranges(ranges), messages(messages), now(graph.machine.numTiles()),
-        held(graph.variables.size()), peaks(graph.machine.numTiles()) {
+        before(graph.variables.size()), coming(graph.variables.size()),
+        peaks(graph.machine.numTiles()) {
     for (unsigned v = 0; v < graph.variables.size(); ++v)
       if (!ranges.alwaysLive(v))
-        coming.emplace_back(v, tileBytesOf(graph.variables[v]));
+        coming[v] = tileBytesOf(graph.variables[v]);
   }
 
   LiveStep step(std::size_t index) {
     LiveStep result;
     result.node = ranges.steps()[index];
-    for (const auto &[v, tiles] : coming) {
-      const bool live = ranges.live(index, v);
-      if (live != static_cast<bool>(held[v])) {
-        held[v] = live;
-        for (const auto &[tile, bytes] : tiles)
-          now[tile].variable += live ? bytes : -bytes; // wraps around, and back
-      }
-      if (live)
-        result.variables.emplace_back(graph.variables[v].bytes(), v);
-    }
+    ranges.live(index).forEachChange(before, [&](std::size_t v, bool isLive) {
+      const auto variable = static_cast<unsigned>(v);
+      if (ranges.alwaysLive(variable))
+        return;
+      for (const auto &[tile, bytes] : coming[v])
+        now[tile].variable += isLive ? bytes : -bytes; // wraps around, and back
+      const std::pair<std::uint64_t, unsigned> entry(graph.variables[v].bytes(), variable);
+      if (isLive)
+        live.insert(entry);
+      else
+        live.erase(entry);
+    });
+    before = ranges.live(index);
     const auto message = result.node->kind == ProgramNode::Kind::Execute
                              ? messages.find(result.node->id)
                              : messages.end();
@@ -71,19 +76,20 @@ private:
       if (bytes > peaks[tile].total())
         peaks[tile] = now[tile];
     }
-    const std::size_t named = std::min(kVariablesNamed, step.variables.size());
-    std::partial_sort(step.variables.begin(),
-                      step.variables.begin() + static_cast<std::ptrdiff_t>(named),
-                      step.variables.end(), std::greater<>());
-    step.variables.resize(named);
+    for (const auto &entry : live) {
+      if (step.variables.size() == kVariablesNamed)
+        break;
+      step.variables.push_back(entry);
+    }
   }
 
   const GraphState &graph;
   const LiveRanges &ranges;
   const Messages &messages;
-  std::vector<std::pair<unsigned, TileBytes>> coming; // variables that come and go
   std::vector<TilePeak> now;
-  std::vector<char> held;
+  BitSet before;                 // live at the step before
+  std::vector<TileBytes> coming; // by variable, of those that come and go
+  std::set<std::pair<std::uint64_t, unsigned>, std::greater<>> live; // of those, by bytes
   std::vector<TilePeak> peaks;
 };
 
