@@ -17,7 +17,7 @@ using field::FieldTable;
 using field::Shape;
 using field::Span;
 
-constexpr std::size_t kArenaBytes = 1 << 20;
+constexpr std::size_t kFirstArenaBytes = 1 << 12, kArenaBytes = 1 << 20;
 
 } // namespace
 
@@ -25,7 +25,9 @@ char *ComputeSetRun::allocate(std::size_t bytes, std::size_t align) {
   align = std::max<std::size_t>(align, 16);
   std::size_t at = (arenaUsed + align - 1) / align * align;
   if (arenas.empty() || at + bytes > arenaSize) {
-    arenaSize = std::max(kArenaBytes, bytes);
+    // A program may have thousands of compute sets with a few vertices each.
+    arenaSize =
+        std::max(arenas.empty() ? kFirstArenaBytes : std::min(2 * arenaSize, kArenaBytes), bytes);
     arenas.emplace_back(new char[arenaSize]());
     at = 0;
   }
