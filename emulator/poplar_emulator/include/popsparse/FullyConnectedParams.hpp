@@ -12,9 +12,11 @@ namespace dynamic {
 
 /// Sparse weights [outputs, inputs], for each of the groups.
 class FullyConnectedParams {
-  auto key() const {
-    return std::tuple(sparsityParams, nzRatio, batchSize, numGroups, inputChannelsPerGroup,
-                      outputChannelsPerGroup);
+  using Key =
+      std::tuple<SparsityParams, double, std::size_t, std::size_t, std::size_t, std::size_t>;
+  Key key() const {
+    return Key(sparsityParams, nzRatio, batchSize, numGroups, inputChannelsPerGroup,
+               outputChannelsPerGroup);
   }
 
 public:

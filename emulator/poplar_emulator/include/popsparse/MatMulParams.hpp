@@ -80,9 +80,8 @@ public:
 private:
   MatMulParams(std::size_t groups, std::size_t m, std::size_t k, std::size_t n, bool transposed)
       : groups(groups), m(m), k(k), n(n), transposed(transposed) {}
-  std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, bool> key() const {
-    return {groups, m, k, n, transposed};
-  }
+  using Key = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, bool>;
+  Key key() const { return Key(groups, m, k, n, transposed); }
   std::size_t groups, m, k, n;
   bool transposed;
 };
