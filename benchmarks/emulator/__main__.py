@@ -1,6 +1,7 @@
 """Measure Poplar programs on the emulator. All cycles are emulated, never a device's.
 
     python -m benchmarks.emulator op                cycles of the Poplar op, some minutes
+    python -m benchmarks.emulator recompute         the op that recomputes states, and memory saved
     python -m benchmarks.emulator speed             the emulator beside the CPU kernels
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
@@ -18,6 +19,7 @@ from benchmarks.common import command_line
 
 COMMANDS = {
     "op": "op_cost",
+    "recompute": "recomputation",
     "speed": "op_speed",
     "questions": "questions",
     "published": "published",

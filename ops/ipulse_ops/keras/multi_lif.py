@@ -34,7 +34,8 @@ class SequenceLayer(NetworkLayer):
         as for NetworkLayer. A call may pass another `seed`, a number or an int64 tensor.
     threads: 0 for all processors that the process may use; results do not depend on it.
     memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
-        "recompute", the spikes alone, from which the layers are run again.
+        "recompute", the spikes alone, from which the layers are run again; on emulated and real
+        IPUs also the states at some steps.
     weights_dtype: "bfloat16" rounds the weights to it for each run; their packed copies then take
         two bytes per weight. The variables, sums and training stay float32.
     quantisation: the rule by which each run replaces matrices by integers times a scale, for all

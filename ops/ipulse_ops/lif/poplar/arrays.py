@@ -29,7 +29,7 @@ class PoplarLayerRun(NamedTuple):
     spike_ids: np.ndarray  # [time, batch, slots]
     spike_counts: np.ndarray  # [time, batch, 2]
     dropped: np.ndarray  # [time, batch]
-    surrogate: np.ndarray  # [time, batch, slots]
+    surrogate: Optional[np.ndarray]  # [time, batch, slots]; None if it is recomputed
     membrane: Optional[np.ndarray]  # [time, batch, neurons], of a hidden layer on request
 
 
@@ -134,11 +134,19 @@ class PoplarLIF:
         readout = len(self.network.layers)
         layers = []
         for layer in range(len(self.network.spiking)):
-            kept = {name: by_name[layer, name] for name in PoplarLayerRun._fields[:-1]}
-            if kept["surrogate"].ndim == 4:  # by range; the other ranges have 0 for a slot
-                kept["surrogate"] = kept["surrogate"].sum(axis=2)
-            hidden = None if layer == readout else by_name.get((layer, "membrane"))
-            layers.append(PoplarLayerRun(**kept, membrane=hidden))
+            surrogate = by_name.get((layer, "surrogate"))
+            if surrogate is not None and surrogate.ndim == 4:
+                # By range; the other ranges have 0 for a slot.
+                surrogate = surrogate.sum(axis=2)
+            layers.append(
+                PoplarLayerRun(
+                    spike_ids=by_name[layer, "spike_ids"],
+                    spike_counts=by_name[layer, "spike_counts"],
+                    dropped=by_name[layer, "dropped"],
+                    surrogate=surrogate,
+                    membrane=None if layer == readout else by_name.get((layer, "membrane")),
+                )
+            )
         return PoplarRun(by_name[readout, "membrane"], by_name[0, "ignored"], tuple(layers))
 
     def backward(

@@ -48,17 +48,20 @@ class Placement:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Optional outputs and gradients of the op.
+    """Optional outputs and gradients of the op, and what is stored for the gradients.
 
     membranes: membranes of the hidden layers, which a loss may use.
     input_gradients: gradients of the input spikes.
     constant_gradients: gradients of decays, scales (gain times 1 - decay), thresholds and synapse
         decays.
+    recompute: steps between two checkpoints, from which the backward pass runs the steps again; 0
+        stores all that it reads.
     """
 
     membranes: bool = False
     input_gradients: bool = False
     constant_gradients: bool = False
+    recompute: int = 0
 
 
 def split_of(network: Network, placement: Placement) -> str:
@@ -106,6 +109,7 @@ def attributes_of(
             f"ipus={placement.ipus}",
             *(["split=neurons"] if split_of(network, placement) == "neurons" else []),
             f"gradients={'+'.join(gradients)}",
+            *([f"recompute={wanted.recompute}"] if wanted.recompute else []),
             f"input(neurons={network.inputs},slots={input_slots})",
             *layers,
         )

@@ -74,10 +74,9 @@ def _run(
     user_op: PrecompiledUserOp,
     built: BuiltOp,
 ) -> LIFOutputs:
-    if options.memory != "slots" or options.weights_dtype != "float32":
+    if options.weights_dtype != "float32":
         raise ValueError(
-            "the Poplar op has memory='slots' and weights_dtype='float32'; "
-            f"got {options.memory!r} and {options.weights_dtype!r}"
+            f"the Poplar op has weights_dtype='float32'; got {options.weights_dtype!r}"
         )
     return run_user_op(
         network,
@@ -90,6 +89,7 @@ def _run(
         seed=options.seed,
         return_membranes=options.return_membranes,
         placement=options.placement,
+        memory=options.memory,
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from typing import List, Tuple
 
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, ranges_of
 
 RESET_BITS = 24  # samples per float of the resets
+# Outputs that grow with the steps between two checkpoints instead of all steps.
+_OF_A_SEGMENT = ("surrogate", "slot_membrane", "resets", "carried", "current")
 
 
 def output_specs(
@@ -26,6 +30,7 @@ def output_specs(
     masked = network.reset == "zero" and network.reset_gradient != "term"
     by_threshold = wanted.constant_gradients and network.reset == "subtract"
     unseen = network.reset_on == "state"
+    stored = wanted.recompute == 0
     for number, layer in enumerate((*network.layers, network.readout)):
         everywhere = (steps, batch, layer.neurons)
         if isinstance(layer, LIF):
@@ -36,16 +41,49 @@ def output_specs(
                 ("spike_ids", number, slots),
                 ("spike_counts", number, (steps, batch, 2)),
                 ("dropped", number, (steps, batch)),
-                ("surrogate", number, values),
             ]
-            if network.reset == "zero" and network.reset_gradient == "none":
+            if stored:
+                specs.append(("surrogate", number, values))
+            if stored and network.reset == "zero" and network.reset_gradient == "none":
                 specs.append(("slot_membrane", number, values))
             by_reset = masked or (by_threshold and network.reset_gradient != "term")
-            if by_reset and unseen and layer.slots < layer.neurons:
+            if stored and by_reset and unseen and layer.slots < layer.neurons:
                 words = -(-batch // RESET_BITS)
                 specs.append(("resets", number, (steps, words, layer.neurons)))
         if wanted.membranes and number != readout:
             specs.append(("membrane", number, everywhere))
-        if wanted.constant_gradients:
+        if stored and wanted.constant_gradients:
             specs += [("carried", number, everywhere), ("current", number, everywhere)]
+        if not stored:
+            states = (_checkpoints(steps, wanted.recompute), batch, layer.neurons)
+            names = ["checkpoint"] + ["synapse_checkpoint"] * (layer.synapse_decay is not None)
+            specs += [(name, number, states) for name in names]
     return specs
+
+
+def steps_between_checkpoints(
+    network: Network,
+    steps: int,
+    batch: int,
+    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
+) -> int:
+    """Return the `recompute` of Wanted with which the op stores the fewest bytes."""
+    stored = output_specs(network, steps, batch, replace(wanted, recompute=0), placement)
+    spikes = ("spike_ids", "spike_counts", "dropped")  # which the second run stores once more
+    a_step = sum(prod(shape) for name, _, shape in stored if name in (*_OF_A_SEGMENT, *spikes))
+    states = sum(
+        batch * layer.neurons * (1 + (layer.synapse_decay is not None))
+        for layer in (*network.layers, network.readout)
+    )
+
+    def floats(segments: int) -> int:
+        length = -(-steps // segments)
+        return _checkpoints(steps, length) * states + length * (a_step // steps)
+
+    best = min(range(1, steps + 1), key=floats)
+    return -(-steps // best)
+
+
+def _checkpoints(steps: int, recompute: int) -> int:
+    return max(1, -(-steps // recompute) - 1)

@@ -12,16 +12,18 @@ using poplar::Tensor;
 
 BackwardPass::BackwardPass(Graph &whole, const Network &network, const Operands &operands,
                            const std::vector<Tensor> &gradients, const std::vector<Tensor> &results)
-    : network(network), operands(operands), plan(planFor(whole, network, operands.batch)),
-      graph(whole, plan), arrivals(graph),
+    : network(network), operands(operands),
+      span(operands.over(network.recompute ? network.recompute : operands.steps)),
+      plan(planFor(whole, network, operands.batch)), graph(whole, plan), arrivals(graph),
       input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts), network.inputs,
             !network.inputGradients, arrivals),
-      counters(graph, plan, operands.steps - 1) {
+      counters(graph, plan, span.steps - 1) {
   addSource(0, network.inputSlots);
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     if (network.layers[l].spiking)
       addSource(l + 1, network.layers[l].slots);
-    layers.emplace_back(graph, network, plan, operands, l, recordOf(l, gradients, results),
+    layers.emplace_back(graph, network, plan, span, l,
+                        network.recompute ? LayerRecord() : recordOf(l, gradients, results),
                         arrivals);
   }
   for (unsigned l = 0; l < layers.size(); ++l) {
@@ -32,6 +34,24 @@ BackwardPass::BackwardPass(Graph &whole, const Network &network, const Operands 
   if (network.inputGradients)
     gradIds = sampleTensor(graph, FLOAT, operands.batch, operands.steps, network.inputSlots,
                            plan.samples(0), "grad_ids");
+  spikes = {input.ids, input.counts};
+  given = input.given;
+  gradOfGiven = gradIds;
+  if (network.recompute == 0)
+    return;
+  std::vector<Neurons> neurons;
+  for (const LayerAdjoint &layer : layers)
+    neurons.push_back(layer.neurons);
+  segments = std::make_unique<Segments>(graph, network, plan, operands, neurons, input, gradients,
+                                        results, arrivals);
+  for (unsigned l = 0; l < layers.size(); ++l)
+    layers[l].record = segments->record(l);
+  spikes = segments->input();
+  if (!network.inputGradients)
+    return;
+  given = segments->given();
+  gradOfGiven = sampleTensor(graph, FLOAT, operands.batch, given.dim(1), network.inputSlots,
+                             plan.samples(0), "grad_ids_of_segment");
 }
 
 std::unique_ptr<SlotSums> BackwardPass::newSums(unsigned l, std::size_t matrix) {

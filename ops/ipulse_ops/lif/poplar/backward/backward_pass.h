@@ -12,6 +12,7 @@
 
 #include "builders/operands.h"
 #include "layer_adjoint.h"
+#include "segments.h"
 
 namespace lif {
 
@@ -31,6 +32,7 @@ public:
 private:
   const Network &network;
   const Operands &operands;
+  const Operands span; // of a segment, or of all steps
   const TilePlan plan;
   IpuGraphs graph;
   Arrivals arrivals;
@@ -42,6 +44,9 @@ private:
   std::vector<SentTensor> starts;
   std::deque<LayerAdjoint> layers; // referred to by the sums
   std::vector<std::unique_ptr<SlotSums>> inputSums, ownSums;
+  std::unique_ptr<Segments> segments; // if the network recomputes
+  InputSpikes spikes;                 // of the steps of the span
+  poplar::Tensor given, gradOfGiven;  // ids of the input as they came in, and their gradients
 
   LayerRecord recordOf(unsigned layer, const std::vector<poplar::Tensor> &gradients,
                        const std::vector<poplar::Tensor> &results);
@@ -62,6 +67,11 @@ private:
   void spread(poplar::ComputeSet set, unsigned layer, std::size_t matrix);
   void slotGradients(poplar::ComputeSet set, unsigned layer);
   void recordInputGradients(poplar::ComputeSet set);
+  /// Adds the loop over segments. step: one step back.
+  void addSegments(poplar::program::Sequence &program, const poplar::program::Program &step);
+  /// Copies the input's gradients from row `first` of a segment's on to step `begin` of all.
+  void addInputGradients(poplar::program::Sequence &program, unsigned begin, unsigned first,
+                         unsigned rows) const;
   void addStepOfAll(poplar::program::Sequence &step);
   void addStepOfEach(poplar::program::Sequence &step);
 };

@@ -1,12 +1,16 @@
 // The steps of the backward pass's time loop.
 #include "backward_pass.h"
 
+#include <algorithm>
+
 #include "layout/new_vertex.h"
 
 namespace lif {
 
 using poplar::ComputeSet;
 using poplar::Tensor;
+using poplar::program::Call;
+using poplar::program::Copy;
 using poplar::program::Execute;
 using poplar::program::Program;
 using poplar::program::Repeat;
@@ -22,7 +26,6 @@ Program BackwardPass::build() {
   Sequence program, step;
   arrivals.addTo(program);
   program.add(input.check(graph, plan));
-  program.add(counters.start());
   const ComputeSet take = newSet(kTogether + "take_spikes");
   takeAll(take);
   step.add(Execute(take));
@@ -36,7 +39,12 @@ Program BackwardPass::build() {
     addStepOfAll(step);
   else
     addStepOfEach(step);
-  program.add(Repeat(operands.steps + network.delay, step));
+  if (segments) {
+    addSegments(program, step);
+  } else {
+    program.add(counters.start());
+    program.add(Repeat(operands.steps + network.delay, step));
+  }
   if (network.constantGradients) {
     const ComputeSet sums = newSet("sum_constants");
     for (const LayerAdjoint &layer : layers)
@@ -46,6 +54,34 @@ Program BackwardPass::build() {
   return std::move(program);
 }
 
+void BackwardPass::addSegments(Sequence &program, const Program &step) {
+  const poplar::Function once = graph.whole.addFunction(step);
+  Sequence body;
+  segments->addRun(body);
+  body.add(counters.start());
+  body.add(Repeat(span.steps, Call(once)));
+  const poplar::Function segment = graph.whole.addFunction(body);
+  const unsigned delay = network.delay;
+  for (unsigned s = segments->count(); s-- > 0;) {
+    segments->addArrival(program, s);
+    program.add(Call(segment));
+    addInputGradients(program, s * span.steps + delay, delay, span.steps);
+  }
+  if (delay) { // the input's spikes of step 0, one step behind
+    program.add(Call(once));
+    addInputGradients(program, 0, 0, delay);
+  }
+}
+
+void BackwardPass::addInputGradients(Sequence &program, unsigned begin, unsigned first,
+                                     unsigned rows) const {
+  const unsigned end = std::min(begin + rows, operands.steps);
+  if (!network.inputGradients || begin >= end)
+    return;
+  program.add(Copy(gradOfGiven.slice(first, first + end - begin, 1), gradIds.slice(begin, end, 1),
+                   false, "backward/recompute/grad_ids"));
+}
+
 void BackwardPass::takeAll(ComputeSet set) {
   const auto take = [&](unsigned source, const Tensor &ids, const Tensor &counts, unsigned offset) {
     takeSpikes(graph, set, plan, sources[source], ids, counts, counters.next, offset);
@@ -53,7 +89,7 @@ void BackwardPass::takeAll(ComputeSet set) {
       locateSpikes(graph, set, plan, source, network.senders(source), ids, counts, counters.next,
                    offset, starts[source].home());
   };
-  take(0, input.ids, input.counts, network.delay);
+  take(0, spikes.ids, spikes.counts, network.delay);
   for (unsigned l = 0; l < layers.size(); ++l)
     if (network.layers[l].spiking)
       take(l + 1, layers[l].record.ids, layers[l].record.counts, 0);
@@ -84,12 +120,12 @@ void BackwardPass::recordInputGradients(ComputeSet set) {
     const Place place = plan.samples(0)[b];
     NewVertex(graph, set, "RecordInputGradients", place)
         .connect("sums", sums.flatten())
-        .connect("ids", input.given[b].flatten())
+        .connect("ids", given[b].flatten())
         .set("neurons", network.inputs)
         .connect("counts", sources[0].counts.home()[b])
         .connect("step", counters.now.on(place))
-        .connect("history", gradIds[b].flatten())
-        .set("steps", operands.steps)
+        .connect("history", gradOfGiven[b].flatten())
+        .set("steps", static_cast<unsigned>(given.dim(1)))
         .set("offset", network.delay)
         .set("slots", network.inputSlots)
         .set("groups", static_cast<unsigned>(sums.dim(0)))

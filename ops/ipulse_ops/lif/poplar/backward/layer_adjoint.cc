@@ -193,7 +193,9 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
                                  std::log2(1.0 + (spiking ? own->slots : 0))));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
-          .connect("gradSynapse", gradSynapse.field(p));
+          .connect("gradSynapse", gradSynapse.field(p))
+          .connect("before", record.before.empty() ? unused : record.before.field(p))
+          .set("continues", !record.before.empty());
   }
 }
 

@@ -19,6 +19,7 @@ struct LayerRecord {
   NeuronTensor resets;                                   // [time * words, neurons]
   NeuronTensor direct;           // [time * batch, neurons], the loss's derivative by the membrane
   NeuronTensor carried, current; // [time * batch, neurons], with gradients by constants
+  NeuronTensor before;           // i before the first step, [batch, neurons]; empty: zeros
 };
 
 class LayerAdjoint {

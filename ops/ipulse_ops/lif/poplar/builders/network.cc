@@ -193,6 +193,8 @@ Network parseNetwork(const std::string &attributes) {
   if (values.count("split"))
     network.splitsNeurons =
         choice<bool>("split", take("split"), {{"layers", false}, {"neurons", true}});
+  if (values.count("recompute"))
+    network.recompute = parseWhole("recompute", take("recompute"), 1);
   parseGradients(take("gradients"), network);
   if (!values.empty())
     refuse("there is no key '" + values.begin()->first + "'");

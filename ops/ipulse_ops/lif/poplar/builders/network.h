@@ -51,6 +51,9 @@ struct Network {
   bool inputGradients = false;    // by the input's spikes, besides those by the weights
   bool constantGradients = false; // and by every constant that has one
   bool countsIgnored = true;      // whether input slots that are no spikes are an output
+  // Steps between two checkpoints, from which the backward pass runs the steps again; 0: the
+  // forward pass stores all that the backward pass reads.
+  unsigned recompute = 0;
 
   /// Returns the number of neurons that send spikes to a layer.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
@@ -61,6 +64,10 @@ struct Network {
   }
   unsigned rangesOf(const Layer &layer) const {
     return (layer.neurons + rangeSize(layer) - 1) / rangeSize(layer);
+  }
+  /// Returns the number of segments that checkpoints divide `steps` steps into.
+  unsigned segments(unsigned steps) const {
+    return recompute == 0 ? 1 : (steps + recompute - 1) / recompute;
   }
   /// Returns true if the backward pass multiplies by 1 - r and thus needs every r.
   bool maskedReset() const { return reset == Reset::Zero && resetGradient != ResetGradient::Term; }
@@ -98,8 +105,9 @@ Surrogate parseSurrogate(const std::string &text);
 ///     mapping=capacity ipus=1 split=layers gradients=weights input(neurons=2312,slots=32)
 ///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
-/// in one line. Every key must be there but split, which is layers then; the order of the keys is
-/// free, that of the layers counts.
+/// in one line. Every key must be there but split, which is layers then, and recompute=, the steps
+/// between checkpoints, without which nothing is recomputed; the order of the keys is free, that of
+/// the layers counts.
 Network parseNetwork(const std::string &attributes);
 
 } // namespace lif

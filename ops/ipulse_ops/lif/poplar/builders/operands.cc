@@ -1,5 +1,6 @@
 #include "operands.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <poputil/exceptions.hpp>
@@ -126,20 +127,26 @@ std::vector<Outcome> outcomesOf(const Network &network) {
     outcomes.push_back({Result::Ignored, 0});
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     const Layer &layer = network.layers[l];
+    const bool stored = network.recompute == 0;
     if (layer.spiking)
-      for (const Result result :
-           {Result::SpikeIds, Result::SpikeCounts, Result::Dropped, Result::Surrogate})
+      for (const Result result : {Result::SpikeIds, Result::SpikeCounts, Result::Dropped})
         outcomes.push_back({result, l});
-    if (network.recordsMembranes(layer))
+    if (layer.spiking && stored)
+      outcomes.push_back({Result::Surrogate, l});
+    if (stored && network.recordsMembranes(layer))
       outcomes.push_back({Result::SlotMembrane, l});
-    if (network.recordsResets(layer))
+    if (stored && network.recordsResets(layer))
       outcomes.push_back({Result::Resets, l});
     if (layer.membrane && l + 1 != network.layers.size())
       outcomes.push_back({Result::Membrane, l});
-    if (network.constantGradients) {
+    if (stored && network.constantGradients) {
       outcomes.push_back({Result::Carried, l});
       outcomes.push_back({Result::Current, l});
     }
+    if (!stored)
+      outcomes.push_back({Result::Checkpoint, l});
+    if (!stored && layer.synapse)
+      outcomes.push_back({Result::SynapseCheckpoint, l});
   }
   return outcomes;
 }
@@ -152,6 +159,9 @@ std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome,
   case Result::Carried:
   case Result::Current:
     return {steps, batch, layer.neurons};
+  case Result::Checkpoint:
+  case Result::SynapseCheckpoint:
+    return {std::max(1u, network.segments(steps) - 1), batch, layer.neurons};
   case Result::SpikeCounts:
     return {steps, batch, 2};
   case Result::Dropped:

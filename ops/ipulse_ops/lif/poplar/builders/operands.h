@@ -48,6 +48,12 @@ public:
   Operands(const Network &network, const std::vector<poplar::Tensor> &inputs);
 
   unsigned steps, batch;
+  /// The same for other steps, of which the inputs are not those.
+  Operands over(unsigned steps) const {
+    Operands found = *this;
+    found.steps = steps;
+    return found;
+  }
   /// An invalid tensor where the layer has none.
   poplar::Tensor get(Role role, unsigned layer = 0) const;
 
@@ -65,8 +71,10 @@ enum class Result {
   Surrogate,
   SlotMembrane,
   Resets,
-  Carried, // v[t] of ops/ipulse_ops/lif/reference/network_pass.py
-  Current, // i[t]
+  Carried,           // v[t] of ops/ipulse_ops/lif/reference/network_pass.py
+  Current,           // i[t]
+  Checkpoint,        // u after the last step of each segment but the last
+  SynapseCheckpoint, // i
 };
 
 struct Outcome {
@@ -81,7 +89,9 @@ struct Outcome {
 /// [time, ceil(batch / 24), neurons]. In a layer that is split over IPUs, surrogates and membranes
 /// are [time, batch, ranges, slots], 0 where a slot's neuron is not in the range. Then the layer's
 /// membrane on request and, for gradients of constants, v and the current of each step and layer
-/// [time, batch, neurons].
+/// [time, batch, neurons]. If steps are recomputed, the states at the checkpoints [checkpoints,
+/// batch, neurons] take the place of surrogates, membranes in slots, resets, v and currents; there
+/// is at least one, zeros if there is a single segment.
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);

@@ -137,11 +137,12 @@ public:
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> gradSynapse; // dL/di, [samples, row]
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent;
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> before; // i before step 0, read if it continues
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
   const unsigned resetTerm;
   const bool masked, resetsInHistory, resetsByThreshold;
-  const bool hasDirect, ofConstants;
+  const bool hasDirect, ofConstants, continues;
 
   bool compute(unsigned worker) {
     const float2 *decay = pairs(&synapseDecay[0]);
@@ -153,9 +154,10 @@ public:
       if (ofConstants && now < steps) {
         // i[t - 1] - I[t], where I[t] is what made i[t] of i[t - 1].
         const unsigned then = now * row + at;
-        const float2 before = now == 0 ? float2{0.0f, 0.0f} : i[then - row];
+        const float2 start = continues ? pairs(&before[0])[at] : float2{0.0f, 0.0f};
+        const float2 last = now == 0 ? start : i[then - row];
         pairs(&byConstants[kBySynapseDecay][0])[at] +=
-            state[at] * (before - i[then]) / (1.0f - decay[p]);
+            state[at] * (last - i[then]) / (1.0f - decay[p]);
       }
       return (1.0f - decay[p]) * state[at];
     });

@@ -1,14 +1,18 @@
 #include "forward.h"
 
+#include <algorithm>
+
 #include <poputil/exceptions.hpp>
 
-#include "layer_run.h"
+#include "forward_run.h"
 
 namespace lif {
 
 using poplar::ComputeSet;
 using poplar::Graph;
 using poplar::Tensor;
+using poplar::program::Call;
+using poplar::program::Copy;
 using poplar::program::Execute;
 using poplar::program::Program;
 using poplar::program::Repeat;
@@ -35,11 +39,59 @@ std::vector<std::vector<unsigned>> stagesOf(const Network &network) {
 
 namespace {
 
-std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun> &runs,
-                              const CheckedInput &input, unsigned steps, unsigned batch) {
+/// The states after the last step of each segment but the last, in the layout of the states.
+class Checkpoints {
+public:
+  /// None if the network recomputes nothing.
+  Checkpoints(IpuGraphs &graph, const Network &network, const ForwardRun &run, unsigned steps,
+              unsigned batch, Arrivals &arrivals)
+      : batch(batch) {
+    const unsigned segments = network.segments(steps);
+    for (const LayerRun &layer : run.layers) {
+      for (const NeuronTensor *state : {&layer.state.u, &layer.state.i}) {
+        if (network.recompute == 0 || state->empty())
+          continue;
+        const std::size_t rows = std::size_t{std::max(1u, segments - 1)} * batch;
+        const std::string &name = layer.neurons.plan->names[layer.neurons.number];
+        states.push_back(*state);
+        stored.emplace_back(graph, rows, state->tileParts(), name + "/checkpoints");
+        layers.push_back(layer.neurons.number);
+        if (segments == 1)
+          arrivals.zero(stored.back().all());
+      }
+    }
+  }
+  Program store(std::size_t checkpoint) const {
+    std::vector<Tensor> from, to;
+    for (std::size_t s = 0; s < states.size(); ++s) {
+      for (std::size_t p = 0; p < states[s].tileParts().size(); ++p) {
+        from.push_back(states[s].field(p));
+        to.push_back(
+            stored[s].part(p).slice(checkpoint * batch, (checkpoint + 1) * batch).flatten());
+      }
+    }
+    return Copy(poplar::concat(from), poplar::concat(to), false, "checkpoint");
+  }
+  /// The states u of a layer, or i.
+  Tensor dense(unsigned layer, bool synapse) const {
+    std::size_t s = 0;
+    while (layers[s] != layer)
+      ++s;
+    return stored[s + synapse].dense();
+  }
+
+private:
+  unsigned batch;
+  std::vector<NeuronTensor> states, stored;
+  std::vector<unsigned> layers;
+};
+
+std::vector<Tensor> outputsOf(const Network &network, const ForwardRun &forward,
+                              const Checkpoints &checkpoints, const CheckedInput &input,
+                              unsigned steps, unsigned batch) {
   std::vector<Tensor> outputs;
   for (const Outcome &outcome : outcomesOf(network)) {
-    const LayerRun &run = runs[outcome.layer];
+    const LayerRun &run = forward.layers[outcome.layer];
     const auto byTime = [](const Tensor &t) { return t.dimShuffle({1, 0, 2}); };
     const auto byRange = [&](std::size_t value) { // [time, batch, ranges, slots]
       std::vector<Tensor> each;
@@ -79,6 +131,10 @@ std::vector<Tensor> outputsOf(const Network &network, const std::vector<LayerRun
     case Result::SlotMembrane:
       t = byRange(1);
       break;
+    case Result::Checkpoint:
+    case Result::SynapseCheckpoint:
+      t = checkpoints.dense(outcome.layer, outcome.result == Result::SynapseCheckpoint);
+      break;
     }
     outputs.push_back(t.reshape(shapeOf(network, outcome, steps, batch)));
   }
@@ -91,80 +147,34 @@ Program buildForward(Graph &whole, const Network &network, const Operands &opera
                      std::vector<Tensor> &outputs) {
   const TilePlan plan = planFor(whole, network, operands.batch);
   IpuGraphs graph(whole, plan);
-  const unsigned batch = operands.batch;
+  const unsigned batch = operands.batch, steps = operands.steps;
   Arrivals arrivals(graph);
-  std::vector<SpikeSource> sources;
-  std::vector<LayerRun> runs;
-  const auto addSource = [&](unsigned number, unsigned slots) {
-    sources.emplace_back(graph, plan, number, batch, slots, plan.ipusOf(number), arrivals);
-  };
-  addSource(0, network.inputSlots);
-  for (unsigned l = 0; l < network.layers.size(); ++l) {
-    if (network.layers[l].spiking)
-      addSource(l + 1, network.layers[l].slots);
-    runs.push_back(newRun(graph, network, plan, operands, l, arrivals));
-  }
+  ForwardRun run(graph, network, plan, operands, {true, network.recompute == 0}, "", arrivals);
+  const Checkpoints checkpoints(graph, network, run, steps, batch, arrivals);
   const CheckedInput input(graph, plan, operands.get(Role::Ids), operands.get(Role::Counts),
                            network.inputs, !network.inputGradients, arrivals);
-  const SeedCopies seed(graph, plan, operands.get(Role::Seed), arrivals);
   const Counters counters(graph, plan, 0);
-  const auto takeInput = [&](ComputeSet set) {
-    takeSpikes(graph, set, plan, sources[0], input.ids, input.counts, counters.next, 0);
-  };
+  const InputSpikes spikes{input.ids, input.counts};
 
   Sequence program;
   arrivals.addTo(program);
   program.add(input.check(graph, plan));
   program.add(counters.start());
   const ComputeSet first = graph.addComputeSet("take_first_input");
-  takeInput(first);
+  run.takeInput(first, spikes, counters);
   program.add(Execute(first));
-
-  // A step: every stage updates its neurons, lists who may get a slot, and fills the slots. What is
-  // done on the side goes along: the first stage's second compute set advances the counters, the
-  // last stage's third takes the input of the next step.
-  Sequence step;
-  const auto stages = stagesOf(network);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const std::string name = stages[s].size() > 1 ? "all_layers" : plan.names[stages[s][0]];
-    const ComputeSet update = graph.addComputeSet(name + "/integrate");
-    const ComputeSet list = graph.addComputeSet(name + "/list_candidates");
-    const ComputeSet merge = graph.addComputeSet(name + "/merge_candidates");
-    const ComputeSet join = graph.addComputeSet(name + "/join_candidates");
-    Crossing sent, candidates;
-    if (s == 0)
-      counters.advance(graph, list, 1);
-    const StepNumber &atUpdate = s == 0 ? counters.next : counters.now;
-    for (const unsigned l : stages[s]) {
-      const LayerRun &run = runs[l];
-      sent.add(sources[l]);
-      integrate(graph, update, network, run.neurons, sources, batch, run.state, atUpdate);
-      for (std::size_t r = 0; r < run.offsets.size(); ++r)
-        drawOffsets(graph, update, plan.samples(l + 1, plan.ranges[l][r].ipu),
-                    network.layers[l].neurons, seed, atUpdate, run.offsets[r]);
-      record(graph, join, run, batch, counters.now);
-      for (const Selection &selection : run.selection)
-        selection.list(graph, list, run.state.u.dense());
-      for (const SplitSelection &split : run.split) {
-        split.merge(graph, merge, run.selection, batch);
-        split.addTo(candidates);
-        split.join(graph, join, sources[l + 1], run.slots, run.offsets, counters.now);
-      }
-      if (run.selection.size() == 1)
-        run.selection[0].join(graph, join, plan, sources[l + 1], run.slots[0], counters.now);
+  const Sequence step = run.step(spikes, counters, counters);
+  if (network.recompute == 0) {
+    program.add(Repeat(steps, step));
+  } else {
+    const poplar::Function once = whole.addFunction(step);
+    for (unsigned begin = 0; begin < steps; begin += network.recompute) {
+      if (begin != 0)
+        program.add(checkpoints.store(begin / network.recompute - 1));
+      program.add(Repeat(std::min(network.recompute, steps - begin), Call(once)));
     }
-    if (s + 1 == stages.size())
-      takeInput(join);
-    sent.addTo(step, name + "/cross/");
-    step.add(Execute(update));
-    step.add(Execute(list));
-    if (!candidates.empty())
-      step.add(Execute(merge));
-    candidates.addTo(step, name + "/cross/candidates/");
-    step.add(Execute(join));
   }
-  program.add(Repeat(operands.steps, step));
-  outputs = outputsOf(network, runs, input, operands.steps, batch);
+  outputs = outputsOf(network, run, checkpoints, input, steps, batch);
   return std::move(program);
 }
 

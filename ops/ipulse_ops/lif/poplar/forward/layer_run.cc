@@ -12,7 +12,8 @@ namespace {
 
 /// Adds the part of a spiking layer on one of its IPUs.
 void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
-              const Operands &operands, const Range &range, Arrivals &arrivals, LayerRun &run) {
+              const Operands &operands, const Range &range, bool stored, Arrivals &arrivals,
+              LayerRun &run) {
   const unsigned l = run.neurons.number;
   const Layer &layer = network.layers[l];
   const std::string &name = plan.names[l];
@@ -36,7 +37,7 @@ void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
     slots.counts = history(2, "/slot_counts");
     slots.dropped = history(1, "/dropped");
   }
-  for (unsigned v = 0; v < (membranes ? 2 : 1); ++v)
+  for (unsigned v = 0; stored && v < (membranes ? 2 : 1); ++v)
     slots.values.push_back(history(layer.slots, v ? "/slot_u" : "/slot_phi"));
   run.slots.push_back(std::move(slots));
 }
@@ -44,12 +45,13 @@ void addRange(IpuGraphs &graph, const Network &network, const TilePlan &plan,
 } // namespace
 
 LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
-                const Operands &operands, unsigned l, Arrivals &arrivals) {
+                const Operands &operands, Neurons neurons, Stored stored, Arrivals &arrivals) {
+  const unsigned l = neurons.number;
   const Layer &layer = network.layers[l];
   const unsigned batch = operands.batch, steps = operands.steps;
   const std::vector<TilePart> &parts = plan.layers[l];
   const std::string &name = plan.names[l];
-  LayerRun run{Neurons(graph, network, plan, operands, l, arrivals), {}, {}, {}, {}, {}, {}, {}};
+  LayerRun run{std::move(neurons), {}, {}, {}, {}, {}, {}, {}};
   const Tensor bias = operands.get(Role::Bias, l);
   run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
                                 : constantNeurons(graph, parts, 0);
@@ -59,19 +61,19 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   const auto everyStep = [&](const char *what) {
     return NeuronTensor(graph, std::size_t{steps} * batch, parts, name + what);
   };
-  if (layer.membrane)
+  if (stored.membranes && layer.membrane)
     run.membranes = everyStep("/membranes");
-  if (network.constantGradients) {
+  if (stored.forBackward && network.constantGradients) {
     run.state.carried = everyStep("/carried");
     run.state.current = everyStep("/current");
   }
   if (!layer.spiking)
     return run;
-  if (network.recordsResets(layer))
+  if (stored.forBackward && network.recordsResets(layer))
     run.resets =
         NeuronTensor(graph, std::size_t{steps} * ((batch + 23) / 24), parts, name + "/resets");
   for (const Range &range : plan.ranges[l])
-    addRange(graph, network, plan, operands, range, arrivals, run);
+    addRange(graph, network, plan, operands, range, stored.forBackward, arrivals, run);
   const unsigned values = network.recordsMembranes(layer) ? 2 : 1;
   if (run.selection.size() > 1)
     run.split.emplace_back(graph, plan, l, batch, layer.slots, values);

@@ -23,8 +23,14 @@ struct LayerRun {
   NeuronTensor membranes, resets;    // [steps * batch, neurons], [steps * words, neurons]
 };
 
+/// What a run stores of every step, besides ids and counts.
+struct Stored {
+  bool membranes;   // those that are outputs
+  bool forBackward; // all that the backward pass reads
+};
+
 LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
-                const Operands &operands, unsigned layer, Arrivals &arrivals);
+                const Operands &operands, Neurons neurons, Stored stored, Arrivals &arrivals);
 
 /// Vertices that copy or pack what the layer's tiles have into their histories.
 void record(IpuGraphs &graph, poplar::ComputeSet set, const LayerRun &run, unsigned batch,
