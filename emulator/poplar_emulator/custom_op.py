@@ -53,6 +53,7 @@ class CustomOp:
         ipus: int = 1,
         tiles_per_ipu: int = MK2_TILES,
         options: Mapping[str, str] = {},
+        streamed_inputs: Sequence[int] = (),
         cache: Optional[ExecutableCache] = None,
         progress: Optional[StepCallback] = None,
         on_stage: StageCallback = lambda stage: None,
@@ -64,6 +65,8 @@ class CustomOp:
         inputs_with_gradients: if empty, no gradient op is built.
         separate_gradients: build one gradient op for each of these inputs.
         options: of the Poplar engine.
+        streamed_inputs: inputs that a stream copies to the device in every forward pass, as steps
+            of the program; the others are there already.
         cache: used if the op's metadata sets is_hashable.
         progress: called with the progress of Poplar's compileGraph; it must not raise.
         on_stage: called when each of the other stages begins.
@@ -76,6 +79,7 @@ class CustomOp:
         self._with_gradients = list(inputs_with_gradients)
         taken, made = bindings.tensors(inputs), bindings.tensors(outputs)
         listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
+        streamed = (ctypes.c_uint32 * len(streamed_inputs))(*streamed_inputs)
         call = bindings.EngineCall(
             library=str(library).encode(),
             codelets=codelets.encode(),
@@ -94,12 +98,16 @@ class CustomOp:
             inputs_with_gradients=listed,
             separate_gradients=separate_gradients,
             progress=bindings.PROGRESS() if progress is None else bindings.PROGRESS(progress),
+            streamed=len(streamed),
+            streamed_inputs=streamed,
         )
         if cache is None or not bindings.is_hashable(call):
             on_stage("building the graph")
             self._op = bindings.new_op("compile", call)
             return
-        self.cache_key = _key(call, inputs, outputs, self._with_gradients, Path(library), codelets)
+        self.cache_key = _key(
+            call, inputs, outputs, self._with_gradients, Path(library), codelets, streamed_inputs
+        )
         on_stage("searching the executable cache")
         self._op = self._from_cache(call, cache, self.cache_key)
         if self._op is None:
@@ -195,6 +203,7 @@ def _key(
     with_gradients: Sequence[int],
     library: Path,
     codelets: str,
+    streamed_inputs: Sequence[int],
 ) -> str:
     """Return the cache key: a hash of the op's code, its arguments and the machine."""
     return key_of(
@@ -211,6 +220,7 @@ def _key(
             "inputs": [[dtype, list(shape)] for dtype, shape in inputs],
             "outputs": [[dtype, list(shape)] for dtype, shape in outputs],
             "gradients": [list(with_gradients), call.separate_gradients],
+            "streamed": list(streamed_inputs),
         }
     )
 

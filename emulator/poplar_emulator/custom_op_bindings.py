@@ -64,6 +64,8 @@ class EngineCall(ctypes.Structure):
         ("inputs_with_gradients", ctypes.POINTER(ctypes.c_int64)),
         ("separate_gradients", ctypes.c_uint32),
         ("progress", PROGRESS),
+        ("streamed", ctypes.c_uint32),
+        ("streamed_inputs", ctypes.POINTER(ctypes.c_uint32)),
     )
 
 

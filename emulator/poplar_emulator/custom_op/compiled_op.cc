@@ -44,6 +44,11 @@ std::unique_ptr<CompiledOp> describe(const CustomOpCall &call,
     op->inputs.push_back(Value::of(target, call.input[i]));
     op->readOnly.push_back(!promised.aliasing.count(i));
   }
+  op->streamed.resize(call.inputs);
+  for (std::uint32_t i = 0; i < call.streamed; ++i) {
+    const std::uint32_t input = call.streamed_inputs[i];
+    op->streamed.at(input).resize(op->inputs.at(input).bytes);
+  }
   for (std::uint32_t i = 0; i < call.outputs; ++i)
     op->outputs.push_back(Value::of(target, call.output[i]));
   op->withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);

@@ -24,11 +24,13 @@ struct CompiledOp {
   std::string name;
   std::vector<bool> restored; // by output: whether a restore must write it; constants need none
   std::vector<bool> readOnly; // by input: whether no alias was declared
+  // What the host sends by stream, by input; empty if the input stays on the device.
+  std::vector<std::vector<char>> streamed;
   bool hasRun = false;
 };
 
 /// Returns the name of the i-th host write or read of a kind: "input", "output", "gradient" (of an
-/// output) or "found" (the gradient of an input).
+/// output) or "found" (the gradient of an input); or of a stream: "stream".
 std::string handle(const char *kind, std::size_t i);
 
 /// Describes the op without building it.

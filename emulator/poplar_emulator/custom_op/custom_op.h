@@ -27,6 +27,8 @@ typedef struct CustomOpCall {
   const int64_t *inputs_with_gradients; // `gradients` of them; none: no gradient op is built
   uint32_t separate_gradients; // one gradient op for each of them, as TensorFlow asks for it
   void (*progress)(int step, int total); // called while the programs are compiled, unless NULL
+  uint32_t streamed; // inputs that a stream copies to the device in every forward pass
+  const uint32_t *streamed_inputs; // ascending; the others stay there
 } CustomOpCall;
 
 // Compiles an op for that machine; no device is needed. Returns NULL on an error, which is in

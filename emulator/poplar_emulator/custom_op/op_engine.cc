@@ -43,6 +43,9 @@ Engine &onDevice(CompiledOp &op) {
       throw std::runtime_error("there is no device of " + std::to_string(op.ipus) + " IPUs");
     auto engine = std::make_unique<Engine>(std::move(*op.executable));
     op.executable.reset();
+    for (std::size_t i = 0; i < op.streamed.size(); ++i)
+      if (!op.streamed[i].empty())
+        engine->connectStream(handle("stream", i), op.streamed[i].data());
     engine->load(devices[0].createVirtualDevice(op.tilesPerIpu));
     op.engine = std::move(engine);
   }
@@ -50,8 +53,13 @@ Engine &onDevice(CompiledOp &op) {
 }
 
 void forward(CompiledOp &op, const void *const *in, void *const *out) {
-  for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    write(onDevice(op), handle("input", i), in[i], op.inputs[i]);
+  Engine &engine = onDevice(op);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.streamed[i].empty())
+      write(engine, handle("input", i), in[i], op.inputs[i]);
+    else
+      std::memcpy(op.streamed[i].data(), in[i], op.streamed[i].size());
+  }
   onDevice(op).run(0, "forward");
   for (std::size_t i = 0; i < op.outputs.size(); ++i)
     read(onDevice(op), handle("output", i), out[i], op.outputs[i]);

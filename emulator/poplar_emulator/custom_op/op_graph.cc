@@ -76,8 +76,20 @@ std::vector<program::Program> buildGraph(Graph &graph, const OpLibrary &library,
     graph.createHostWrite(handle("input", i), inputs.back());
     graph.createHostRead(handle("input", i), inputs.back());
   }
-  std::vector<program::Program> programs{
-      library.build(graph, inputs, outputs, call.attributes, call.op_name)};
+  program::Sequence forward;
+  for (std::uint32_t i = 0; i < call.inputs; ++i) {
+    if (op.streamed[i].empty())
+      continue;
+    const DataStream stream =
+        graph.addHostToDeviceFIFO(handle("stream", i), op.inputs[i].type, inputs[i].numElements());
+    forward.add(program::Copy(stream, inputs[i], false, "from_host/" + std::to_string(i)));
+  }
+  const program::Program own = library.build(graph, inputs, outputs, call.attributes, call.op_name);
+  std::vector<program::Program> programs{own};
+  if (call.streamed) {
+    forward.add(own);
+    programs[0] = forward;
+  }
   checkNumber(op.name, call.outputs, outputs.size());
   for (std::uint32_t i = 0; i < call.outputs; ++i) {
     op.outputs[i].check(outputs[i], "output " + std::to_string(i));

@@ -5,6 +5,7 @@
 #include "graph/field_layout.h"
 #include "memory/tile_memory.h"
 #include "profile.h"
+#include "session/engine_options.h"
 
 namespace poplar::emulator {
 namespace {
@@ -14,8 +15,8 @@ constexpr std::size_t kLivenessSteps = 1000, kAlwaysLiveNamed = 100, kTileVariab
                       kLargestNamed = 20;
 
 /// Describes all replicas; tiles, memory and the graph are those of one replica.
-ProfileValue targetOf(const GraphState &graph) {
-  const Machine m = graph.wholeMachine();
+ProfileValue targetOf(const GraphState &graph, const OptionFlags &options) {
+  const Machine m = withHostLink(graph.wholeMachine(), options);
   ProfileValue target =
       profileMap({{"type", toString(m.type)},
                   {"architecture", m.version},
@@ -26,6 +27,8 @@ ProfileValue targetOf(const GraphState &graph) {
                   {"bytesPerIPU", profileNumber(std::uint64_t{m.bytesPerTile} * m.tilesPerIPU)},
                   {"totalMemory", profileNumber(std::uint64_t{m.bytesPerTile} * m.numTiles())},
                   {"clockFrequency", m.clockHz},
+                  {"hostBytesPerSecond", m.hostBytesPerSecond},
+                  {"hostLatencySeconds", m.hostLatencySeconds},
                   {"numReplicas", graph.replicas},
                   {"ipusPerReplica", graph.machine.numIPUs},
                   {"tilesPerReplica", graph.machine.numTiles()}});
@@ -203,7 +206,7 @@ ProfileValue compilationOf(const Compiled &c) {
   for (const TileMemory &tile : c.memory)
     tiles.append(tileOf(tile, graph.machine));
   return profileMap(
-      {{"target", targetOf(graph)},
+      {{"target", targetOf(graph, c.options)},
        {"graph", profileMap({{"numVars", profileNumber(graph.variables.size())},
                              {"numVertices", profileNumber(graph.vertices.size())},
                              {"numEdges", profileNumber(numEdges(graph))},

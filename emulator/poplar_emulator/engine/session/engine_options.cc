@@ -1,9 +1,12 @@
 #include "engine_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <locale>
 #include <regex>
+#include <sstream>
 
 #include <poplar/exceptions.hpp>
 
@@ -14,6 +17,7 @@ const char *const kRunCount = "autoReport.executionProfileProgramRunCount";
 const char *const kReplica = "profiler.replicaToProfile";
 const char *const kBlocks = "profiler.blocks.filter";
 const char *const kPrograms = "profiler.programs.filter";
+const char *const kHostLink[] = {"emulator.hostBytesPerSecond", "emulator.hostLatencySeconds"};
 constexpr std::uint64_t kRunsUnlessSaid = 2; // from memory
 
 bool starts(const std::string &text, const char *prefix) {
@@ -46,11 +50,21 @@ std::regex filterOf(const std::string &name, const std::string &value) {
   }
 }
 
+double positive(const std::string &name, const std::string &value) {
+  std::istringstream in(value);
+  in.imbue(std::locale::classic());
+  double number = 0;
+  if (!(in >> number) || !in.eof() || !(number > 0) || !std::isfinite(number))
+    throw invalid_option("engine option '" + name + "' is a number above 0, not \"" + value + "\"");
+  return number;
+}
+
 void check(const std::string &name, const std::string &value) {
   // The emulator accepts and ignores the options of the other families.
   static const char *const families[] = {
       "autoReport.", "debug.",  "exchange.",        "gcl.",    "opt.",           "prng.",
-      "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version."};
+      "profiler.",   "report.", "streamCallbacks.", "target.", "makeFunctions.", "version.",
+      "emulator."};
   const bool known = std::any_of(std::begin(families), std::end(families),
                                  [&](const char *f) { return starts(name, f); });
   if (!known)
@@ -68,6 +82,11 @@ void check(const std::string &name, const std::string &value) {
                          "\"");
   if (name == kBlocks || name == kPrograms)
     filterOf(name, value);
+  if (name == kHostLink[0] || name == kHostLink[1])
+    positive(name, value);
+  else if (starts(name, "emulator."))
+    throw invalid_option("unrecognised engine option '" + name + "': the emulator has " +
+                         kHostLink[0] + " and " + kHostLink[1]);
 }
 
 } // namespace
@@ -103,6 +122,16 @@ bool isOn(const OptionFlags &options, const std::string &name) {
 
 bool isReported(const OptionFlags &options, const std::string &name) {
   return valueOr(options, name, valueOr(options, "autoReport.all", "false")) == "true";
+}
+
+Machine withHostLink(Machine machine, const OptionFlags &options) {
+  double *const fields[] = {&machine.hostBytesPerSecond, &machine.hostLatencySeconds};
+  for (unsigned i = 0; i < 2; ++i) {
+    const std::string value = valueOr(options, kHostLink[i], "");
+    if (!value.empty())
+      *fields[i] = positive(kHostLink[i], value);
+  }
+  return machine;
 }
 
 unsigned replicaProfiled(const OptionFlags &options) {

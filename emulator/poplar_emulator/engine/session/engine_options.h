@@ -6,6 +6,7 @@
 
 #include <poplar/OptionFlags.hpp>
 
+#include "device/machine.h"
 #include "program/program_node.h"
 
 namespace poplar::emulator {
@@ -23,6 +24,9 @@ bool isOn(const OptionFlags &options, const std::string &name);
 bool isReported(const OptionFlags &options, const std::string &name);
 std::string valueOr(const OptionFlags &options, const std::string &name,
                     const std::string &otherwise);
+/// Returns the machine with the connection to the host that the options describe:
+/// emulator.hostBytesPerSecond and emulator.hostLatencySeconds.
+Machine withHostLink(Machine machine, const OptionFlags &options);
 /// Returns the number of the profiled replica: profiler.replicaToProfile.
 unsigned replicaProfiled(const OptionFlags &options);
 /// Returns how many runs have their steps in a profile: autoReport.executionProfileProgramRunCount.

@@ -6,6 +6,7 @@
 #include <poplar/exceptions.hpp>
 
 #include "codelets/conversion.h"
+#include "engine_options.h"
 
 namespace poplar::emulator {
 namespace {
@@ -26,7 +27,7 @@ StepCost moveCost(const Compiled &compiled, const ProgramNode &node) {
 }
 
 StepCost Session::hostCost(std::size_t bytes) const {
-  const Machine &m = compiled->graph->machine;
+  const Machine m = withHostLink(compiled->graph->machine, compiled->options);
   StepCost cost;
   cost.sync = m.globalSyncCycles;
   cost.host = static_cast<std::uint64_t>(std::ceil(
