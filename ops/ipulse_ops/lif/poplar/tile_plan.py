@@ -23,11 +23,18 @@ def tile_plan(
 
     Raises UnsupportedNetwork; ValueError if the network does not fit the tiles.
     """
+    return tile_plan_of(attributes_of(network, input_slots, placement), batch, tiles_per_ipu)
+
+
+def tile_plan_of(attributes: str, batch: int, tiles_per_ipu: int = MK2_TILES) -> Dict[str, Any]:
+    """Return the plan of an op with these attributes.
+
+    Raises ValueError if it does not fit the tiles.
+    """
     library = ctypes.CDLL(str(build().library))
     text = ctypes.create_string_buffer(65536)
-    attributes = attributes_of(network, input_slots, placement).encode()
     size = ctypes.c_size_t(len(text))
-    if library.ipulse_lif_plan(attributes, batch, tiles_per_ipu, text, size):
+    if library.ipulse_lif_plan(attributes.encode(), batch, tiles_per_ipu, text, size):
         raise ValueError(text.value.decode())
     plan: Dict[str, Any] = json.loads(text.value.decode())
     return plan

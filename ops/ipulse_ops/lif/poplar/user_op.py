@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import tensorflow as tf
@@ -9,7 +10,7 @@ import tensorflow as tf
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
-from ipulse_ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.weights import weight_shapes
@@ -29,12 +30,14 @@ def run_user_op(
     seed: Any = 0,
     return_membranes: bool = False,
     placement: Placement = Placement(),  # noqa: B008 (frozen)
+    memory: str = "slots",
 ) -> LIFOutputs:
     """Run a network as ipulse_ops.lif.tensorflow_op.run_network does.
 
     ids, counts: spikes with static shapes, `[time, batch, slots]` and `[time, batch]`.
     precompiled_user_op: the function of Graphcore's TensorFlow or of the emulator.
     built: the op's library and codelets.
+    memory: "recompute" stores checkpoints, from which the backward pass runs the steps again.
 
     Raises UnsupportedNetwork, and what precompiled_user_op raises.
     """
@@ -45,21 +48,10 @@ def run_user_op(
     steps, batch, slots = ids.shape.as_list()
     given = {name for of_layer in constants or () for name in of_layer} - {"second_threshold"}
     wanted = Wanted(return_membranes, has_port, bool(given))
-    inputs: List[Any] = [ids, counts]
-    if any(layer.policy == "cyclic" for layer in network.spiking):
-        inputs.append(words32(seed))
-    places: List[int] = [0] if has_port else []
-    shapes = weight_shapes(network)
-    for number, tensors in enumerate(constant_tensors(network, constants)):
-        for weight, shape in zip(weights, shapes):
-            if shape.layer == number:
-                places.append(len(inputs))
-                inputs.append(weight)
-        layer = (*network.layers, network.readout)[number]
-        for name, tensor in _constants(layer, tensors):
-            if wanted.constant_gradients and name != "second_threshold":
-                places.append(len(inputs))
-            inputs.append(tensor)
+    if memory == "recompute":
+        between = steps_between_checkpoints(network, steps, batch, wanted, placement)
+        wanted = replace(wanted, recompute=between)
+    inputs, places = entering(network, weights, ids, counts, constants, seed, wanted)
     attributes = attributes_of(network, slots, placement, wanted)
     specs = output_specs(network, steps, batch, wanted, placement)
     outputs = precompiled_user_op(
@@ -75,6 +67,41 @@ def run_user_op(
         attributes=attributes,
         gradient_attributes=attributes,
     )
+    return outputs_of(specs, outputs)
+
+
+def entering(
+    network: Network,
+    weights: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    constants: Optional[Sequence[Mapping[str, Any]]],
+    seed: Any,
+    wanted: Wanted,
+) -> Tuple[List[Any], List[int]]:
+    """Return the op's inputs, and the positions of those with gradients."""
+    inputs: List[Any] = [ids, counts]
+    if any(layer.policy == "cyclic" for layer in network.spiking):
+        inputs.append(words32(seed))
+    places: List[int] = [0] if wanted.input_gradients else []
+    shapes = weight_shapes(network)
+    for number, tensors in enumerate(constant_tensors(network, constants)):
+        for weight, shape in zip(weights, shapes):
+            if shape.layer == number:
+                places.append(len(inputs))
+                inputs.append(weight)
+        layer = (*network.layers, network.readout)[number]
+        for name, tensor in _constants(layer, tensors):
+            if wanted.constant_gradients and name != "second_threshold":
+                places.append(len(inputs))
+            inputs.append(tensor)
+    return inputs, places
+
+
+def outputs_of(
+    specs: Sequence[Tuple[str, int, Tuple[int, ...]]], outputs: Sequence[Any]
+) -> LIFOutputs:
+    """Return the op's outputs by name; `specs` are those of output_specs."""
     by_name: Dict[str, List[Any]] = {}
     for (name, _, _), tensor in zip(specs, outputs):
         by_name.setdefault(name, []).append(tensor)

@@ -91,13 +91,13 @@ class Model(TrainedState):
             self._objective.label_signature(size),
         ]
         mask = [] if size is None else [tf.TensorSpec([size], tf.float32)]
-        self._gradient_function = _traced(
+        self._gradient_function = traced(
             self._traced_gradients, [tf.TensorSpec([], tf.int64), *batch, *mask]
         )
-        self._evaluation_function = _traced(self._traced_evaluation, [*batch, *mask])
+        self._evaluation_function = traced(self._traced_evaluation, [*batch, *mask])
         shapes = [tf.TensorSpec(variable.shape, tf.float32) for variable in self._learned]
         step_and_rate = [tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.float32)]
-        self._apply = _traced(self._applied, [shapes, *step_and_rate])
+        self._apply = traced(self._applied, [shapes, *step_and_rate])
 
     def trace(self) -> None:
         """Build all graphs now; on a device this compiles their programs."""
@@ -246,6 +246,6 @@ def step_seed(seed: int, step: int) -> int:
     return (seed << 32) + step
 
 
-def _traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
+def traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
     """Trace without AutoGraph, which would triple the time to the first step."""
     return DirectCall(tf.function(function, input_signature=signature, autograph=False))

@@ -200,6 +200,7 @@ def _backend(device: Device) -> Dict[str, Any]:
     found: Dict[str, Any] = {
         "backend": device.kind,
         "placement": placement_of(device),
+        "memory": getattr(device, "memory", "slots"),  # specs of 0.2.0 lack the field
     }
     if device.kind == "emulator":
         found["tiles_per_ipu"] = device.tiles

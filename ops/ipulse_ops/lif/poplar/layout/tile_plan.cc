@@ -51,6 +51,8 @@ TilePlan::TilePlan(const Network &network, unsigned batch, unsigned tilesPerIpu)
       splitsNeurons(network.splitsNeurons) {
   unsigned slots = network.inputSlots;
   for (const Layer &layer : network.layers) {
+    const unsigned l = static_cast<unsigned>(pairCosts.size());
+    weightsPerNeuron.push_back(network.senders(l) + (layer.recurrent ? layer.neurons : 0));
     pairCosts.push_back(kUpdateCost + slots + (layer.recurrent ? layer.slots : 0));
     spiking.push_back(layer.spiking);
     slots = layer.slots;
@@ -204,6 +206,13 @@ std::vector<double> TilePlan::loads() const {
   return found;
 }
 
+double TilePlan::worstLoad(unsigned layer) const {
+  double most = 0;
+  for (const TilePart &part : layers[layer])
+    most = std::max(most, part.pairs() * pairCosts[layer]);
+  return most;
+}
+
 std::string TilePlan::report() const {
   static const char *const names[] = {"capacity", "neurons", "linear"};
   const std::vector<double> found = loads();
@@ -215,19 +224,22 @@ std::string TilePlan::report() const {
       << ", \"split\": \"" << (splitsNeurons ? "neurons" : "layers")
       << "\", \"tiles_per_ipu\": " << tilesPerIpu << ", \"layers\": [";
   for (unsigned l = 0; l < layers.size(); ++l) {
-    unsigned most = 0;
+    unsigned most = 0, neurons = 0;
     std::size_t chunks = 0;
     std::string on;
-    for (const TilePart &part : layers[l])
+    for (const TilePart &part : layers[l]) {
       most = std::max(most, part.neurons());
+      neurons += part.neurons();
+    }
     for (const Range &range : ranges[l]) {
       chunks += range.chunks.size();
       on += (on.empty() ? "" : ", ") + std::to_string(range.ipu);
     }
     out << (l ? ", " : "") << "{\"ipus\": [" << on
         << "], \"first_tile\": " << layers[l].front().place.tile
-        << ", \"tiles\": " << layers[l].size() << ", \"most_neurons\": " << most
-        << ", \"chunks\": " << chunks << "}";
+        << ", \"tiles\": " << layers[l].size() << ", \"neurons\": " << neurons
+        << ", \"most_neurons\": " << most << ", \"work\": " << worstLoad(l)
+        << ", \"weights_per_neuron\": " << weightsPerNeuron[l] << ", \"chunks\": " << chunks << "}";
   }
   out << "], \"tiles_used\": " << found.size() << ", \"load_balance\": "
       << sum / (static_cast<double>(found.size()) * *std::max_element(found.begin(), found.end()))

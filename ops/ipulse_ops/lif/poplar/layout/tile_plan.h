@@ -79,15 +79,18 @@ public:
 
   /// Work of a step on each tile that has neurons, in units of a pair of neurons adding a weight.
   std::vector<double> loads() const;
-  /// JSON: mapping, split, by layer its IPUs, first tile, tiles and neurons a tile; and the balance
-  /// of loads, mean over maximum of the tiles with neurons.
+  /// JSON: mapping, split, by layer its IPUs, first tile, tiles, neurons and work a tile; the
+  /// balance of loads, mean over maximum of the tiles with neurons.
   std::string report() const;
 
 private:
   std::vector<double> pairCosts;
+  std::vector<unsigned> weightsPerNeuron; // by layer
   std::vector<bool> spiking;
   Mapping mapping;
   bool splitsNeurons;
+  /// The largest load of a layer on a tile.
+  double worstLoad(unsigned layer) const;
   void splitLayers(const Network &network);
   void placeNeurons(unsigned ipu);
   void placeChunks(unsigned batch);

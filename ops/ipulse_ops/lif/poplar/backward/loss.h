@@ -1,0 +1,27 @@
+// Losses of the readout's membrane, on the device.
+#ifndef IPULSE_LIF_POPLAR_LOSS_H
+#define IPULSE_LIF_POPLAR_LOSS_H
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+
+namespace lif {
+
+/// Cross-entropies of the softmax of the membrane's mean over time, of the membrane at the last
+/// step, or of that at each step, of which the loss is the mean.
+enum class Loss { MeanMembrane, LastMembrane, StepMembrane };
+
+struct LossResult {
+  poplar::Tensor bySample; // [batch]
+  poplar::Tensor gradient; // of the mean over samples, by the membrane, [time, batch, classes]
+};
+
+/// Adds the loss of a membrane [time, batch, classes]. labels: int [batch]. mask: float [batch], 1
+/// for the samples that count and 0 for padding.
+LossResult addLoss(poplar::Graph &graph, Loss loss, const poplar::Tensor &membrane,
+                   const poplar::Tensor &labels, const poplar::Tensor &mask,
+                   poplar::program::Sequence &program);
+
+} // namespace lif
+
+#endif

@@ -1,0 +1,200 @@
+// `op_name="Train"`: a training step of the LIF op's network in one program: forward pass, loss,
+// backward pass and update. attributes: "ipulse-train/1 loss=... optimizer=... rate constants" and,
+// behind it, those of the LIF op. With n the number of the LIF op's inputs, the inputs are these,
+// then a mean and then a square for each: of the shape of a weight, else float [1]; then labels int
+// [batch], mask float [batch], rate float [1], update int [1]. Outputs: the first 3 n inputs, of
+// which weights, means and squares were changed in place; the loss of each sample float [batch];
+// the LIF op's outputs.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <popops/ElementWise.hpp>
+#include <poputil/TileMapping.hpp>
+#include <poputil/exceptions.hpp>
+
+#include "api_level.h"
+#include "backward/backward.h"
+#include "backward/loss.h"
+#include "backward/update.h"
+#include "forward/forward.h"
+#include "words.h"
+
+using poplar::FLOAT;
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::program::Program;
+using poplar::program::Sequence;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string &words) {
+  throw poputil::poplibs_error("Train: " + words);
+}
+
+struct TrainAttributes {
+  explicit TrainAttributes(const std::string &text) {
+    const std::size_t at = text.find("ipulse-lif/");
+    const std::string own = text.substr(0, at);
+    const lif::Words words(
+        own, "ipulse-train/1", {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum"},
+        {"mean_membrane", "last_membrane", "step_membrane", "adam", "sgd", "nesterov"});
+    const int losses =
+        words.flag("mean_membrane") + words.flag("last_membrane") + words.flag("step_membrane");
+    if (losses != 1 || words.flag("adam") == words.flag("sgd"))
+      refuse("one loss, mean_membrane, last_membrane or step_membrane, and one optimizer, adam or "
+             "sgd, are needed; got '" +
+             own + "'");
+    loss = words.flag("mean_membrane")   ? lif::Loss::MeanMembrane
+           : words.flag("last_membrane") ? lif::Loss::LastMembrane
+                                         : lif::Loss::StepMembrane;
+    isAdam = words.flag("adam");
+    adam = {words.real("beta_1"), words.real("beta_2"), words.real("epsilon"),
+            words.real("weight_decay")};
+    sgd = {words.real("momentum"), words.flag("nesterov")};
+    ofNetwork = at == std::string::npos ? "" : text.substr(at);
+    network = lif::parseNetwork(ofNetwork);
+    if (network.inputGradients || network.constantGradients)
+      refuse("weights alone are trained; got gradients of inputs or constants");
+    if (network.layers.back().spiking)
+      refuse("the losses need a leaky readout");
+    operands = lif::operandsOf(network);
+  }
+  lif::Loss loss;
+  bool isAdam;
+  lif::AdamConstants adam;
+  lif::SgdConstants sgd;
+  std::string ofNetwork;
+  lif::Network network;
+  std::vector<lif::Operand> operands;
+};
+
+/// Zeros for every output of the forward pass but the readout's membrane.
+std::vector<Tensor> gradientsOf(Graph &graph, const lif::Network &network, const Tensor &membrane,
+                                const std::vector<Tensor> &results) {
+  std::vector<Tensor> gradients;
+  for (const Tensor &result : results) {
+    const Tensor zero = graph.addConstant<float>(FLOAT, {1}, 0.0f);
+    graph.setTileMapping(zero, 0);
+    gradients.push_back(zero.broadcast(unsigned(result.numElements()), 0).reshape(result.shape()));
+  }
+  const auto readout = static_cast<unsigned>(network.layers.size() - 1);
+  gradients[lif::placeOf(network, lif::Result::Membrane, readout)] = membrane;
+  return gradients;
+}
+
+Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<Tensor> &inputs,
+                 const std::vector<Tensor> &gradients, unsigned batch) {
+  const std::size_t n = given.operands.size();
+  const lif::TilePlan plan = lif::planFor(graph, given.network, batch);
+  lif::IpuGraphs graphs(graph, plan);
+  lif::Arrivals changed(graphs), read(graphs);
+  std::vector<lif::AdamMatrix> matrices, biases;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const lif::Operand &operand = given.operands[i];
+    if (operand.role < lif::Role::Weights || operand.role >= lif::Role::Decay)
+      continue;
+    const unsigned l = operand.layer;
+    const std::string name = plan.names[l] + "/" + lif::nameOf(operand.role);
+    const auto bring = [&](const Tensor &t, const char *what, lif::Arrivals &arrivals) {
+      if (t.shape() != inputs[i].shape() || t.elementType() != FLOAT)
+        refuse(name + what + " must be float " + inputs[i].shapeToString() + "; got " +
+               t.shapeToString());
+      return arrivals.neurons(t, plan.layers[l], name + what);
+    };
+    lif::AdamMatrix matrix{bring(inputs[i], " weights", changed),
+                           {},
+                           {},
+                           bring(gradients[next++], " gradients", read)};
+    if (given.isAdam || given.sgd.momentum != 0)
+      matrix.means = bring(inputs[n + i], " means", changed);
+    if (given.isAdam)
+      matrix.squares = bring(inputs[2 * n + i], " squares", changed);
+    (operand.role == lif::Role::Bias ? biases : matrices).push_back(matrix);
+  }
+  Sequence program;
+  changed.addTo(program);
+  read.addTo(program);
+  const Tensor rate = inputs[3 * n + 2], update = inputs[3 * n + 3];
+  if (given.isAdam) {
+    program.add(lif::adamUpdate(graphs, given.adam, matrices, rate, update));
+    lif::AdamConstants withoutDecay = given.adam;
+    withoutDecay.weightDecay = 0;
+    if (!biases.empty())
+      program.add(lif::adamUpdate(graphs, withoutDecay, biases, rate, update));
+  } else {
+    matrices.insert(matrices.end(), biases.begin(), biases.end());
+    program.add(lif::sgdUpdate(graphs, given.sgd, matrices, rate));
+  }
+  changed.addReturnTo(program);
+  return std::move(program);
+}
+
+} // namespace
+
+extern "C" {
+
+void Train_metadata(IPULSE_METADATA_PARAMETERS) {
+  allocating_indices.clear();
+  IPULSE_NO_IDENTICAL_OUTPUTS;
+  input_to_output_tensor_aliasing.clear();
+  const std::int64_t n = (std::int64_t{num_inputs} - 4) / 3;
+  for (std::int64_t i = 0; i < 3 * n; ++i) {
+    input_to_output_tensor_aliasing[i] = i;
+    if (i % n >= 2) // ids and counts come off the host
+      allocating_indices.push_back(i);
+  }
+  is_elementwise = false;
+  is_stateless = true;
+  is_hashable = true;
+}
+
+Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<std::size_t> &shape,
+                       poplar::Type type, const std::string &attributes,
+                       const std::string &debug_prefix);
+
+Tensor Train_allocator(Graph &graph, std::uint32_t operand, const std::vector<std::size_t> &shape,
+                       poplar::Type type, const std::string &attributes,
+                       const std::string &debug_prefix) {
+  const TrainAttributes given(attributes);
+  const auto n = static_cast<std::uint32_t>(given.operands.size());
+  return Build_allocator(graph, operand % n, shape, type, given.ofNetwork, debug_prefix);
+}
+
+Program Train(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tensor> &outputs,
+              const std::string &attributes, const std::string &) {
+  const TrainAttributes given(attributes);
+  const std::size_t n = given.operands.size();
+  if (inputs.size() != 3 * n + 4)
+    refuse("the LIF op's " + std::to_string(n) +
+           " inputs, as many means and squares, labels, mask, rate and update are " +
+           std::to_string(3 * n + 4) + " inputs; got " + std::to_string(inputs.size()));
+  const std::vector<Tensor> ofNetwork(inputs.begin(),
+                                      inputs.begin() + static_cast<std::ptrdiff_t>(n));
+  const lif::Operands operands(given.network, ofNetwork);
+  for (const std::size_t i : {3 * n, 3 * n + 1})
+    lif::checkShape(i == 3 * n ? "labels" : "mask", inputs[i], {operands.batch});
+  lif::checkShape("rate", inputs[3 * n + 2], {1});
+  lif::checkShape("update", inputs[3 * n + 3], {1});
+
+  Sequence program;
+  std::vector<Tensor> results, gradients;
+  program.add(lif::buildForward(graph, given.network, operands, results));
+  const auto readout = static_cast<unsigned>(given.network.layers.size() - 1);
+  const lif::LossResult loss = lif::addLoss(
+      graph, given.loss, results[lif::placeOf(given.network, lif::Result::Membrane, readout)],
+      inputs[3 * n], inputs[3 * n + 1], program);
+  program.add(lif::buildBackward(graph, given.network, operands,
+                                 gradientsOf(graph, given.network, loss.gradient, results), results,
+                                 gradients));
+  program.add(updateOf(graph, given, inputs, gradients, operands.batch));
+  outputs.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(3 * n));
+  outputs.push_back(loss.bySample);
+  outputs.insert(outputs.end(), results.begin(), results.end());
+  return std::move(program);
+}
+
+} // extern "C"

@@ -1,0 +1,143 @@
+"""Runs training steps in TensorFlow with the Poplar op: loss and update on the device, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+
+import tensorflow as tf
+
+from ipulse_ops.lif.network import LeakyReadout, Network
+from ipulse_ops.lif.poplar.attributes import (
+    Placement,
+    UnsupportedNetwork,
+    Wanted,
+    attributes_of,
+)
+from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
+from ipulse_ops.lif.poplar.sources import BuiltOp
+from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_of
+from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.weights import weight_shapes
+
+LOSSES = ("mean_membrane", "last_membrane", "step_membrane")
+
+
+@dataclass(frozen=True)
+class DeviceTraining:
+    """The loss and the optimizer of a training step on the device.
+
+    loss: cross-entropy of the softmax of the readout's membrane: its mean over time, the last one,
+        or each, of which the loss is the mean.
+    optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
+    """
+
+    loss: str = "mean_membrane"
+    optimizer: str = "adam"
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-7
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    nesterov: bool = False
+
+    @property
+    def words(self) -> str:
+        """The part of the attribute string in front of the network's."""
+        flags = [self.loss, self.optimizer, *(["nesterov"] if self.nesterov else [])]
+        numbers = ("beta_1", "beta_2", "epsilon", "weight_decay", "momentum")
+        values = [f"{name}={float(getattr(self, name))!r}" for name in numbers]
+        return " ".join(["ipulse-train/1", *flags, *values])
+
+
+class TrainedStep(NamedTuple):
+    """The results of a training step."""
+
+    out: LIFOutputs
+    losses: Any  # float32 [batch]
+    weights: List[Any]  # as the arguments of the same names, after the update
+    means: List[Any]
+    squares: List[Any]
+
+
+def run_training_step(
+    network: Network,
+    training: DeviceTraining,
+    weights: Sequence[Any],
+    means: Sequence[Any],
+    squares: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    labels: Any,
+    mask: Any,
+    rate: Any,
+    update: Any,
+    precompiled_user_op: PrecompiledUserOp,
+    built: BuiltOp,
+    constants: Optional[Sequence[Mapping[str, Any]]] = None,
+    seed: Any = 0,
+    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    memory: str = "slots",
+) -> TrainedStep:
+    """Run forward pass, loss, backward pass and update as one program.
+
+    means, squares: the optimizer's state by weight; empty where the optimizer has none. The momenta
+        of SGD are `means`.
+    ids, counts, constants, seed, placement, memory: as for run_user_op.
+    labels: int32 `[batch]`. mask: float32 `[batch]`, 1 for samples that count.
+    rate: float32 scalar. update: int32 scalar, the number of the update from 1.
+
+    Raises UnsupportedNetwork for a readout that spikes, and what run_user_op raises.
+    """
+    if not isinstance(network.readout, LeakyReadout):
+        raise UnsupportedNetwork("the loss on the device needs a leaky readout")
+    ids, counts = tf.cast(ids, tf.int32), tf.cast(counts, tf.int32)
+    steps, batch, slots = ids.shape.as_list()
+    wanted = Wanted()
+    if memory == "recompute":
+        between = steps_between_checkpoints(network, steps, batch, wanted, placement)
+        wanted = Wanted(recompute=between)
+    inputs, places = entering(network, weights, ids, counts, constants, seed, wanted)
+    number = {place: at for at, place in enumerate(places)}  # of the weights
+    nothing = tf.zeros([1], tf.float32)
+
+    def state(of: Sequence[Any]) -> List[Any]:
+        return [of[number[at]] if of and at in number else nothing for at in range(len(inputs))]
+
+    scalars = [
+        tf.cast(labels, tf.int32),
+        tf.cast(mask, tf.float32),
+        tf.reshape(tf.cast(rate, tf.float32), [1]),
+        tf.reshape(tf.cast(update, tf.int32), [1]),
+    ]
+    specs = output_specs(network, steps, batch, wanted, placement)
+    kept = [*inputs, *state(means), *state(squares)]
+    found = precompiled_user_op(
+        [*kept, *scalars],
+        str(built.library),
+        gp_path=str(built.codelets),
+        outs={
+            "output_types": [*(tensor.dtype for tensor in kept), *[tf.float32] * (1 + len(specs))],
+            "output_shapes": [
+                *(tensor.shape for tensor in kept),
+                tf.TensorShape([batch]),
+                *(tf.TensorShape(shape) for _, _, shape in specs),
+            ],
+        },
+        name="ipulse_train",
+        op_name="Train",
+        inputs_with_gradients=[],
+        attributes=f"{training.words} {attributes_of(network, slots, placement, wanted)}",
+    )
+    n = len(inputs)
+
+    def updated(kind: int, of: Sequence[Any]) -> List[Any]:
+        return [found[kind * n + place] for place in places] if of else []
+
+    return TrainedStep(
+        out=outputs_of(specs, found[3 * n + 1 :]),
+        losses=found[3 * n],
+        weights=updated(0, weight_shapes(network)),
+        means=updated(1, means),
+        squares=updated(2, squares),
+    )

@@ -1,0 +1,69 @@
+"""Training steps that run on emulated IPUs as a whole, against loss and update on the host."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+
+from ipulse_ops.lif.poplar.build import build
+from ipulse_worker.runner.model.emulated_model import EmulatedModel
+from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
+from poplar_emulator.user_op import EmulatedIPUs
+from tests.worker.runner.emulated import ipu_spec
+from tests.worker.runner.specs import spec_from
+
+TILES, STEPS, SEED = 16, 3, 11
+
+NETWORK: Dict[str, Any] = {
+    "layers": [
+        {"neurons": 12, "second_threshold": 0.5, "capacity": 6, "bias": True, "policy": "cyclic"},
+        {"neurons": 7, "recurrent": True},
+    ]
+}
+TRAININGS: List[Dict[str, Any]] = [
+    {"optimizer": {"kind": "adam", "learning_rate": 0.01}},
+    {
+        "optimizer": {"kind": "adamw", "learning_rate": 0.01, "weight_decay": 0.1},
+        "loss": "last_membrane_cross_entropy",
+    },
+    {"optimizer": {"kind": "sgd", "learning_rate": 0.5}, "loss": "step_cross_entropy"},
+    {"optimizer": {"kind": "sgd", "learning_rate": 0.2, "momentum": 0.9, "nesterov": True}},
+]
+
+
+def batch(number: int) -> TrainingBatch:
+    """Return the batch of a training step; the last has fewer samples than the others."""
+    rng = np.random.default_rng([SEED, number])
+    samples = 5 if number == STEPS else 12
+    ids = np.sort(rng.integers(0, 6, (8, samples, 4)), axis=2).astype(np.int32)
+    counts = rng.integers(0, 5, (8, samples)).astype(np.int32)
+    return TrainingBatch(ids, counts, rng.integers(0, 2, samples).astype(np.int32), 0.01)
+
+
+def trained(model: Model) -> List[StepResult]:
+    """Train STEPS steps from drawn weights."""
+    rng = np.random.default_rng(SEED)
+    model.weights = [rng.normal(0, 0.5, w.shape).astype(np.float32) for w in model.weights]
+    model.feed(batch, 1)
+    return [model.execute(step, lambda: 0.0).step_results[0] for step in range(1, STEPS + 1)]
+
+
+@pytest.mark.parametrize("memory", ["slots", "recompute"])
+@pytest.mark.parametrize("training", TRAININGS, ids=["adam", "adamw", "sgd", "nesterov"])
+def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
+    device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
+    epochs = {"epochs": 1, "batch_size": 12, **training}
+    spec = spec_from(ipu_spec(device, training=epochs, network=NETWORK))
+    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), build())
+    on_cpu = Model(
+        spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=NETWORK)), 4, 1, batch=12
+    )
+    for ours, theirs in zip(trained(on_device), trained(on_cpu)):
+        np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)
+        np.testing.assert_array_equal(ours.max_spikes, theirs.max_spikes)
+    for name, value in on_cpu.state().items():
+        scale = max(float(np.abs(value).max(initial=0)), 1e-3)
+        np.testing.assert_allclose(on_device.state()[name], value, rtol=0, atol=2e-5 * scale)

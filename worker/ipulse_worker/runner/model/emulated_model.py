@@ -1,0 +1,125 @@
+"""The network of a spec with loss and optimizer on emulated IPUs: one program a training step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_core.spec.device_training import DEVICE_LOSSES
+from ipulse_ops.lif.poplar.sources import BuiltOp
+from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
+from ipulse_worker.runner.model.model import Model, step_seed, traced
+from ipulse_worker.runner.model.network import network_of, placement_of
+from ipulse_worker.runner.training.batches import Execution, StepResult
+from ipulse_worker.runner.training.step_metrics import StepMetrics
+from poplar_emulator.user_op import EmulatedIPUs
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+class EmulatedModel(Model):
+    """A Model whose training steps run on emulated IPUs as a whole.
+
+    Weights and optimizer state stay in TensorFlow's variables, from which each step writes them to
+    the device; on an IPU they stay there.
+    """
+
+    def __init__(
+        self, spec: ExperimentSpec, slots: int, threads: int, emulated: EmulatedIPUs, built: BuiltOp
+    ) -> None:
+        """Build the network. emulated: the IPUs that the steps run on. built: the Poplar op."""
+        self._emulated, self._built = emulated, built
+        super().__init__(spec, slots, threads, batch=spec.training.batch_size)
+
+    def execute(self, step: int, now: Callable[[], float]) -> Execution:
+        """Run `steps_per_execution` training steps; the first one is `step`, from 1."""
+        results, batching = [], 0.0
+        for number in range(step, step + self.steps_per_execution):
+            begun = now()
+            batch = self._batch_of(number)
+            batching += now() - begun
+            sums, max_spikes = self._training_function(
+                np.array(step_seed(self.spec.seed, number), np.int64),
+                *self._filled(batch.ids, batch.counts, batch.labels),
+                np.array(number, np.int64),
+                np.array(batch.learning_rate, np.float32),
+            )
+            results.append(StepResult([], sums.numpy(), max_spikes.numpy()))
+        return Execution(results, batching, optimizer_seconds=0.0)
+
+    def trace(self) -> None:
+        """Compile the programs of training and evaluation."""
+        for function in (self._training_function, self._evaluation_function):
+            function.trace()
+
+    def _make_functions(self) -> None:
+        super()._make_functions()
+        time, size = self.spec.data.steps, self._batch
+        self._training_function = traced(
+            self._traced_step,
+            [
+                tf.TensorSpec([], tf.int64),
+                tf.TensorSpec([time, size, self._slots], tf.int32),
+                tf.TensorSpec([time, size], tf.int32),
+                self._objective.label_signature(size),
+                tf.TensorSpec([size], tf.float32),
+                tf.TensorSpec([], tf.int64),
+                tf.TensorSpec([], tf.float32),
+            ],
+        )
+
+    def _traced_step(
+        self, seed: Any, ids: Any, counts: Any, labels: Any, mask: Any, step: Any, rate: Any
+    ) -> Tuple[Any, Any]:
+        device = self.spec.device
+        if device.kind != "emulator":
+            raise TypeError(f"the spec asks for the device {device.kind}")
+        slots = self.optimizer.slots
+        state: Dict[str, List[tf.Variable]] = {
+            "weights": self._kernels,
+            "means": slots.get("means", slots.get("momenta", [])),
+            "squares": slots.get("squares", []),
+        }
+        found = run_training_step(
+            network_of(self.spec, self.limits),
+            device_training(self.spec),
+            **{name: [tf.convert_to_tensor(v) for v in of] for name, of in state.items()},
+            ids=ids,
+            counts=counts,
+            labels=labels,
+            mask=mask,
+            rate=rate,
+            update=step,
+            precompiled_user_op=self._emulated.precompiled_user_op,
+            built=self._built,
+            constants=self.net.constants_in_use(),
+            seed=seed,
+            placement=placement_of(device),
+            memory=device.memory,
+        )
+        for name, of in state.items():
+            for variable, value in zip(of, getattr(found, name)):
+                variable.assign(value)
+        _, predicted = self._objective.evaluate(found.out, labels)
+        scores = self._objective.scores(predicted, labels)
+        metrics = StepMetrics(found.out, found.losses, predicted, scores, mask=mask)
+        return metrics.sums(), metrics.max_spikes()
+
+
+def device_training(spec: ExperimentSpec) -> DeviceTraining:
+    """Return the loss and the optimizer of a spec, which ExperimentSpec has checked."""
+    optimizer = spec.training.optimizer
+    loss = DEVICE_LOSSES[spec.training.loss]
+    if optimizer.kind == "sgd":
+        return DeviceTraining(loss, "sgd", momentum=optimizer.momentum, nesterov=optimizer.nesterov)
+    return DeviceTraining(
+        loss,
+        "adam",
+        optimizer.beta_1,
+        optimizer.beta_2,
+        optimizer.epsilon,
+        optimizer.weight_decay if optimizer.kind == "adamw" else 0.0,
+    )
