@@ -66,6 +66,12 @@ class IPUs(StrictModel):
         "measured by the slots that enter its neurons; neurons: the same number on every tile; "
         "linear: every layer over all tiles.",
     )
+    memory: Literal["slots", "recompute"] = Field(
+        default="slots",
+        description="What is stored for the backward pass. slots: all that it reads; recompute: "
+        "spikes, and states at some steps, from which the steps are run again: fewer bytes per "
+        "tile for more cycles, and the same results.",
+    )
     connection_type: ConnectionType = Field(default="ON_DEMAND", description=CONNECTION)
     acquire_poll_seconds: float = Field(
         default=1.0,
@@ -119,6 +125,32 @@ class EmulatorDevice(IPUs):
 
     kind: Literal["emulator"] = Field(default="emulator", description="Device.")
     tiles: int = Field(default=MK2_TILES, ge=1, le=MK2_TILES, description="Tiles of an IPU.")
+    training: Literal["host", "device"] = Field(
+        default="host",
+        description="Where a training step computes loss and update. host: TensorFlow on this "
+        "machine, between two programs of the device; device: one program a step, as on an IPU, "
+        "with sums in another order.",
+    )
+    host_link: Literal["pcie", "fabric"] = Field(
+        default="pcie",
+        description="Connection to the host that stream copies are modelled for. pcie: a card, "
+        "32 GB/s and 10 µs for each copy; fabric: an IPU-M2000 over IPU over Fabric, 12.5 GB/s "
+        "and 15 µs.",
+    )
+    host_bytes_per_second: float | None = Field(
+        default=None,
+        ge=1e3,
+        le=1e15,
+        description="Rate of a stream copy; null: that of `host_link`.",
+        json_schema_extra=unit("B/s"),
+    )
+    host_latency_seconds: float | None = Field(
+        default=None,
+        ge=1e-9,
+        le=10.0,
+        description="Time of a stream copy besides its bytes; null: that of `host_link`.",
+        json_schema_extra=unit("s"),
+    )
 
 
 class IPUDevice(IPUs):

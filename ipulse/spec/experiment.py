@@ -31,6 +31,7 @@ from .convolutions import convolution_problems
 from .data import Data
 from .data.digits import DigitsData
 from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
+from .device_training import device_training_problems
 from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
@@ -125,6 +126,8 @@ class ExperimentSpec(StrictModel):
             yield replace(problem, pointer=f"/profile{problem.pointer}")
         if not isinstance(self.device, CPUDevice):
             yield from self._problems_on_ipus(self.device)
+        if isinstance(self.device, EmulatorDevice) and self.device.training == "device":
+            yield from device_training_problems(self)
 
     def _problems_of_size(self) -> Iterator[Problem]:
         synapses = weight_count(self)

@@ -20,8 +20,11 @@ TILES = 8
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, FinishedAttempt]]:
-    """The same spec on both devices; on the emulator, an epoch is one execution."""
-    attempts = {}
+    """The same spec on both devices; on the emulator, an epoch is one execution.
+
+    "one program" also computes loss and update on the emulator.
+    """
+    attempts: Dict[str, FinishedAttempt] = {}
     keras: Any = getattr(tf.keras, "config", None)  # Keras 3's
     with pytest.MonkeyPatch.context() as patch:
         for module in (cpu, emulator):  # threads are the test process's
@@ -31,22 +34,26 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dict[str, Fini
         for kind, options in (
             ("cpu", {}),
             ("emulator", {"tiles": TILES, "steps_per_execution": 3}),
+            ("emulator", {"tiles": TILES, "training": "device", "host_link": "fabric"}),
         ):
+            name = "one program" if "training" in options else kind
             directory = tmp_path_factory.mktemp(kind) / "work"
-            attempts[kind] = attempt(directory, ipu_spec({"kind": kind, **options}))
-            assert attempts[kind].done["reason"] == "completed", attempts[kind].done
+            attempts[name] = attempt(directory, ipu_spec({"kind": kind, **options}))
+            assert attempts[name].done["reason"] == "completed", attempts[name].done
         yield attempts
         if keras is not None:
             keras.enable_traceback_filtering()
 
 
-def test_learns_what_a_cpu_learns(trained: Dict[str, Any]) -> None:
+@pytest.mark.parametrize("emulated", ["emulator", "one program"])
+def test_learns_what_a_cpu_learns(trained: Dict[str, Any], emulated: str) -> None:
     """Batches of 12 out of 32 samples: the last one of an epoch is filled up."""
-    weights = [dict(np.load(result.directory / "weights.npz")) for result in trained.values()]
+    results = [trained["cpu"], trained[emulated]]
+    weights = [dict(np.load(result.directory / "weights.npz")) for result in results]
     assert weights[0].keys() == weights[1].keys()
     for name, on_cpu in weights[0].items():
         np.testing.assert_allclose(weights[1][name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name)
-    last = [result.done["summary"] for result in trained.values()]
+    last = [result.done["summary"] for result in results]
     for figure in ("loss", "accuracy", "test_loss", "test_accuracy", "dropped_spikes", "steps"):
         assert last[1][figure] == pytest.approx(last[0][figure], rel=1e-4), figure
 
@@ -58,10 +65,48 @@ def test_compiles_before_it_attaches(trained: Dict[str, FinishedAttempt]) -> Non
     assert result.phases == ["prepare", "compile", "acquire", "run", "report"]
 
 
+def poplar_profile(result: FinishedAttempt) -> Dict[str, Any]:
+    (artifact,) = [event for event in result.events if event.get("role") == "poplar_profile"]
+    profile: Dict[str, Any] = json.loads((result.directory / artifact["path"]).read_text())
+    return profile
+
+
+def test_stream_copies_are_steps_that_cost_what_the_connection_costs(
+    trained: Dict[str, FinishedAttempt],
+) -> None:
+    links = {"emulator": (32e9, 10e-6, 2), "one program": (12.5e9, 15e-6, 6)}
+    for name, (rate, latency, copies) in links.items():
+        profile = poplar_profile(trained[name])
+        target = profile["compilation"]["target"]
+        assert (target["hostBytesPerSecond"], target["hostLatencySeconds"]) == (rate, latency)
+        steps = [s for s in TileProfile(profile, 3).steps if s.name.startswith("from_host/")]
+        assert len(steps) == copies  # ids, counts; labels, mask, rate, number of the step
+        slots = [s.cycles.host / s.executions for s in steps]
+        assert min(slots) >= latency * target["clockFrequency"]
+        assert max(slots) > min(slots)  # ids are most of the bytes
+
+
+def test_one_program_has_loss_and_update(trained: Dict[str, FinishedAttempt]) -> None:
+    names = [step.name for step in TileProfile(poplar_profile(trained["one program"]), 3).steps]
+    assert any(name.startswith("loss/") for name in names), names
+    assert "adam/update" in names
+    report = (trained["one program"].directory / "report.html").read_text(encoding="utf-8")
+    assert "Loss and optimizer are steps of its program." in report
+
+
+def test_the_report_shows_how_layers_are_laid_over_tiles(
+    trained: Dict[str, FinishedAttempt],
+) -> None:
+    mapping = poplar_profile(trained["emulator"])["compilation"]["tileMapping"]
+    assert [layer["neurons"] for layer in mapping["layers"]] == [12, 8, 2]
+    assert 0 < mapping["load_balance"] <= 1
+    report = (trained["emulator"].directory / "report.html").read_text(encoding="utf-8")
+    assert "Layers on tiles" in report
+
+
 def test_leaves_the_profile_of_every_tile(trained: Dict[str, FinishedAttempt]) -> None:
     result = trained["emulator"]
-    (artifact,) = [event for event in result.events if event.get("role") == "poplar_profile"]
-    profile = json.loads((result.directory / artifact["path"]).read_text())
+    profile = poplar_profile(result)
     assert profile["emulated"] is True
     assert len(profile["compilation"]["tiles"]) == TILES
     assert profile["execution"]["runs"]

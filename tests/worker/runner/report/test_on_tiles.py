@@ -13,10 +13,12 @@ from .test_page import Page
 from .tile_documents import document
 
 
-def values(profile: Optional[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+def values(profile: Optional[Dict[str, Any]], training: str = "host") -> Optional[Dict[str, Any]]:
     """Return the values of the section for a network with one hidden layer."""
-    network = SimpleNamespace(layers=[None])
-    results: Any = SimpleNamespace(poplar_profile=profile, spec=SimpleNamespace(network=network))
+    spec = SimpleNamespace(
+        network=SimpleNamespace(layers=[None]), device=SimpleNamespace(training=training)
+    )
+    results: Any = SimpleNamespace(poplar_profile=profile, spec=spec)
     return on_tiles(results)
 
 
@@ -54,7 +56,7 @@ def test_layers_of_steps_count_from_one() -> None:
 
 def test_every_caption_contains_emulated() -> None:
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", section(document()))
-    assert len(captions) == 8
+    assert len(captions) == 9
     assert all("emulated" in caption for caption in captions)
     measured = section(document(emulated=False))
     assert "emulat" not in measured
@@ -85,3 +87,30 @@ def test_a_large_machine_gives_a_small_section_with_a_map_per_ipu() -> None:
     assert {"IPU 0", "IPU 1"} <= set(Page(text).text["span"])
     assert "tile 1,471" in text
     assert "The first 4 of 8 IPUs are drawn." in section(document(tiles=4, ipus=8))
+
+
+def test_shows_layers_on_tiles_and_who_waits() -> None:
+    profile = document()
+    layer = {"ipus": [0], "tiles": 3, "neurons": 12, "most_neurons": 4, "work": 20.0}
+    readout = {"ipus": [0], "tiles": 1, "neurons": 2, "most_neurons": 2, "work": 10.0}
+    profile["compilation"]["tileMapping"] = {
+        "mapping": "capacity",
+        "split": "layers",
+        "tiles_used": 4,
+        "load_balance": 0.875,
+        "layers": [{**layer, "weights_per_neuron": 64}, {**readout, "weights_per_neuron": 12}],
+    }
+    text = section(profile)
+    assert "Load balance 87.5 %" in text
+    assert "The busiest tile computes 4.00 times as long as the mean tile." in text
+    cells = Page(text).text["td"]
+    at = cells.index("layer 1", cells.index("readout") - 8)
+    assert cells[at : at + 7] == ["layer 1", "0", "3", "12", "4", "1.00 KiB", "100.0 %"]
+    # The first tile computes 4,900 of 6,020 cycles, which the last one waits for.
+    assert cells.count(f"{100 * 4900 / 6020:.1f} %") >= 2
+
+
+def test_says_where_loss_and_update_ran() -> None:
+    found = [values(document(), training=where) for where in ("host", "device")]
+    texts = [render("sections/tiles.html", tiles=tiles) for tiles in found]
+    assert ["ran on the host" in text for text in texts] == [True, False]

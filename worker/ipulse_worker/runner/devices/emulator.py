@@ -12,12 +12,15 @@ from ipulse_core.poplar_environment import RUN_COUNT
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
+from ipulse_ops.lif.poplar.tile_plan import tile_plan_of
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
+from ipulse_worker.runner.devices.host_link import host_link_options, streamed_inputs
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
+from ipulse_worker.runner.model.emulated_model import EmulatedModel
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of, placed, placement_of
 from poplar_emulator import build as emulator
@@ -33,7 +36,7 @@ PROGRESS_SECONDS = 1.0  # between two progress events
 
 
 class Emulator(Device):
-    """Emulated IPUs run the op; loss and optimizer run on the machine's processor.
+    """Emulated IPUs run the op; loss and optimizer run there, too, or on the machine's processor.
 
     Seconds are those of the emulator and cycles are emulated: neither is measured on an IPU.
     """
@@ -48,6 +51,7 @@ class Emulator(Device):
         self._settings = spec.device
         self._threads = usable_cores()
         self._ops: List[CustomOp] = []
+        self._mappings: List[Optional[Dict[str, Any]]] = []  # of layers on tiles, by op
         self._lease: Optional[Reservation] = None
 
     @property
@@ -67,12 +71,19 @@ class Emulator(Device):
         self.on_progress(OP_FROM, "the Poplar op and its program")
         poplar_op.build(progress=self.build_progress(OP_FROM, PROGRAMS_FROM))
         cache = ExecutableCache(lambda line: self.log(line, level="warning"))
-        self.emulated.options = {**POISON, **engine_options(self._settings.engine_options)}
+        self.emulated.options = {
+            **POISON,
+            **host_link_options(self._settings),
+            **engine_options(self._settings.engine_options),
+        }
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
             raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
+        if self._settings.training == "device":
+            built = poplar_op.build()
+            return EmulatedModel(self.spec, slots, self._threads, self.emulated, built)
         return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
 
     def acquire(self) -> None:
@@ -122,13 +133,24 @@ class Emulator(Device):
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op with most cycles: a growing capacity compiles new ops."""
-        return max(self.emulated.profiles(), key=_cycles_of, default=None)
+        if not self._ops:
+            return None
+        profiles = [op.profile() for op in self._ops]
+        at = max(range(len(profiles)), key=lambda op: _cycles_of(profiles[op]))
+        if self._mappings[at] is not None:
+            profiles[at]["compilation"]["tileMapping"] = self._mappings[at]
+        return profiles[at]
 
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
         """Compile an op; raise NotCached if the job only compiles and cannot store the result."""
         # With NEVER, the result shows whether the program compiles; it is not stored.
         used_cache = None if self.connection == "NEVER" else cache
-        op = compile_op(cache=used_cache, **self._compile_callbacks(), **arguments)
+        op = compile_op(
+            cache=used_cache,
+            streamed_inputs=streamed_inputs(**arguments),
+            **self._compile_callbacks(),
+            **arguments,
+        )
         if self.connection == "PRE_COMPILE" and op.cache_key is None:
             name = arguments["op_name"]
             raise NotCached(
@@ -137,8 +159,17 @@ class Emulator(Device):
                 "check)"
             )
         self._ops.append(op)
+        self._mappings.append(self._mapping(**arguments))
         self.on_progress(1.0 - self._left, "tracing TensorFlow's graph of the training")
         return op
+
+    def _mapping(self, attributes: str, inputs: Any, **_: Any) -> Optional[Dict[str, Any]]:
+        """Return how the LIF op maps layers to tiles; None for another op."""
+        at = attributes.find("ipulse-lif/")
+        if at < 0:
+            return None
+        (_, (_, batch, _)), *_ = inputs  # ids [time, batch, slots]
+        return tile_plan_of(attributes[at:], batch, self._settings.tiles)
 
     @property
     def _left(self) -> float:

@@ -65,7 +65,7 @@ def saved_for_backward(
     before = len(conv_layers(spec.network))
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
-    recomputes = device.kind == "cpu" and device.memory == "recompute"
+    recomputes = getattr(device, "memory", "slots") == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
     for neurons, capacity, second, fraction in zip(

@@ -151,6 +151,12 @@ class TileProfile:
         return np.array((self._execution or {}).get("computeCyclesByTile", []), np.float64)
 
     @property
+    def tile_mapping(self) -> Optional[Mapping[str, Any]]:
+        """The mapping of layers to tiles; None if the profile does not have it."""
+        found: Optional[Mapping[str, Any]] = self._compilation.get("tileMapping")
+        return found
+
+    @property
     def bytes_by_tile(self) -> np.ndarray:
         """Memory of each tile, float64 `[tiles]`."""
         tiles = self._compilation["tiles"]

@@ -17,6 +17,7 @@ from ipulse_worker.runner.report.plots.tile_plots import (
 )
 from ipulse_worker.runner.report.quantities import count, percent, size
 from ipulse_worker.runner.report.tables import Cell, ReportTable
+from ipulse_worker.runner.report.tile_balance import tile_balance
 from ipulse_worker.runner.results.results import Results
 
 CATEGORY_COLOURS = {
@@ -39,6 +40,7 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
     profile = TileProfile(results.poplar_profile, layers=1 + len(results.spec.network.layers))
     return {
         "is_emulated": profile.is_emulated,
+        "trains_on_host": getattr(results.spec.device, "training", "host") == "host",
         "ipus": profile.ipus,
         "drawn_ipus": MOST_MAPS,
         "tiles_per_ipu": profile.tiles_per_ipu,
@@ -46,6 +48,7 @@ def on_tiles(results: Results) -> Optional[Dict[str, Any]]:
         "cycles": cycles_spent(profile) if profile.has_run else None,
         **_memory(profile),
         **_compute(profile),
+        "balance": tile_balance(profile),
     }
 
 

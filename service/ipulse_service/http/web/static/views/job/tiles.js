@@ -28,7 +28,18 @@ export function tileMemory(document) {
       ${table("Memory by category", ["Category", "All tiles", "Share"], categories.map(([name, size]) => [keyWords(name), bytes(size), percent(size / all)]))}
       ${table(fullestTile ? "Largest variables of the fullest tile" : "Largest variables", ["Variable", "Size"], variables.slice(0, MOST_STEPS).map(({ name, size }) => [name || "without a name", bytes(size)]))}
     </div>
+    ${compilation.tileMapping ? layersOnTiles(compilation.tileMapping) : nothing}
   </section>`;
+}
+
+/** How the layers are laid over the tiles. @param {any} mapping */
+function layersOnTiles({ mapping, split, layers, load_balance: balance, tiles_used: used }) {
+  const most = Math.max(...layers.map(({ work }) => work));
+  const rows = layers.map((layer, at) => [
+    at > 0 && at + 1 === layers.length ? "Readout" : `Layer ${at + 1}`, layer.ipus.join(", "), number(layer.tiles), number(layer.neurons), number(layer.most_neurons),
+    bytes(4 * layer.most_neurons * layer.weights_per_neuron), percent(layer.work / most)]);
+  return html`<div class="section">${table("Layers on tiles", ["Layer", "IPU", "Tiles", "Neurons", "Neurons per tile", "Weights per tile", "Work of the busiest tile"], rows)}
+    <p class="soft">Mapping ${mapping}, split ${split}. Load balance ${percent(balance)}: the planned work of the mean tile relative to the busiest of the ${number(used)} tiles that have neurons.</p></div>`;
 }
 
 /** The cycles by kind, and the most expensive steps, of all runs. @param {any} document poplar_profile.json */
