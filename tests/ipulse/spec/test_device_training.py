@@ -1,0 +1,49 @@
+"""What a training step on the device refuses, by its place in the spec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ipulse.spec import ExperimentSpec
+from tests.worker.runner.emulated import ipu_spec
+
+
+def document(network: dict[str, Any], training: dict[str, Any]) -> dict[str, Any]:
+    """Return a spec that trains on the device, with these fields changed."""
+    found = ipu_spec({"kind": "emulator", "tiles": 8, "training": "device"})
+    found["network"] = {**found["network"], **network}
+    found["training"] = {**found["training"], **training}
+    return found
+
+
+def test_takes_what_the_op_computes() -> None:
+    for loss in ("mean_membrane_cross_entropy", "last_membrane_cross_entropy"):
+        spec = ExperimentSpec.model_validate(document({}, {"loss": loss}))
+        assert spec.device.kind == "emulator"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "network", "training"),
+    [
+        ("/training/loss", {}, {"loss": "max_membrane_cross_entropy"}),
+        ("/training/regularisers", {}, {"regularisers": [{"kind": "upper", "strength": 1}]}),
+        ("/training/gradient_clipping", {}, {"gradient_clipping": {"global_norm": 1.0}}),
+        ("/network/trainable", {"trainable": ["threshold"]}, {}),
+        ("/network/layers/0/trainable", {"layers": [{"neurons": 4, "trainable": False}]}, {}),
+        ("/network/readout/trainable", {"readout": {"trainable": False}}, {}),
+    ],
+)
+def test_names_the_place_of_what_it_refuses(
+    pointer: str, network: dict[str, Any], training: dict[str, Any]
+) -> None:
+    changed = document(network, training)
+    with pytest.raises(ValidationError) as caught:
+        ExperimentSpec.model_validate(changed)
+    (error,) = caught.value.errors()
+    assert "/".join(["", *map(str, error["loc"])]) == pointer
+    assert error["msg"].endswith("device.training to host")
+    changed["device"]["training"] = "host"
+    ExperimentSpec.model_validate(changed)
