@@ -84,6 +84,11 @@ def check_package(path: Path) -> List[str]:
     return [name for name, _ in _files(path)]
 
 
+def read_package(path: Path) -> Dict[str, bytes]:
+    """Return the contents of an archive's files by name. Raises InvalidPackage, and OSError."""
+    return dict(_files(path))
+
+
 def unpack_package(path: Path, digest: str, folder: Path) -> Dict[str, str]:
     """Unpack an archive with a known SHA-256 into a new folder; return the files' SHA-256.
 

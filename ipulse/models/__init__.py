@@ -15,6 +15,7 @@ from .fields import ExactInteger as ExactInteger
 from .fields import FromObject as FromObject
 from .fields import Integer as Integer
 from .fields import ListOf as ListOf
+from .fields import ScalarByKey as ScalarByKey
 from .fields import Text as Text
 from .fields import TextByKey as TextByKey
 from .fields import few as few

@@ -48,6 +48,14 @@ def _key(value: Any, handler: Any) -> Any:
         raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
 
 
+def _scalar(value: Any, handler: Any) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        detail = f"must be a number, text, true or false; got {shown(value)}"
+        raise PydanticCustomError("wrong_type", "{detail}", {"detail": detail}) from None
+
+
 def few(most: int) -> WrapValidator:
     """Returns a check for a list that bounds the problems which are explained.
 
@@ -111,4 +119,7 @@ Key = Annotated[
     WrapValidator(_key),
 ]
 TextByKey = Annotated[dict[Key, Text], _NamedValues()]
+# A number, text, true or false.
+Scalar = Annotated[bool | Integer | float | Text, WrapValidator(_scalar)]
+ScalarByKey = Annotated[dict[Key, Scalar], _NamedValues()]
 ListOf = Annotated[tuple[T, ...], Strict(False)]  # a list in JSON, a tuple in Python

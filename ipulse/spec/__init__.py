@@ -45,6 +45,7 @@ from .network.layers import (
     SpikingReadoutSpec,
 )
 from .network.network import NetworkSpec
+from .network.op import OpLayerSpec
 from .network.quantisation import QuantisationSpec
 from .network.surrogate import (
     ArcTanSpec,
@@ -104,6 +105,7 @@ __all__ = [
     "NetworkSpec",
     "NirExportSpec",
     "NpzData",
+    "OpLayerSpec",
     "Optimizer",
     "PoissonData",
     "PoplarProgramSpec",

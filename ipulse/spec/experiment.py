@@ -12,6 +12,7 @@ from pydantic.config import JsonDict
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
+from ipulse_core.op_manifest.layer import is_op, op_layers
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -35,6 +36,7 @@ from .device_training import device_training_problems
 from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
+from .ops import op_problems
 from .profile import ProfileSpec
 from .quantised_layers import quantisation_problems
 from .regression import regression_problems
@@ -116,6 +118,7 @@ class ExperimentSpec(StrictModel):
         if misfits:  # the sizes of the layers behind are unknown
             yield from misfits
             return
+        yield from op_problems(self)
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from regression_problems(self)
@@ -176,7 +179,10 @@ class ExperimentSpec(StrictModel):
                     pointer = f"/training/regularisers/{number}/layers/{index}"
                     detail = f"there are {hidden} hidden layers"
                     yield Problem(pointer, "inconsistent", detail)
-        second = [layer.second_threshold is not None for layer in spiking_layers(self.network)]
+        second = [
+            getattr(layer, "second_threshold", None) is not None
+            for layer in spiking_layers(self.network)
+        ]
         if self.training.second_threshold_ramp is not None and not any(second):
             yield Problem(
                 "/training/second_threshold_ramp",
@@ -201,6 +207,9 @@ class ExperimentSpec(StrictModel):
                 detail = "convolutions are not exported to NIR: remove it"
                 yield Problem(f"/export/nir/{index}", "unsupported", detail)
             return
+        for index in range(len(self.export.nir) if op_layers(self.network) else 0):
+            detail = "custom ops are not exported to NIR: remove it"
+            yield Problem(f"/export/nir/{index}", "unsupported", detail)
         for index, export in enumerate(self.export.nir):
             if export.on_loss == "refuse":
                 for pointer, loss in losses(self.network, export.target):
@@ -237,7 +246,7 @@ class ExperimentSpec(StrictModel):
         spiking = spiking_layers(network)
         pointers = [*layers, "/network/readout"]
         for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
-            if layer.policy == "top" and neurons > 2:
+            if getattr(layer, "policy", None) == "top" and neurons > 2:
                 detail = (
                     f"top compares membranes {on}, and only ids are sent between IPUs: keep layers "
                     f"whole, on at most {places} IPUs"
@@ -283,16 +292,16 @@ def weight_count(spec: ExperimentSpec) -> int:
     """Returns the number of weights of all layers, those of recurrence included."""
     convolved = conv_geometries(spec)
     kernels = sum(prod(geometry.weights) for geometry in convolved)
+    layers = [*spec.network.layers, spec.network.readout][len(convolved) :]
     neurons_behind = layer_sizes(spec)[1 + len(convolved) :]
     sizes = [senders_to_dense(spec), *neurons_behind]
-    recurrent = (
-        neurons * neurons
-        for layer, neurons in zip(
-            spiking_layers(spec.network)[len(convolved) :], neurons_behind, strict=False
-        )
-        if getattr(layer, "recurrent", False)
-    )
-    return kernels + sum(before * after for before, after in pairwise(sizes)) + sum(recurrent)
+    total = kernels
+    for layer, (before, neurons) in zip(layers, pairwise(sizes), strict=True):
+        if is_op(layer):
+            continue
+        recurrent = neurons if getattr(layer, "recurrent", False) else 0
+        total += (before + recurrent) * neurons
+    return total
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -22,7 +22,7 @@ def quantisation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         for pointer, layer in zip(
             [*pointers, "/network/readout"], [*network.layers, network.readout], strict=True
         )
-        if layer.quantisation is not None
+        if getattr(layer, "quantisation", None) is not None
     ]
     if not quantised:
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -54,6 +55,9 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
     names = layer_names(network)[len(geometries) :]
     for name, layer in zip(names, [*dense_layers(network), network.readout]):
         neurons = getattr(layer, "neurons", None) or class_count(spec.data)
+        if is_op(layer):
+            senders = neurons
+            continue
         shapes[name] = (senders, neurons)
         if getattr(layer, "recurrent", False):
             shapes[f"{name}_recurrent"] = (neurons, neurons)

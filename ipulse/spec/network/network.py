@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
+from ipulse_core.op_manifest.layer import indexed_ops, op_layers
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.start_weights import constant_of
@@ -12,12 +13,13 @@ from ipulse_core.spec.start_weights import constant_of
 from .conv import Conv1DSpec, Conv2DSpec
 from .initial import InitialSpec
 from .layers import LayerSpec, LeakyReadoutSpec, Readout
+from .op import OpLayerSpec
 from .residual import residual_problems
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
 HiddenLayer = Annotated[
-    LayerSpec | Conv2DSpec | Conv1DSpec, ByKind(default="dense", is_named=False)
+    LayerSpec | Conv2DSpec | Conv1DSpec | OpLayerSpec, ByKind(default="dense", is_named=False)
 ]
 
 # Constants that layers may lack, and the field that gives them.
@@ -80,20 +82,22 @@ class NetworkSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields repeated or useless entries of trainable and resets that have no effect."""
-        if not any(layer.trainable for layer in (*self.layers, self.readout)):
+        if not any(getattr(layer, "trainable", False) for layer in (*self.layers, self.readout)):
             detail = "no layer is left to train: at least one needs trainable: true"
             yield Problem("/layers", "inconsistent", detail)
         for index, name in enumerate(self.trainable):
             if name in self.trainable[:index]:
                 yield Problem(f"/trainable/{index}", "inconsistent", f"{name} is listed already")
         for index, layer in enumerate((*self.layers, self.readout)):
-            decays = layer.decay if isinstance(layer.decay, tuple) else (layer.decay,)
+            decay = getattr(layer, "decay", 0.0)
+            decays = decay if isinstance(decay, tuple) else (decay,)
             if "decay" in self.trainable and 1.0 in decays:
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"
                 detail = "a decay of 1 cannot be trained: lower it, or remove decay from trainable"
                 yield Problem(f"{place}/decay", "inconsistent", detail)
         yield from self._problems_of_convolutions()
         yield from residual_problems(self)
+        yield from self._problems_of_ops()
         for constant, field in _OPTIONAL.items():
             layers = (*self.layers, self.readout)
             if constant in self.trainable and all(
@@ -127,3 +131,25 @@ class NetworkSpec(StrictModel):
             for index, name in enumerate(self.trainable):
                 detail = f"{name} cannot be trained in a network with convolutions: remove it"
                 yield Problem(f"/trainable/{index}", "unsupported", detail)
+
+    def _problems_of_ops(self) -> Iterator[Problem]:
+        """Yields what a network with custom ops cannot have."""
+        ops = op_layers(self)
+        if not ops:
+            return
+        for index, layer in enumerate(self.layers):
+            pointer = f"/layers/{index}"
+            if is_conv(layer):
+                detail = "convolutions and custom ops cannot be in one network"
+                yield Problem(f"{pointer}/kind", "unsupported", detail)
+        for index, layer in indexed_ops(self):
+            pointer = f"/layers/{index}"
+            if layer.op != ops[0].op:
+                detail = f"a network has one custom op, in as many layers as you like: {ops[0].op}"
+                yield Problem(f"{pointer}/op", "unsupported", detail)
+        for index, name in enumerate(self.trainable):
+            detail = f"{name} cannot be trained in a network with custom ops: remove it"
+            yield Problem(f"/trainable/{index}", "unsupported", detail)
+        if self.initial is not None and self.initial.upload is not None:
+            detail = "a network with custom ops does not begin with uploaded weights: remove it"
+            yield Problem("/initial/upload", "unsupported", detail)

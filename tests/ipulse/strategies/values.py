@@ -34,6 +34,7 @@ from ipulse.spec.network.initial import InitialSpec
 from ipulse_core.events import FILE_NAME
 from ipulse_core.limits import TRIMMED
 from ipulse_core.manifest import SHA256
+from ipulse_core.op_manifest.layer import REFERENCE as OP_REFERENCE
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
@@ -199,6 +200,8 @@ def texts(limits: Mapping[str, Any]) -> st.SearchStrategy[str]:
         return st.sampled_from(["", "mine", "a.b-c_d"])
     if pattern == DATASET_REFERENCE:
         return st.sampled_from(["mine", "a.b-c@17", f"sha256:{'0f' * 32}"])
+    if pattern == OP_REFERENCE:
+        return st.sampled_from([f"{name}@sha256:{'0f' * 32}" for name in ("op", "_Op2")])
     assert pattern == TRIMMED
     return st.text(CHARACTERS, min_size=1, max_size=most).filter(lambda s: s == s.strip())
 

@@ -1,0 +1,1 @@
+"""The manifest of a custom op: its files, tensors and attributes, and whether it fits a layer."""

@@ -1,0 +1,246 @@
+"""op.json: the files of a custom op, its tensors, attributes and back ends."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple, Union
+
+from ipulse_core import strict_json
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.ipu import MK2_TILES
+from ipulse_core.op_manifest.attributes import (
+    OpAttribute,
+    attributes_text,
+    read_attributes,
+    resolve_attributes,
+)
+from ipulse_core.op_manifest.expressions import Size, WrongSize, size_of
+
+FILE = "op.json"
+DTYPES = ("float32", "float16", "int32", "uint32", "bool")
+NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+MAX_TENSORS, MAX_RANK = 32, 8
+_FIELDS = (
+    *("name", "sources", "codelets", "kernel", "reference", "inputs", "outputs", "gradients"),
+    *("sizes", "attributes", "gradient_attributes", "op_name", "tiles", "tolerance"),
+)
+
+
+class OpTensor(NamedTuple):
+    """An input or output of an op."""
+
+    name: str
+    dtype: str
+    shape: Tuple[Size, ...]
+
+
+class OpManifest(NamedTuple):
+    """The content of op.json. Files are paths in its folder."""
+
+    name: str
+    sources: List[str]  # C++ of the Poplar host part
+    codelets: List[str]
+    kernel: List[str]  # C++ for CPUs
+    reference: str  # a Python file with `forward(inputs, attributes)`
+    inputs: List[OpTensor]
+    outputs: List[OpTensor]
+    gradients: List[int]  # indices of the inputs that have one
+    sizes: Dict[str, int]  # of the test
+    tiles: int
+    tolerance: float  # relative to the largest value of each array
+    attributes: Union[str, Dict[str, OpAttribute]]  # a text, or declarations
+    gradient_attributes: str
+    op_name: str  # name of the C function
+
+    @property
+    def backends(self) -> List[str]:
+        """What can run the op: reference, kernel (both on a CPU), poplar."""
+        found = ["reference", *(["kernel"] if self.kernel else [])]
+        return [*found, *(["poplar"] if self.sources else [])]
+
+    @property
+    def default_attributes(self) -> str:
+        """The text that the op receives in its test."""
+        if isinstance(self.attributes, str):
+            return self.attributes
+        return attributes_text(resolve_attributes(self.attributes, {}, []))
+
+    @property
+    def test_sizes(self) -> Dict[str, int]:
+        """The values of the names in shapes, in the op's test."""
+        found = dict(self.sizes)
+        if not isinstance(self.attributes, str):
+            found.update(integers(resolve_attributes(self.attributes, {}, [])))
+        return found
+
+
+def integers(values: Dict[str, Any]) -> Dict[str, int]:
+    """Returns the attributes that shapes may name."""
+    return {name: value for name, value in values.items() if type(value) is int}
+
+
+def shape_of(tensor: OpTensor, sizes: Dict[str, int]) -> Tuple[int, ...]:
+    """Returns the shape of a tensor. Raises WrongSize."""
+    return tuple(size_of(size, sizes) for size in tensor.shape)
+
+
+def parse_manifest(content: bytes, has_file: Callable[[str], bool]) -> OpManifest:
+    """Returns the checked content of op.json. Raises InvalidInput with all mistakes."""
+    document = strict_json.loads(content, whole_as_int=True)
+    if not isinstance(document, dict):
+        raise InvalidInput([Problem("", "wrong_type", "expected an object")], f"wrong {FILE}")
+    problems: List[Problem] = []
+    manifest = _Reader(document, problems, has_file).manifest()
+    if problems:
+        raise InvalidInput(problems, f"{FILE} is not valid.")
+    return manifest
+
+
+class _Reader:
+    def __init__(
+        self, document: Dict[str, Any], problems: List[Problem], has_file: Callable[[str], bool]
+    ) -> None:
+        self._document = document
+        self._problems = problems
+        self._has_file = has_file
+
+    def manifest(self) -> OpManifest:
+        for name in self._document:
+            if name not in _FIELDS:
+                pointer = f"/{strict_json.escape(name)}"
+                self._problem(pointer, f"unknown field; known are {', '.join(_FIELDS)}")
+        name = self._text("name", "")
+        if not re.fullmatch(NAME, name):
+            self._problem("/name", "expected a C identifier of at most 64 characters")
+        attributes = self._attributes()
+        sizes = self._sizes()
+        inputs = self._tensors("inputs")
+        manifest = OpManifest(
+            name=name,
+            sources=self._files("sources"),
+            codelets=self._files("codelets"),
+            kernel=self._files("kernel"),
+            reference=self._file("/reference", self._text("reference", "reference.py")),
+            inputs=inputs,
+            outputs=self._tensors("outputs"),
+            gradients=self._gradients([tensor.name for tensor in inputs]),
+            sizes=sizes,
+            tiles=int(self._number("tiles", 16, 1, MK2_TILES)),
+            tolerance=self._number("tolerance", 1e-5, 0, 1),
+            attributes=attributes,
+            gradient_attributes=self._text("gradient_attributes", ""),
+            op_name=self._text("op_name", "Build"),
+        )
+        if manifest.codelets and not manifest.sources:
+            self._problem("/codelets", "codelets need the host part that uses them: list sources")
+        if not self._problems:
+            self._check_shapes(manifest)
+        return manifest
+
+    def _check_shapes(self, manifest: OpManifest) -> None:
+        """Compute all shapes of the test, which shows wrong expressions."""
+        for field, tensors in (("inputs", manifest.inputs), ("outputs", manifest.outputs)):
+            for index, tensor in enumerate(tensors):
+                for axis, size in enumerate(tensor.shape):
+                    try:
+                        size_of(size, manifest.test_sizes)
+                    except WrongSize as error:
+                        self._problem(f"/{field}/{index}/shape/{axis}", f"{error}; see sizes")
+
+    def _problem(self, pointer: str, detail: str) -> None:
+        self._problems.append(Problem(pointer, "invalid", detail))
+
+    def _text(self, name: str, default: str) -> str:
+        value = self._document.get(name, default)
+        if not isinstance(value, str):
+            self._problem(f"/{name}", "expected a text")
+            return default
+        return value
+
+    def _number(self, name: str, default: float, least: float, most: float) -> float:
+        value = self._document.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self._problem(f"/{name}", "expected a number")
+        elif not least <= value <= most:
+            self._problem(f"/{name}", f"expected a number from {least:g} to {most:g}")
+        else:
+            return value
+        return default
+
+    def _list(self, name: str) -> List[Any]:
+        value = self._document.get(name, [])
+        if not isinstance(value, list):
+            self._problem(f"/{name}", "expected a list")
+            return []
+        return value
+
+    def _files(self, name: str) -> List[str]:
+        listed = enumerate(self._list(name))
+        return [self._file(f"/{name}/{index}", value) for index, value in listed]
+
+    def _file(self, pointer: str, value: Any) -> str:
+        if not isinstance(value, str) or not self._has_file(value):
+            self._problem(pointer, f"{value!a} is not a file in the op's folder")
+        return str(value)
+
+    def _attributes(self) -> Union[str, Dict[str, OpAttribute]]:
+        value = self._document.get("attributes", "")
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict):
+            return read_attributes(value, self._problems)
+        self._problem("/attributes", "expected a text, or declarations by name")
+        return ""
+
+    def _sizes(self) -> Dict[str, int]:
+        value = self._document.get("sizes", {})
+        if not isinstance(value, dict):
+            self._problem("/sizes", "expected sizes by name")
+            return {}
+        found: Dict[str, int] = {}
+        for name, size in value.items():
+            if type(size) is int and size > 0 and re.fullmatch(NAME, name):
+                found[name] = size
+            else:
+                pointer = f"/sizes/{strict_json.escape(name)}"
+                self._problem(pointer, "expected a name, and a whole number from 1")
+        return found
+
+    def _tensors(self, name: str) -> List[OpTensor]:
+        tensors: List[OpTensor] = []
+        listed = self._list(name)
+        if not 1 <= len(listed) <= MAX_TENSORS:
+            self._problem(f"/{name}", f"expected 1 to {MAX_TENSORS}")
+        for index, value in enumerate(listed[:MAX_TENSORS]):
+            pointer = f"/{name}/{index}"
+            if not isinstance(value, dict):
+                self._problem(pointer, "expected an object with name, dtype and shape")
+                continue
+            shape = value.get("shape")
+            if value.get("dtype") not in DTYPES:
+                self._problem(f"{pointer}/dtype", f"expected one of {', '.join(DTYPES)}")
+            if (
+                not isinstance(shape, list)
+                or len(shape) > MAX_RANK
+                or not all(map(_is_size, shape))
+            ):
+                detail = "expected a list of whole numbers from 1 and expressions of sizes"
+                self._problem(f"{pointer}/shape", detail)
+                continue
+            tensors.append(
+                OpTensor(str(value.get("name", index)), str(value.get("dtype")), tuple(shape))
+            )
+        return tensors
+
+    def _gradients(self, names: List[str]) -> List[int]:
+        indices = []
+        for index, name in enumerate(self._list("gradients")):
+            if name in names:
+                indices.append(names.index(name))
+            else:
+                self._problem(f"/gradients/{index}", f"{name!a} is not an input")
+        return indices
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, str) or (type(value) is int and value > 0)

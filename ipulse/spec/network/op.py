@@ -1,0 +1,34 @@
+"""A custom op of the user as a layer between the other layers of a network."""
+
+from typing import Literal
+
+from ipulse.models import Field, ScalarByKey, StrictModel
+from ipulse_core.op_manifest.attributes import MAX_ATTRIBUTES
+from ipulse_core.op_manifest.layer import REFERENCE
+
+from .layers import Neurons
+
+_EXAMPLE = "pool_op@sha256:" + "0123456789abcdef" * 4
+
+
+class OpLayerSpec(StrictModel):
+    """A custom op that was pushed: it takes the spikes of the layer before and returns spikes.
+
+    The op gets zeros and ones, float32 `[steps, batch, senders]`, and returns
+    `[steps, batch, neurons]`, in which each value must be 0 or 1.
+    """
+
+    kind: Literal["op"] = Field(description="Layer.")
+    op: str = Field(
+        pattern=REFERENCE,
+        description="The op as `ipulse op push` printed it: its name and the digest of its source "
+        "package. A token needs the right to submit code for it.",
+        examples=[_EXAMPLE],
+    )
+    neurons: Neurons = Field(description="Neurons that the op returns, as its manifest says.")
+    attributes: ScalarByKey = Field(
+        default={},
+        max_length=MAX_ATTRIBUTES,
+        description="Values of the op's attributes by name; others have the manifest's defaults.",
+        examples=[{"width": 2}],
+    )
