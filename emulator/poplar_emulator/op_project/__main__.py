@@ -26,15 +26,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     new = commands.add_parser("new")
     new.add_argument("name")
     new.add_argument("folder", type=Path)
+    new.add_argument("--layer", action="store_true")
     test = commands.add_parser("test")
     test.add_argument("folder", type=Path)
     test.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     try:
         if options.command == "new":
-            result: Dict[str, Any] = {
-                "files": [str(path) for path in write_project(options.name, options.folder)]
-            }
+            written = write_project(options.name, options.folder, options.layer)
+            result: Dict[str, Any] = {"files": [str(path) for path in written]}
         else:
             done = compare(options.folder, options.seed)
             arrays = [{**c._asdict(), "is_good": c.is_good} for c in done.comparisons]

@@ -6,26 +6,22 @@ with central differences of it: of every element of a small input, else in rando
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Sequence
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
 import numpy as np
 
-from ipulse_core.build_cache.toolchain import compiler, run_compiler
 from ipulse_core.errors import InvalidInput, Problem
-from poplar_emulator.build import POPC, build, program_flags
 from poplar_emulator.custom_op import POISON, CustomOp
 from poplar_emulator.emulate import SANITIZE
-from poplar_emulator.op_project.manifest import OpManifest, TensorSpec, read_manifest
+from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
+from poplar_emulator.op_project.project import OpProject, TestedTensor, read_project
 
 MOST_ELEMENTS = 64  # of an input with all elements changed
 DIRECTIONS = 16  # for a larger input
 STEP = 1e-4  # of the differences, relative to values around 1
 GRADIENT_TOLERANCE = 10  # times the tolerance: a gradient sums rounding errors of the op
-
-Forward = Callable[[Sequence[np.ndarray], str], List[np.ndarray]]
 
 
 class ArrayComparison(NamedTuple):
@@ -63,71 +59,64 @@ class OpComparison(NamedTuple):
 
 
 def compare(folder: Path, seed: int = 0, sanitize: bool = True) -> OpComparison:
-    """Build the op of a folder for the emulator and compare it with its reference.
+    """Build the op of a folder and compare it with its reference.
+
+    Each part that there is, is compared: the Poplar op on the emulator, the kernel for CPUs, and
+    the reference's own gradients.
 
     seed: of the random inputs.
     sanitize: also check that no vertex writes beside its fields.
     Raises InvalidInput, CustomOpError; MissingCompiler, BuildFailed; OSError.
     """
-    manifest = read_manifest(folder)
-    forward = _load_reference(manifest)
+    project = read_project(folder)
+    manifest = project.manifest
+    reference = ReferenceOp(folder / manifest.reference, manifest.default_attributes)
     random = np.random.RandomState(seed)
-    inputs = [_random(random, tensor) for tensor in manifest.inputs]
+    inputs = [_random(random, tensor) for tensor in project.inputs]
+    weights = [_random(random, tensor) for tensor in project.outputs]
+    judge = _Judge(project, reference, inputs, weights, random)
+    cycles = 0
     with tempfile.TemporaryDirectory(prefix="poplar-op-") as scratch:
-        library, codelets = _build(manifest, Path(scratch))
-        with CustomOp(
-            library,
-            codelets,
-            [(tensor.dtype, tensor.shape) for tensor in manifest.inputs],
-            [(tensor.dtype, tensor.shape) for tensor in manifest.outputs],
-            op_name=manifest.op_name,
-            attributes=manifest.attributes,
-            gradient_attributes=manifest.gradient_attributes,
-            inputs_with_gradients=manifest.gradients,
-            tiles_per_ipu=manifest.tiles,
-            options=SANITIZE if sanitize else POISON,
-        ) as op:
-            outputs = op.forward(inputs)
-            comparisons = _compare_outputs(manifest, forward, inputs, outputs)
-            if manifest.gradients:
-                weights = [_random(random, tensor) for tensor in manifest.outputs]
-                gradients = op.backward(weights, of=(inputs, outputs))
-                comparisons += _compare_gradients(
-                    manifest, forward, inputs, weights, gradients, random
-                )
-            cycles = int(op.profile()["execution"]["totalCycles"]["total"])
-    return OpComparison(manifest.name, seed, cycles, comparisons)
+        if manifest.sources:
+            options = SANITIZE if sanitize else POISON
+            cycles = _compare_poplar(project, judge, Path(scratch), options)
+        if manifest.kernel:
+            library = project.build_kernel(Path(scratch))
+            judge.compare_cpu("kernel's ", KernelOp(library, manifest.default_attributes))
+        if callable(reference.gradient) and manifest.gradients:
+            judge.compare_gradients("reference's ", judge.cpu_gradients(reference))
+    return OpComparison(manifest.name, seed, cycles, judge.comparisons)
 
 
-def _build(manifest: OpManifest, scratch: Path) -> Any:
-    """Compile both parts; return the paths of the library and of the codelets, if there are any."""
-    prefix = build()
-    library = scratch / f"lib{manifest.name}.so"
-    sources = [str(path) for path in manifest.sources]
-    flags = ["-O1", "-shared", "-fPIC", *sources, "-o", str(library), *program_flags(prefix)]
-    run_compiler([*compiler(), *flags])
-    if not manifest.codelets:
-        return library, ""
-    codelets = scratch / f"{manifest.name}.gp"
-    listed = [str(path) for path in manifest.codelets]
-    run_compiler([str(prefix / POPC), "-O3", *listed, "-o", str(codelets)])
-    return library, str(codelets)
+def _compare_poplar(
+    project: OpProject, judge: _Judge, scratch: Path, options: Mapping[str, str]
+) -> int:
+    """Compare the op on the emulator, and return its emulated cycles."""
+    manifest = project.manifest
+    library, codelets = project.build_poplar(scratch)
+    # Attributes that are declared are given to the gradient as well.
+    declared = "" if isinstance(manifest.attributes, str) else manifest.default_attributes
+    with CustomOp(
+        library,
+        codelets,
+        [(tensor.dtype, tensor.shape) for tensor in project.inputs],
+        [(tensor.dtype, tensor.shape) for tensor in project.outputs],
+        op_name=manifest.op_name,
+        attributes=manifest.default_attributes,
+        gradient_attributes=manifest.gradient_attributes or declared,
+        inputs_with_gradients=manifest.gradients,
+        tiles_per_ipu=manifest.tiles,
+        options=options,
+    ) as op:
+        outputs = op.forward(judge.inputs)
+        judge.compare_outputs("", outputs)
+        if manifest.gradients:
+            gradients = op.backward(judge.weights, of=(judge.inputs, outputs))
+            judge.compare_gradients("", gradients)
+        return int(op.profile()["execution"]["totalCycles"]["total"])
 
 
-def _load_reference(manifest: OpManifest) -> Forward:
-    spec = importlib.util.spec_from_file_location(f"{manifest.name}_reference", manifest.reference)
-    if spec is None or spec.loader is None:
-        raise InvalidInput([Problem("/reference", "invalid", "not a Python file")])
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    forward: Any = getattr(module, "forward", None)
-    if not callable(forward):
-        detail = f"{manifest.reference.name} does not define forward(inputs, attributes)"
-        raise InvalidInput([Problem("/reference", "invalid", detail)])
-    return forward  # type: ignore[no-any-return] # its signature is the user's
-
-
-def _random(random: np.random.RandomState, tensor: TensorSpec) -> np.ndarray:
+def _random(random: np.random.RandomState, tensor: TestedTensor) -> np.ndarray:
     """Return values away from zero, where an op is less likely to have a corner."""
     if tensor.dtype == "bool":
         return random.randint(0, 2, tensor.shape).astype(bool)
@@ -137,67 +126,92 @@ def _random(random: np.random.RandomState, tensor: TensorSpec) -> np.ndarray:
     return (sign * random.uniform(0.25, 1.5, tensor.shape)).astype(tensor.dtype)
 
 
-def _reference(
-    manifest: OpManifest, forward: Forward, inputs: Sequence[np.ndarray]
-) -> List[np.ndarray]:
-    outputs = [np.asarray(output) for output in forward(inputs, manifest.attributes)]
-    shapes = [output.shape for output in outputs]
-    expected = [tensor.shape for tensor in manifest.outputs]
-    if shapes != expected:
-        detail = f"it returns arrays of shapes {shapes}; {expected} are declared"
-        raise InvalidInput([Problem("/outputs", "wrong_shape", f"the reference: {detail}")])
-    return outputs
+class _Judge:
+    """Compares outputs and gradients with those of the reference in float64."""
+
+    def __init__(
+        self,
+        project: OpProject,
+        reference: ReferenceOp,
+        inputs: List[np.ndarray],
+        weights: List[np.ndarray],
+        random: np.random.RandomState,
+    ) -> None:
+        """weights: of the outputs, in the sum whose gradients are compared."""
+        self._project, self._reference, self._random = project, reference, random
+        self.inputs, self.weights = inputs, weights
+        self.comparisons: List[ArrayComparison] = []
+        self._slopes: Dict[int, Tuple[np.ndarray, np.ndarray]] = {}
+
+    def compare_cpu(self, whose: str, op: KernelOp) -> None:
+        """Compare an op on a CPU."""
+        self.compare_outputs(whose, self._cpu_outputs(op))
+        if self._project.manifest.gradients:
+            self.compare_gradients(whose, self.cpu_gradients(op))
+
+    def _cpu_outputs(self, op: Union[KernelOp, ReferenceOp]) -> Sequence[np.ndarray]:
+        return op.forward(self.inputs, [(t.dtype, t.shape) for t in self._project.outputs])
+
+    def cpu_gradients(self, op: Union[KernelOp, ReferenceOp]) -> Sequence[np.ndarray]:
+        """Return the gradients that an op on a CPU computes."""
+        wanted = self._project.manifest.gradients
+        return op.backward(self.weights, self.inputs, self._cpu_outputs(op), wanted)
+
+    def compare_outputs(self, whose: str, outputs: Sequence[np.ndarray]) -> None:
+        """Compare the outputs."""
+        tolerance = self._project.manifest.tolerance
+        for tensor, output, exact in zip(
+            self._project.outputs, outputs, self._forward(_exact(self.inputs))
+        ):
+            what = f"{whose}output {tensor.name}"
+            self.comparisons.append(ArrayComparison(what, _error(output, exact), tolerance))
+
+    def compare_gradients(self, whose: str, gradients: Sequence[np.ndarray]) -> None:
+        """Compare directional derivatives of the outputs' sum with the weights."""
+        manifest = self._project.manifest
+        tolerance = max(GRADIENT_TOLERANCE * manifest.tolerance, 10 * STEP**2)
+        for index, gradient in zip(manifest.gradients, gradients):
+            directions, slopes = self._slopes_of(index)
+            found = directions @ gradient.astype(np.float64).reshape(-1)
+            what = f"{whose}gradient of {manifest.inputs[index].name}"
+            self.comparisons.append(ArrayComparison(what, _error(found, slopes), tolerance))
+
+    def _slopes_of(self, index: int) -> Tuple[np.ndarray, np.ndarray]:
+        """Return directions of an input, and the slopes in them."""
+        if index not in self._slopes:
+            exact = _exact(self.inputs)
+            size, shape = exact[index].size, exact[index].shape
+            directions = (
+                np.eye(size)
+                if size <= MOST_ELEMENTS
+                else self._random.normal(size=(DIRECTIONS, size))
+            )
+            slopes = [
+                (self._objective(index, STEP * d) - self._objective(index, -STEP * d)) / (2 * STEP)
+                for d in (direction.reshape(shape) for direction in directions)
+            ]
+            self._slopes[index] = directions, np.array(slopes)
+        return self._slopes[index]
+
+    def _objective(self, index: int, change: np.ndarray) -> float:
+        changed = _exact(self.inputs)
+        changed[index] = changed[index] + change
+        outputs = self._forward(changed)
+        return float(sum(np.sum(w * o) for w, o in zip(_exact(self.weights), outputs)))
+
+    def _forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
+        attributes = self._project.manifest.default_attributes
+        outputs = [np.asarray(array) for array in self._reference.function(inputs, attributes)]
+        shapes = [output.shape for output in outputs]
+        expected = [tensor.shape for tensor in self._project.outputs]
+        if shapes != expected:
+            detail = f"it returns arrays of shapes {shapes}; {expected} are declared"
+            raise InvalidInput([Problem("/outputs", "wrong_shape", f"the reference: {detail}")])
+        return outputs
 
 
 def _exact(arrays: Sequence[np.ndarray]) -> List[np.ndarray]:
     return [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
-
-
-def _compare_outputs(
-    manifest: OpManifest,
-    forward: Forward,
-    inputs: Sequence[np.ndarray],
-    outputs: Sequence[np.ndarray],
-) -> List[ArrayComparison]:
-    expected = _reference(manifest, forward, _exact(inputs))
-    return [
-        ArrayComparison(f"output {tensor.name}", _error(output, exact), manifest.tolerance)
-        for tensor, output, exact in zip(manifest.outputs, outputs, expected)
-    ]
-
-
-def _compare_gradients(
-    manifest: OpManifest,
-    forward: Forward,
-    inputs: Sequence[np.ndarray],
-    weights: Sequence[np.ndarray],
-    gradients: Sequence[np.ndarray],
-    random: np.random.RandomState,
-) -> List[ArrayComparison]:
-    """Compare directional derivatives of the outputs' sum with these weights."""
-    exact = _exact(inputs)
-
-    def objective(index: int, change: np.ndarray) -> float:
-        changed = [*exact]
-        changed[index] = exact[index] + change
-        outputs = _reference(manifest, forward, changed)
-        return float(sum(np.sum(w * o) for w, o in zip(_exact(weights), outputs)))
-
-    comparisons = []
-    for index, gradient in zip(manifest.gradients, gradients):
-        size, shape = exact[index].size, exact[index].shape
-        directions = (
-            np.eye(size) if size <= MOST_ELEMENTS else random.normal(size=(DIRECTIONS, size))
-        )
-        slopes = [
-            (objective(index, STEP * d) - objective(index, -STEP * d)) / (2 * STEP)
-            for d in (direction.reshape(shape) for direction in directions)
-        ]
-        found = directions @ gradient.astype(np.float64).reshape(-1)
-        tolerance = max(GRADIENT_TOLERANCE * manifest.tolerance, 10 * STEP**2)
-        what = f"gradient of {manifest.inputs[index].name}"
-        comparisons.append(ArrayComparison(what, _error(found, np.array(slopes)), tolerance))
-    return comparisons
 
 
 def _error(found: np.ndarray, expected: np.ndarray) -> float:

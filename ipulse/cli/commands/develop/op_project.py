@@ -25,6 +25,10 @@ def new_op(
     to: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the project. [default: ./NAME]")
     ] = None,
+    layer: Annotated[
+        bool,
+        typer.Option("--layer", help="An op to push, and to train as a layer of a network."),
+    ] = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Write a new custom op that works, to be changed.
@@ -33,7 +37,7 @@ def new_op(
     its tensors (op.json) and a test.
     """
     require_modules(["poplar_emulator"], "ipulse op new")
-    written = _run("new", name, str(to or Path(name)))
+    written = _run("new", name, str(to or Path(name)), *(["--layer"] if layer else []))
     if as_json:
         emit(written)
     else:
@@ -51,7 +55,7 @@ def compare_op(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the inputs.")] = 0,
     as_json: AsJSON = False,
 ) -> Exit:
-    """Compare a custom op on the emulator with its NumPy reference.
+    """Compare a custom op on the emulator, and its CPU kernel, with its NumPy reference.
 
     Outputs are compared with the reference, gradients with differences of it. Every vertex is
     checked for writes beside its fields. Exit code 0: equal within the tolerance; 1: not.

@@ -1,0 +1,135 @@
+// pool_op on the IPU: the largest of each `width` neighbouring senders, which is their pooled spike.
+//
+// TensorFlow calls the functions with C names; docs.graphcore.ai describes them under "Custom
+// operations". Change the codelets first, then reference.py, kernel.cpp and op.json.
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/Tensor.hpp>
+#include <poputil/TileMapping.hpp>
+#include <poputil/exceptions.hpp>
+
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage" // TensorFlow's interface
+#endif
+
+namespace {
+
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::program::Execute;
+using poplar::program::Sequence;
+
+/// Returns the attribute; the attributes are JSON without spaces.
+unsigned widthOf(const std::string &attributes) {
+  const std::string key = "\"width\":";
+  const std::size_t found = attributes.find(key);
+  if (found == std::string::npos)
+    throw poputil::poplibs_error("pool_op needs the attribute width");
+  return static_cast<unsigned>(std::atoi(attributes.c_str() + found + key.size()));
+}
+
+/// Returns the spikes as one row of `width` senders for each group.
+Tensor groupsOf(const Tensor &spikes, unsigned width) {
+  if (spikes.rank() != 3 || width == 0 || spikes.dim(2) % width != 0)
+    throw poputil::poplibs_error("pool_op needs senders that the width divides");
+  return spikes.reshape({spikes.numElements() / width, width});
+}
+
+} // namespace
+
+extern "C" {
+std::int32_t custom_op_api_level = 5;
+}
+
+/// What TensorFlow may assume of the op. A wrong promise gives wrong results: `ipulse op check`
+/// and `ipulse op test` verify most of them.
+extern "C" void Build_metadata(std::vector<std::int64_t> &allocatingIndices,
+                               std::vector<std::int64_t> &replicaIdenticalOutputIndices,
+                               std::map<std::int64_t, std::int64_t> &aliasing, bool &isElementwise,
+                               bool &isStateless, bool &isHashable, std::uint32_t numInputs) {
+  (void)numInputs;
+  allocatingIndices.clear();
+  replicaIdenticalOutputIndices.clear();
+  aliasing.clear();
+  isElementwise = false;
+  isStateless = true;
+  isHashable = true; // programs with the op can be stored in the executable cache
+}
+
+extern "C" poplar::program::Program Build(Graph &graph, std::vector<Tensor> &inputs,
+                                          std::vector<Tensor> &outputs,
+                                          const std::string &attributes,
+                                          const std::string &debugPrefix) {
+  const unsigned width = widthOf(attributes);
+  const Tensor groups = groupsOf(inputs[0], width);
+  const Tensor pooled = graph.addVariable(
+      poplar::FLOAT, {inputs[0].dim(0), inputs[0].dim(1), inputs[0].dim(2) / width},
+      debugPrefix + "/pooled");
+  poputil::mapTensorLinearly(graph, pooled);
+  const Tensor flat = pooled.flatten();
+  const poplar::ComputeSet cs = graph.addComputeSet(debugPrefix + "/pool");
+  const auto mapping = graph.getTileMapping(flat);
+  for (unsigned tile = 0; tile < mapping.size(); ++tile) {
+    for (const poplar::Interval &part : mapping[tile]) {
+      const poplar::VertexRef vertex = graph.addVertex(cs, "Pool");
+      graph.connect(vertex["spikes"], groups.slice(part.begin(), part.end()).flatten());
+      graph.connect(vertex["pooled"], flat.slice(part));
+      graph.setInitialValue(vertex["width"], width);
+      graph.setTileMapping(vertex, tile);
+    }
+  }
+  Sequence prog;
+  prog.add(Execute(cs));
+  outputs = {pooled};
+  return prog;
+}
+
+extern "C" void Build_grad_metadata(std::vector<std::int64_t> &allocatingIndices,
+                                    std::vector<std::int64_t> &replicaIdenticalOutputIndices,
+                                    std::map<std::int64_t, std::int64_t> &aliasing,
+                                    bool &isElementwise, bool &isStateless, bool &isHashable,
+                                    std::uint32_t numInputs) {
+  Build_metadata(allocatingIndices, replicaIdenticalOutputIndices, aliasing, isElementwise,
+                 isStateless, isHashable, numInputs);
+}
+
+/// The gradients of all inputs, given that of the output. `inputIndex` is the input if the op is
+/// used with separate_gradients.
+extern "C" poplar::program::Program
+Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gradients,
+           const std::vector<Tensor> &forwardInputs, const std::vector<Tensor> &forwardOutputs,
+           std::vector<Tensor> &outputs, const std::string &attributes,
+           const std::string &debugPrefix) {
+  (void)inputIndex;
+  (void)forwardOutputs;
+  const unsigned width = widthOf(attributes);
+  const Tensor groups = groupsOf(forwardInputs[0], width);
+  const Tensor gradient = gradients[0].flatten();
+  const Tensor result =
+      graph.addVariable(poplar::FLOAT, forwardInputs[0].shape(), debugPrefix + "/result");
+  poputil::mapTensorLinearly(graph, result, width, width); // no group is on two tiles
+  const Tensor rows = result.reshape(groups.shape());
+  const poplar::ComputeSet cs = graph.addComputeSet(debugPrefix + "/pool_gradient");
+  const auto mapping = graph.getTileMapping(result.flatten());
+  for (unsigned tile = 0; tile < mapping.size(); ++tile) {
+    for (const poplar::Interval &part : mapping[tile]) {
+      const std::size_t first = part.begin() / width, end = part.end() / width;
+      const poplar::VertexRef vertex = graph.addVertex(cs, "PoolGradient");
+      graph.connect(vertex["gradient"], gradient.slice(first, end));
+      graph.connect(vertex["spikes"], groups.slice(first, end).flatten());
+      graph.connect(vertex["result"], rows.slice(first, end).flatten());
+      graph.setInitialValue(vertex["width"], width);
+      graph.setTileMapping(vertex, tile);
+    }
+  }
+  Sequence prog;
+  prog.add(Execute(cs));
+  outputs = {result};
+  return prog;
+}

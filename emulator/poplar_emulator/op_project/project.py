@@ -1,0 +1,67 @@
+"""The folder of a custom op: op.json with the shapes of its test, and the builds of its parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import List, NamedTuple, Tuple
+
+from ipulse_core.build_cache.toolchain import compiler, run_compiler
+from ipulse_core.op_manifest.manifest import FILE, OpManifest, OpTensor, parse_manifest, shape_of
+from poplar_emulator.build import POPC, build, program_flags
+
+# Without contraction, a kernel gives the same bits on every processor.
+KERNEL_FLAGS = ("-std=c++17", "-O3", "-ffp-contract=off", "-shared", "-fPIC")
+
+
+class TestedTensor(NamedTuple):
+    """An input or output of the op in its test."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class OpProject(NamedTuple):
+    """A folder with a custom op."""
+
+    folder: Path
+    manifest: OpManifest
+    inputs: List[TestedTensor]
+    outputs: List[TestedTensor]
+
+    def paths(self, files: List[str]) -> List[str]:
+        """Return the paths of files that the manifest lists."""
+        return [str(self.folder / name) for name in files]
+
+    def build_poplar(self, scratch: Path) -> Tuple[Path, str]:
+        """Compile the Poplar parts; return the paths of library and codelets, "" without them."""
+        prefix = build()
+        library = scratch / f"lib{self.manifest.name}.so"
+        sources = self.paths(self.manifest.sources)
+        flags = ["-O1", "-shared", "-fPIC", *sources, "-o", str(library), *program_flags(prefix)]
+        run_compiler([*compiler(), *flags])
+        if not self.manifest.codelets:
+            return library, ""
+        codelets = scratch / f"{self.manifest.name}.gp"
+        listed = self.paths(self.manifest.codelets)
+        run_compiler([str(prefix / POPC), "-O3", *listed, "-o", str(codelets)])
+        return library, str(codelets)
+
+    def build_kernel(self, scratch: Path) -> Path:
+        """Compile the kernel for CPUs and return the path of its library."""
+        library = scratch / f"lib{self.manifest.name}_kernel.so"
+        sources = self.paths(self.manifest.kernel)
+        run_compiler([*compiler(), *KERNEL_FLAGS, *sources, "-o", str(library)])
+        return library
+
+
+def read_project(folder: Path) -> OpProject:
+    """Read and check op.json. Raises InvalidInput with the places of all mistakes; OSError."""
+    content = (folder / FILE).read_bytes()
+    manifest = parse_manifest(content, lambda name: (folder / name).is_file())
+
+    def tested(tensors: List[OpTensor]) -> List[TestedTensor]:
+        sizes = manifest.test_sizes
+        return [TestedTensor(t.name, t.dtype, shape_of(t, sizes)) for t in tensors]
+
+    return OpProject(folder, manifest, tested(manifest.inputs), tested(manifest.outputs))
