@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable, Dict, Iterator
+from typing import Callable, Dict, Iterator, Optional
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase, Reason
 from ipulse_worker.runner.cancellation import Cancellation
@@ -23,6 +24,7 @@ from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.devices.kinds import device_of
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
 from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
 from ipulse_worker.runner.profile.profile import RunMetadata
@@ -91,6 +93,7 @@ class AttemptProcess:
         self.device.job_id = assignment.job_id
         self.device.directory = self.work_dir.path
         self.progress = self.device.on_progress = PhaseProgress(events)
+        self._ops: Optional[CustomOps] = None
         self.message = ""  # the outcome in a sentence
         self.reason = Reason.COMPLETED
 
@@ -107,8 +110,15 @@ class AttemptProcess:
             for phase in self.device.phases:
                 with self._phase(phase):
                     steps[phase]()
+        except Exception:
+            # TensorFlow passes on the text of an op's error, without its reason.
+            if self._ops is not None and self._ops.failure is not None:
+                raise self._ops.failure from None
+            raise
         finally:
             self.device.release()
+            if self._ops is not None:
+                self._ops.close()
         return self._final
 
     @contextmanager
@@ -125,6 +135,8 @@ class AttemptProcess:
         """Load the data; missing dependencies are detected here, before hours of training."""
         self.progress(START_FRACTION, f"reading the data set {self.spec.data.kind}")
         require_nir()
+        if op_layers(self.spec.network):
+            self._unpack_ops()
         self.device.configure()
         data_directory = directory_of(self.spec.data, self.work_dir.path, os.environ)
         loaded = load(
@@ -138,9 +150,24 @@ class AttemptProcess:
             self.events.log(warning, level="warning")
         self._start = TrainingStart(self.assignment, self.spec, data_directory)
 
+    def _unpack_ops(self) -> None:
+        self.device.ops = self._ops = ops = CustomOps(
+            self.spec,
+            self.assignment.start_from if self.assignment.start_mode == "package" else None,
+            self.work_dir.path,
+            os.environ,
+            self.events.write,
+            self.cancellation.check,
+        )
+        if not ops.is_sandboxed:
+            self.events.log("this worker runs custom ops without a sandbox", level="warning")
+
     def _compile(self) -> None:
         dataset = self._dataset
         start = self.timeline.clock.now()
+        if self._ops is not None:
+            self.progress(0.0, f"the custom op {self._ops.reference.name}")
+            self._ops.start(lambda build: self.progress(0.0, build.activity, build))
         self.progress(0.0, "looking for compiled programs in the cache")
         training = Training(
             spec=self.spec,

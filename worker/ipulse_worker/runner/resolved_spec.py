@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ipulse.spec import AnySpec, ExperimentSpec
 
 # Fields with objects that have keys of the user's own.
-_MAPS = ("engine_options", "metadata", "pvti_options")
+_MAPS = ("attributes", "engine_options", "metadata", "pvti_options")
 
 
 def read_spec(document: Dict[str, Any]) -> ExperimentSpec:

@@ -19,7 +19,7 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
             "trains poorly: leave it out"
         )
     for number, layer in enumerate(spec.network.layers, start=1):
-        if grows_capacity(layer) and layer.second_threshold is None:
+        if grows_capacity(layer) and getattr(layer, "second_threshold", None) is None:
             yield (
                 f"layer {number} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"

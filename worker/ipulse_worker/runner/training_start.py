@@ -67,7 +67,9 @@ class TrainingStart:
         """Draw the initial weights, or take those of a file or another job."""
         start = self._weights
         if start is None or start.initialised:
-            training.model.weights = initial_weights(self._spec, training.dataset)
+            training.model.weights = initial_weights(
+                self._spec, training.dataset, training.model.ops
+            )
         if start is None:
             return
         training.model.assign(start.arrays)

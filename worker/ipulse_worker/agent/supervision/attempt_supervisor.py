@@ -190,7 +190,10 @@ class AttemptSupervisor:
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
         checkpoint = self._resume(directory, reporter)
-        start = self._claim.start_from if checkpoint is None else None
+        start = self._claim.start_from
+        # A package is code, which a training that resumes needs as well.
+        if checkpoint is not None and start is not None and start.mode != "package":
+            start = None
         return Assignment(
             protocol=PROTOCOL,
             job_id=self._claim.job_id,

@@ -37,7 +37,7 @@ class CPU(Device):
         self._library = native.build_tensorflow_op(
             self._build_progress(0.6, self.compiled_fraction)
         )
-        return Model(self.spec, slots, self._threads)
+        return Model(self.spec, slots, self._threads, ops=self.ops)
 
     def acquire(self) -> None:
         """Log the kernel; there is nothing to wait for."""

@@ -12,6 +12,7 @@ from ipulse_core.states import Phase
 from ipulse_worker.runner.devices.connection import PHASES
 from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.model import Model
+from ipulse_worker.runner.op.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -79,6 +80,7 @@ class Device(ABC):
     kind: str  # device.kind of the spec
     job_id = ""  # shown to jobs that wait for the device
     directory = Path()  # of the attempt, for files of the device's tools
+    ops: Optional[CustomOps] = None  # the custom ops of the network
 
     def __init__(self, spec: ExperimentSpec, log: Log, check: Callable[[], None]) -> None:
         self.spec = spec

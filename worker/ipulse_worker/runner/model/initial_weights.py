@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List
+from typing import TYPE_CHECKING, List, Optional
 
 import numpy as np
 
 from ipulse_core.errors import IPUlseError
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_ops.conv.initialisation import balanced_kernels
+from ipulse_ops.lif.reference.network_pass import forward
+from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.network import (
@@ -16,7 +18,10 @@ from ipulse_worker.runner.model.network import (
     network_of,
     scale_behind_convolutions,
     spiking_neurons,
+    stretch_network,
 )
+from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -33,8 +38,12 @@ class NoActivity(IPUlseError):
     code = "no_activity"
 
 
-def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
+def initial_weights(
+    spec: ExperimentSpec, dataset: Dataset, ops: Optional[CustomOps] = None
+) -> List[np.ndarray]:
     """Return float32 `[N_in, N_out]` of each layer and the readout; they depend on the spec only.
+
+    `ops` runs the custom ops of the network, if it has any.
 
     Raises:
         NoActivity: no spike passes through the layers.
@@ -48,6 +57,8 @@ def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
     convolutions = convolutions_of(spec)
     kernels: List[np.ndarray] = []
     try:
+        if ops is not None:
+            return _between_ops(spec, ops, ids, counts)
         if convolutions:
             kernels, (ids, counts) = balanced_kernels(convolutions, ids, counts, std, seed)
             # The weights behind an average are scaled where they are used.
@@ -55,3 +66,25 @@ def initial_weights(spec: ExperimentSpec, dataset: Dataset) -> List[np.ndarray]:
         return [*kernels, *balanced_weights(network_of(spec), ids, counts, std=std, seed=seed)]
     except ValueError as error:
         raise NoActivity(f"the weights cannot be initialised: {error}") from error
+
+
+def _between_ops(
+    spec: ExperimentSpec, ops: CustomOps, ids: np.ndarray, counts: np.ndarray
+) -> List[np.ndarray]:
+    """Return the weights of the layers between custom ops, which run on the measured samples."""
+    weights: List[np.ndarray] = []
+    for number, stretch in enumerate(stretches_of(spec)):
+        if stretch.is_op:
+            (index,) = stretch.layers
+            dense = sparse_to_dense(ids, counts, stretch.senders).astype(np.float32)
+            ids, counts = dense_to_sparse(ops.forward(index, dense))
+            continue
+        network = stretch_network(spec, stretch)
+        std = spec.network.initial_membrane_std
+        seed = spec.seed + (number << 64)  # other weights than those of the stretch before
+        own = balanced_weights(network, ids, counts, std=std, seed=seed)
+        weights += own
+        if not stretch.has_readout:
+            last = forward(network, own, ids, counts).layers[-1]
+            ids, counts = last.spike_ids, last.spike_counts[..., 0]
+    return weights

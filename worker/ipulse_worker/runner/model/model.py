@@ -22,6 +22,7 @@ from ipulse_worker.runner.model.network import (
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.step_metrics import StepMetrics
 
@@ -37,7 +38,12 @@ class Model(TrainedState):
     """
 
     def __init__(
-        self, spec: ExperimentSpec, slots: int, threads: int, batch: Optional[int] = None
+        self,
+        spec: ExperimentSpec,
+        slots: int,
+        threads: int,
+        batch: Optional[int] = None,
+        ops: Optional[CustomOps] = None,
     ) -> None:
         """Build the network.
 
@@ -47,7 +53,9 @@ class Model(TrainedState):
             threads: of the kernels.
             batch: None for batches of any size. Otherwise the graphs have this batch size, and
                 smaller batches are padded.
+            ops: runs the custom ops of the network, if it has any.
         """
+        self.ops = ops
         self.spec = spec
         self._slots = slots
         self._batch = batch
@@ -67,7 +75,7 @@ class Model(TrainedState):
 
     def _make_network(self, limits: LayerLimits) -> None:
         self.limits = limits
-        self.net = keras_network(self.spec, limits, self._threads)
+        self.net = keras_network(self.spec, limits, self._threads, self.ops)
         self._kernels = [variable_of(kernel) for kernel in self.net.kernels]
         constants = [variable_of(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
@@ -25,7 +26,11 @@ from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.surrogate import SURROGATES, Surrogate
+from ipulse_worker.runner.model.op_network import OpNetwork
 from ipulse_worker.runner.model.quantised_arrays import rule_of
+from ipulse_worker.runner.model.stretches import Stretch, stretches_of
+from ipulse_worker.runner.op.layer import OpLayer
+from ipulse_worker.runner.op.ops import CustomOps
 
 if TYPE_CHECKING:
     from ipulse.spec import AdaptationSpec, Device, ExperimentSpec, IPUs
@@ -52,8 +57,10 @@ def initial_limits(spec: ExperimentSpec) -> LayerLimits:
     return LayerLimits(
         capacities=tuple(first_capacity(layer) for layer in spiking_layers(spec.network)),
         second_thresholds=tuple(
-            None if layer.second_threshold is None else per_neuron(layer.second_threshold)
-            for layer in spiking_layers(spec.network)
+            None if second is None else per_neuron(second)
+            for second in (
+                getattr(layer, "second_threshold", None) for layer in spiking_layers(spec.network)
+            )
         ),
     )
 
@@ -79,9 +86,14 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
     readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec)
     if isinstance(readout, LeakyReadout) and not hidden:
         readout = LIF(**vars(readout))
+    return _network(spec, senders_to_dense(spec), spiking[:hidden], readout)
+
+
+def _network(spec: ExperimentSpec, inputs: int, layers: List[LIF], readout: Layer) -> Network:
+    network = spec.network
     return Network(
-        inputs=senders_to_dense(spec),
-        layers=tuple(spiking[:hidden]),
+        inputs=inputs,
+        layers=tuple(layers),
         readout=readout,
         reset=network.reset,
         reset_gradient=network.reset_gradient,
@@ -89,6 +101,35 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
         surrogate=_surrogate(network.surrogate),
         reset_on=network.reset_on,
     )
+
+
+def stretch_network(
+    spec: ExperimentSpec, stretch: Stretch, limits: Optional[LayerLimits] = None
+) -> Network:
+    """Return the layers between two custom ops; the last one is described as the readout."""
+    limits = limits or initial_limits(spec)
+    network, neurons = spec.network, spiking_neurons(spec)
+    layers: List[LIF] = [
+        _lif(
+            network.layers[index],
+            neurons[index],
+            limits.capacities[index],
+            limits.second_thresholds[index],
+        )
+        for index in stretch.layers
+    ]
+    readout: Layer
+    if not stretch.has_readout:
+        readout = layers.pop()
+    elif network.readout.kind == "spiking":
+        readout = _lif(
+            network.readout, neurons[-1], limits.capacities[-1], limits.second_thresholds[-1]
+        )
+    else:
+        readout = _leaky(spec)
+        if not layers:
+            readout = LIF(**vars(readout))
+    return _network(spec, stretch.senders, layers, readout)
 
 
 def convolutions_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> List[ConvLIF]:
@@ -125,9 +166,11 @@ def scale_behind_convolutions(spec: ExperimentSpec) -> float:
 
 
 def keras_network(
-    spec: ExperimentSpec, limits: LayerLimits, threads: int
-) -> Union[MultiLIF, ConvNetwork]:
-    """Return the network as a Keras layer."""
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps] = None
+) -> Union[MultiLIF, ConvNetwork, OpNetwork]:
+    """Return the network as a Keras layer. `ops` runs its custom ops, if it has any."""
+    if ops is not None:
+        return _op_network(spec, limits, threads, ops)
     convolutions = convolutions_of(spec, limits)
     if not convolutions:
         return _dense_network(spec, limits, threads)
@@ -162,10 +205,49 @@ def keras_network(
     )
 
 
+def _op_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: CustomOps
+) -> OpNetwork:
+    parts: List[Union[MultiLIF, LIFReadout, OpLayer]] = []
+    for number, stretch in enumerate(stretches_of(spec), start=1):
+        if stretch.is_op:
+            (index,) = stretch.layers
+            parts.append(OpLayer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
+        elif stretch.layers or spec.network.readout.kind == "spiking":
+            network = stretch_network(spec, stretch, limits)
+            layers: List[Any] = [spec.network.layers[index] for index in stretch.layers]
+            if stretch.has_readout:
+                layers.append(spec.network.readout)
+            part = _multi_lif(spec, network, layers, threads, name=f"network_{number}")
+            parts.append(part)
+        else:
+            readout = LIFReadout(
+                stretch.senders,
+                _leaky(spec),
+                threads=threads,
+                quantisation=rule_of(spec.network.readout),
+                name="readout",
+            )
+            parts.append(readout)
+    return OpNetwork(parts, spec.network.delay, name="network_with_ops")
+
+
 def _dense_network(
     spec: ExperimentSpec, limits: LayerLimits, threads: int, **options: Any
 ) -> MultiLIF:
-    network = network_of(spec, limits)
+    layers = [*dense_layers(spec.network), spec.network.readout]
+    return _multi_lif(spec, network_of(spec, limits), layers, threads, **options)
+
+
+def _multi_lif(
+    spec: ExperimentSpec,
+    network: Network,
+    layers: Sequence[Any],
+    threads: int,
+    name: str = "network",
+    **options: Any,
+) -> MultiLIF:
+    """Return a network as a Keras layer; `layers` are its layers and readout in the spec."""
     return MultiLIF(
         inputs=network.inputs,
         layers=network.layers,
@@ -178,11 +260,9 @@ def _dense_network(
         trainable=spec.network.trainable,
         threads=threads,
         seed=spec.seed,
-        quantisation=[
-            rule_of(layer) for layer in (*dense_layers(spec.network), spec.network.readout)
-        ],
+        quantisation=[rule_of(layer) for layer in layers],
         return_membranes=_bounds_membranes(spec),
-        name="network",
+        name=name,
         **_backend(spec.device),
         **options,
     )
@@ -247,7 +327,8 @@ def is_frozen(spec: ExperimentSpec, name: str) -> bool:
     """Return whether one of `trained_names` belongs to a layer that is not trained."""
     network = spec.network
     return any(
-        not layer.trainable and (name == layer_name or name.startswith(f"{layer_name}_"))
+        not getattr(layer, "trainable", True)
+        and (name == layer_name or name.startswith(f"{layer_name}_"))
         for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
     )
 
@@ -259,12 +340,24 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
     """
     layers = layer_names(spec.network)
     found: List[str] = []
+    if op_layers(spec.network):
+        for stretch in stretches_of(spec):
+            if stretch.is_op:
+                continue
+            names = [layers[index] for index in stretch.layers]
+            names += ["readout"] if stretch.has_readout else []
+            found += _names(stretch_network(spec, stretch), names)
+        return found
     before = conv_layers(spec.network)
     for name, layer in zip(layers, before):
         found += [name, f"{name}_bias"] if layer.bias else [name]
-    return found + [
-        layers[len(before) + shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
-        for shape in weight_shapes(network_of(spec))
+    return found + _names(network_of(spec), layers[len(before) :])
+
+
+def _names(network: Network, layers: List[str]) -> List[str]:
+    return [
+        layers[shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
+        for shape in weight_shapes(network)
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_worker.runner.training.loop import Training
@@ -27,11 +28,12 @@ def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """Return the mean seconds of each layer in a step.
 
     None on other devices than a CPU, without a training step in this attempt, and with
-    convolutions, dropout or residual additions, whose kernels are not timed by layer.
+    convolutions, dropout, residual additions or custom ops, which are not timed by layer.
     """
     times = training.times
     hidden = len(training.spec.network.layers)
-    if conv_layers(training.spec.network) or training.spec.device.kind != "cpu":
+    network = training.spec.network
+    if conv_layers(network) or op_layers(network) or training.spec.device.kind != "cpu":
         return None
     network = training.model.net.network
     if network.has_dropout or network.has_residual:

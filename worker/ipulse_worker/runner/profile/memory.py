@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
+from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.derived_values import input_channels
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
@@ -60,20 +62,29 @@ def saved_for_backward(
     For each layer these are the membranes of the neurons with an active gradient, unless they are
     recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
     the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
-    all neurons. Padding of the last vectors is not counted. Convolutions store nothing.
+    all neurons. Padding of the last vectors is not counted. Convolutions store nothing,
+    and custom ops their input and output.
     """
     before = len(conv_layers(spec.network))
+    ops = [is_op(layer) for layer in spec.network.layers]
+    senders = [input_channels(spec.data), *spiking_neurons(spec)]
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
     recomputes = getattr(device, "memory", "slots") == "recompute"
     membrane = 0 if recomputes else 4
     total = 0.0
-    for neurons, capacity, second, fraction in zip(
-        spiking_neurons(spec)[before:],
-        limits.capacities[before:],
-        limits.second_thresholds[before:],
-        active_gradient_fractions.tolist()[before:],
+    for at, (neurons, capacity, second, fraction) in enumerate(
+        zip(
+            spiking_neurons(spec)[before:],
+            limits.capacities[before:],
+            limits.second_thresholds[before:],
+            active_gradient_fractions.tolist()[before:],
+        ),
+        start=before,
     ):
+        if ops[at : at + 1] == [True]:  # its input and output, dense in float32
+            total += 4 * steps * batch * (senders[at] + neurons)
+            continue
         total += steps * batch * neurons * membrane * fraction
         total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)
     return round(total)

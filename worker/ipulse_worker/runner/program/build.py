@@ -72,7 +72,22 @@ def build_program(
 def _compile(
     sandbox: Sandbox, command: List[str], prefix: Path, out: Path, what: str, errors: FirstError
 ) -> float:
-    done = sandbox.run(command, {**tool_environment(prefix), "PWD": WORK_PLACE}, LIMITS, out)
+    return compile_in_sandbox(sandbox, command, tool_environment(prefix), out, what, errors)
+
+
+def compile_in_sandbox(
+    sandbox: Sandbox,
+    command: List[str],
+    environment: Dict[str, str],
+    out: Path,
+    what: str,
+    errors: FirstError,
+) -> float:
+    """Run a compiler and return its seconds; its files are written to the folder `out`.
+
+    `what` is compiled, for messages. Raises ProgramFailure with the compiler's first error.
+    """
+    done = sandbox.run(command, {**environment, "PWD": WORK_PLACE}, LIMITS, out)
     if done.exceeded == "memory":
         raise ProgramFailure(
             Reason.OUT_OF_MEMORY,

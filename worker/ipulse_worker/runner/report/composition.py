@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List
 import numpy as np
 
 from ipulse_core.numbers import plain_number
+from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.model.network import spiking_names
@@ -64,14 +65,14 @@ def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
         name,
         f"{results.sizes[at + 1]:,}",
         _weights(results, at, layer),
-        _constant(layer.decay),
+        NONE if is_op(layer) else _constant(layer.decay),
     ]
     if at >= len(spiking_names(results.spec)):
         return [*row, *[NONE] * (len(HEADS) - len(row))]
     capacity, second = results.limits.capacities[at], results.limits.second_thresholds[at]
     return [
         *row,
-        _constant(layer.threshold),
+        NONE if is_op(layer) else _constant(layer.threshold),
         "none" if second is None else _constant(second),
         "all" if capacity is None else f"{capacity:,}",
         percent(metrics.firing_rates[at], 2),
@@ -91,6 +92,8 @@ def weight_count(results: Results, at: int) -> int:
     """Return the number of weights of a layer, including recurrent ones."""
     spec = results.spec
     geometries = conv_geometries(spec)
+    if is_op([*spec.network.layers, None][at]):
+        return 0
     if at < len(geometries):
         return int(np.prod(geometries[at].weights))
     before, neurons = results.sizes[at : at + 2]

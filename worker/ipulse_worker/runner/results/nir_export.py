@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.nir_targets import (
@@ -159,6 +160,8 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
     if conv_layers(spec.network):
         return "convolutions are not exported to NIR"
+    if op_layers(spec.network):
+        return "custom ops are not exported to NIR"
     layers = spiking_layers(spec.network)
     adapts = any(getattr(layer, "adaptation", None) is not None for layer in layers)
     return NO_ADAPTATION if adapts else None

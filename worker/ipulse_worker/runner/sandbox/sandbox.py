@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess  # runs the sandbox
 import tempfile
-import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from ipulse_core.captured_output import CapturedOutput
-from ipulse_core.events import LogEvent, Stream
+from ipulse_core.events import LogEvent
 from ipulse_worker.runner.sandbox.bubblewrap import (
     is_switched_off,
     require_bubblewrap,
@@ -24,14 +22,14 @@ from ipulse_worker.runner.sandbox.limits import (
     kill_tree,
     resource_limits,
 )
+from ipulse_worker.runner.sandbox.output import JOIN_SECONDS, log_lines
+from ipulse_worker.runner.sandbox.process import SandboxedProcess
 from ipulse_worker.runner.sandbox.returned_files import ReturnedFiles, read_files
 from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
 
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
 TMP_BYTES = 2**28
-_READ_BYTES = 65_536
-JOIN_SECONDS = 5.0  # for the last output of what a command left running without a sandbox
 # Runs a command in a folder that begins as a copy of another one, and then writes the folder's
 # files to the pipe that is standard input, which the command does not have. What it left running is
 # killed before.
@@ -144,6 +142,34 @@ class Sandbox:
             whole = [*prefix, *resource_limits(limits), *script, *command]
             return self._run(whole, variables, limits, out, descriptors)
 
+    def start(
+        self, command: Sequence[str], environment: Mapping[str, str], limits: SandboxLimits
+    ) -> SandboxedProcess:
+        """Start a command that answers requests, with an empty folder of its own.
+
+        It reads requests from the descriptor that its last argument but one names, and writes
+        answers to that of its last. The arguments are those of `run`.
+
+        Raises OSError.
+        """
+        with ExitStack() as stack:
+            descriptors: List[int] = []
+            prefix: List[str] = []
+            variables = {"PATH": "/usr/bin:/bin", "HOME": TMP, "TMPDIR": TMP, "LANG": "C.UTF-8"}
+            variables.update(environment)
+            directory: Optional[Path] = None
+            if self.is_off:
+                self._scratch.mkdir(exist_ok=True)
+                directory = Path(tempfile.mkdtemp(dir=str(self._scratch)))
+                variables.update(HOME=str(directory), TMPDIR=str(directory))
+            else:
+                sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
+                descriptors = [stack.enter_context(filter_descriptor())]
+                prefix = sandbox_command(self._folders, sizes, variables, WORK, *descriptors)
+                variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
+            whole = [*prefix, *resource_limits(limits), *command]
+            return SandboxedProcess(whole, variables, limits, descriptors, self._log, directory)
+
     def _run(
         self,
         command: List[str],
@@ -171,8 +197,8 @@ class Sandbox:
 
         watch = LimitWatch(process.pid, limits, self._check)
         threads = [
-            self._forward(process.stdout, "stdout"),
-            self._forward(process.stderr, "stderr"),
+            log_lines(process.stdout, "stdout", self._log),
+            log_lines(process.stderr, "stderr", self._log),
         ]
         try:
             with os.fdopen(files, "rb") as stream:
@@ -195,20 +221,3 @@ class Sandbox:
             watch.peak_bytes,
             time.monotonic() - start,
         )
-
-    def _forward(self, stream: Optional[IO[bytes]], name: Stream) -> threading.Thread:
-        """Log the lines of a stream, in a thread."""
-        assert stream is not None  # noqa: S101 - opened as a pipe
-
-        def read(source: IO[bytes] = stream) -> None:
-            captured = CapturedOutput(name)
-            with source:
-                for data in iter(lambda: os.read(source.fileno(), _READ_BYTES), b""):
-                    for event in captured.feed(data):
-                        self._log(event)
-                for event in captured.end():
-                    self._log(event)
-
-        thread = threading.Thread(target=read, name=f"sandbox-{name}", daemon=True)
-        thread.start()
-        return thread

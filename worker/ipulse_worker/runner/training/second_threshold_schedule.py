@@ -63,7 +63,10 @@ class SecondThresholdSchedule:
         for at, layer in enumerate(self._layers):
             if grows_capacity(layer) and metrics.dropped[at]:
                 warnings += self._grow(at, layer.capacity, step, metrics, int(max_spikes[at]))
-            if layer.second_threshold is not None and not metrics.active_gradients[at]:
+            if (
+                getattr(layer, "second_threshold", None) is not None
+                and not metrics.active_gradients[at]
+            ):
                 warnings += self._relax(at, step)
         return warnings
 

@@ -1,0 +1,84 @@
+"""Layers of neurons with custom ops between them, as one Keras layer."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Union
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.keras import LIFOutputs, LIFReadout, MultiLIF
+from ipulse_ops.keras.single_layer import later
+from ipulse_worker.runner.op.layer import OpLayer
+
+Part = Union[MultiLIF, LIFReadout, OpLayer]
+
+
+class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """Parts that follow each other: `net(ids, counts)` returns LIFOutputs as a MultiLIF does."""
+
+    supports_jit = False  # as a MultiLIF
+
+    def __init__(self, parts: Sequence[Part], delay: int, **kwargs: Any) -> None:
+        """parts: the last one has the readout. delay: steps between two parts."""
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        self._parts = tuple(parts)
+        self._delay = delay
+        self.neuron_layers = [part for part in parts if not isinstance(part, OpLayer)]
+        self.built = True  # its layers have their variables already
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The weights of all layers in order, as Keras variables."""
+        return [kernel for layer in self.neuron_layers for kernel in layer.kernels]
+
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """One variable per layer and readout, None where all neurons carry gradient."""
+        found: List[Optional[Any]] = []
+        for part in self._parts:
+            if isinstance(part, OpLayer):
+                found.append(None)
+            elif not isinstance(part, LIFReadout):
+                found += part.second_thresholds
+        return found
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, in the order of `kernels`."""
+        rest = list(arrays)
+        for layer in self.neuron_layers:
+            layer.set_kernels(rest[: len(layer.kernels)])
+            rest = rest[len(layer.kernels) :]
+
+    def call(
+        self,
+        ids: Any,
+        counts: Any,
+        training: Optional[bool] = None,
+        seed: Optional[Any] = None,
+    ) -> LIFOutputs:
+        """Run the network on spikes, as a MultiLIF."""
+        spike_ids: List[Any] = []
+        spike_counts: List[Any] = []
+        dropped: List[Any] = []
+        membrane: Any = None
+        for number, part in enumerate(self._parts):
+            if number and self._delay:
+                ids, counts = later(ids), later(counts)
+            if isinstance(part, OpLayer):
+                ids, counts = part(ids, counts)
+                spike_ids.append(ids)
+                spike_counts.append(counts)
+                dropped.append(tf.zeros_like(counts[..., 0]))
+                continue
+            outputs = part.run(ids, counts, training, seed)
+            membrane = outputs.membrane
+            if isinstance(part, LIFReadout):  # its neurons never spike
+                continue
+            spike_ids += outputs.spike_ids
+            spike_counts += outputs.spike_counts
+            dropped += outputs.dropped
+            if outputs.spike_ids:
+                ids, counts = outputs.spike_ids[-1], outputs.spike_counts[-1]
+        return LIFOutputs(membrane, spike_ids, spike_counts, dropped, membranes=[])

@@ -1,0 +1,45 @@
+"""The parts of a network with custom ops: each op, and the layers between two of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, List, Tuple
+
+from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import input_channels
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Successive layers between two custom ops, or one custom op."""
+
+    layers: Tuple[int, ...]  # indices of hidden layers from 0
+    senders: int
+    is_op: bool
+    has_readout: bool  # the readout is behind these layers
+
+
+def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
+    """Return the parts of a network in order; without custom ops it is one."""
+    sizes = [input_channels(spec.data), *hidden_sizes(spec)]
+    found: List[Stretch] = []
+    current: List[int] = []
+
+    def end(has_readout: bool) -> None:
+        if current or has_readout:
+            first = current[0] if current else len(spec.network.layers)
+            found.append(Stretch(tuple(current), sizes[first], False, has_readout))
+            current.clear()
+
+    for index, layer in enumerate(spec.network.layers):
+        if is_op(layer):
+            end(has_readout=False)
+            found.append(Stretch((index,), sizes[index], True, False))
+        else:
+            current.append(index)
+    end(has_readout=True)
+    return found

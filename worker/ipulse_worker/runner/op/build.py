@@ -1,0 +1,77 @@
+"""Builds a custom op in the sandbox, once per package and compiler, into the build cache.
+
+The cache is written by this process alone: what compiles in the sandbox returns files, and the code
+of an op sees only the build of its own package, read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Callable, List
+
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback
+from ipulse_core.build_cache.toolchain import compiler, version_of
+from ipulse_core.build_cache.unused_builds import mark_used
+from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.op_manifest.manifest import OpManifest
+from ipulse_core.states import Reason
+from ipulse_worker.runner.program.build import FirstError, compile_in_sandbox
+from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.sandbox.sandbox import Sandbox
+from poplar_emulator.op_project.project import KERNEL_FLAGS
+
+PACKAGE = "/package"  # a place in the sandbox
+KERNEL = "kernel.so"
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+def build_kernel(
+    sandbox: Sandbox,
+    reference: OpReference,
+    manifest: OpManifest,
+    errors: FirstError,
+    report: ProgressCallback,
+) -> Path:
+    """Return the folder with the kernel of an op, built unless it is cached.
+
+    Raises ProgramFailure with the compiler's first error, and what the sandbox raises.
+    """
+
+    def make(complete: Path, scratch: Path, steps: Steps) -> None:
+        steps.begin(1)
+        package = sandbox.place(PACKAGE)
+        sources = [f"{package}/{name}" for name in manifest.kernel]
+        command = [*compiler(), *KERNEL_FLAGS, *sources, f"-I{package}", "-o", KERNEL]
+        what = ", ".join(manifest.kernel)
+        compile_in_sandbox(sandbox, command, _ENVIRONMENT, complete, what, errors)
+        _require(complete / KERNEL)
+
+    return _built("kernel", reference, [*KERNEL_FLAGS], KERNEL, make, report)
+
+
+def _built(
+    part: str,
+    reference: OpReference,
+    flags: List[str],
+    main_file: str,
+    make: Callable[[Path, Path, Steps], None],
+    report: ProgressCallback,
+) -> Path:
+    command = compiler()
+    key = "\0".join([part, reference.digest, *command, version_of(command), *flags])
+    name = hashlib.sha256(key.encode()).hexdigest()
+    directory = cache_directory() / f"op-{name[:16]}-{name[16:32]}"
+    if not (mark_used(directory) and (directory / main_file).exists()):
+        build_once(f"the op {reference.name}", "op", directory, main_file, make, report)
+        directory.chmod(0o755)
+        for path in directory.iterdir():
+            path.chmod(0o755)
+    return directory
+
+
+def _require(path: Path) -> None:
+    if not path.is_file():
+        raise ProgramFailure(Reason.BUILD_FAILED, f"The compiler wrote no {path.name}.")

@@ -1,0 +1,194 @@
+"""The custom op of a network: its package, its build and its process, for one attempt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional
+
+import numpy as np
+
+import ipulse_core
+import ipulse_worker
+import poplar_emulator
+from ipulse_core.build_cache.progress import ProgressCallback
+from ipulse_core.build_cache.toolchain import compiler
+from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
+from ipulse_core.events import LogEvent
+from ipulse_core.op_manifest.layer import (
+    LayerSizes,
+    OpReference,
+    indexed_ops,
+    layer_attributes,
+    layer_problems,
+    op_layers,
+)
+from ipulse_core.op_manifest.manifest import FILE, parse_manifest
+from ipulse_core.source_package import unpack_package
+from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.states import Reason
+from ipulse_worker.runner.op.build import KERNEL, PACKAGE, build_kernel
+from ipulse_worker.runner.op.process import LIMITS, OpProcess
+from ipulse_worker.runner.program.build import FirstError
+from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
+from ipulse_worker.runner.sandbox.sandbox import Sandbox
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+_PACKAGES = (ipulse_core, ipulse_worker, poplar_emulator)
+BUILT = "/op"  # a place in the sandbox
+_SERVER = "ipulse_worker.runner.op.server"
+# One thread: the sums of the reference must not depend on the processors.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+class CustomOps:
+    """Runs the layers of a network that are custom ops."""
+
+    def __init__(
+        self,
+        spec: ExperimentSpec,
+        package: Optional[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        log: Callable[[LogEvent], None],
+        check: Callable[[], None],
+    ) -> None:
+        """Unpack and check the package.
+
+        Args:
+            spec: of the training.
+            package: path of the downloaded package.
+            directory: of the attempt.
+            environment: of the runner; only IPULSE_SANDBOX is read.
+            log: receives the output of compiler and op.
+            check: raises an error if the attempt was cancelled.
+
+        Raises:
+            SandboxUnavailable: there is no sandbox, and the operator has not switched it off.
+            InvalidInput: the package or its manifest is wrong, or does not fit the network.
+        """
+        self._spec, self._log = spec, log
+        self.reference = OpReference.of(op_layers(spec.network)[0].op)
+        self._errors = FirstError()
+        self._sandbox = Sandbox(directory / "scratch", environment, self._see, check)
+        self.is_sandboxed = not self._sandbox.is_off
+        if package is None:
+            raise InvalidInput([Problem("/network/layers", "missing", "the op was not downloaded")])
+        folder = directory / "op"
+        names = unpack_package(Path(package), self.reference.digest, folder)
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        self._sandbox.add(PACKAGE, folder)
+        if FILE not in names:
+            raise InvalidInput([Problem("", "missing", f"the package has no {FILE}")])
+        self.manifest = parse_manifest((folder / FILE).read_bytes(), names.__contains__)
+        self._attributes = self._checked()
+        self._neurons = {index: layer.neurons for index, layer in indexed_ops(spec.network)}
+        self._process: Optional[OpProcess] = None
+
+    def _checked(self) -> Dict[int, str]:
+        """Return the texts of attributes by layer. Raises InvalidSpec."""
+        spec, found = self._spec, {}
+        problems: List[Problem] = []
+        sizes = [input_channels(spec.data), *hidden_sizes(spec)]
+        for index, layer in indexed_ops(spec.network):
+            of_layer = LayerSizes(
+                spec.data.steps, spec.training.batch_size, sizes[index], layer.neurons
+            )
+            found[index], _ = layer_attributes(self.manifest, layer.attributes)
+            for problem in layer_problems(
+                self.manifest, layer.attributes, of_layer, spec.device.kind
+            ):
+                pointer = f"/network/layers/{index}{problem.pointer}"
+                problems.append(Problem(pointer, problem.code, problem.detail))
+        if problems:
+            raise InvalidSpec(problems)
+        return found
+
+    def start(self, report: ProgressCallback) -> None:
+        """Build the op, unless it is cached, and start its process.
+
+        Raises ProgramFailure, SandboxUnavailable and OSError.
+        """
+        for place, folder in python_folders().items():
+            self._sandbox.add(place, folder)
+        kind, file = "reference", f"{self._sandbox.place(PACKAGE)}/{self.manifest.reference}"
+        if self.manifest.kernel:
+            for place, folder in compiler_folders(compiler()).items():
+                self._sandbox.add(place, folder)
+            built = build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
+            self._sandbox.add(BUILT, built)
+            kind, file = "kernel", f"{self._sandbox.place(BUILT)}/{KERNEL}"
+        command = [sys.executable, "-I", "-m", _SERVER, kind, file]
+        self._process = OpProcess(
+            self.reference.name, lambda: self._sandbox.start(command, _ENVIRONMENT, LIMITS)
+        )
+        try:
+            for text in dict.fromkeys(self._attributes.values()):
+                self._process.load(text)
+        except ProgramFailure as failure:
+            raise ProgramFailure(Reason.BUILD_FAILED, failure.message) from failure
+
+    def forward(self, layer: int, spikes: np.ndarray) -> np.ndarray:
+        """Return the spikes `[steps, batch, neurons]` of layer `layer`, an index from 0."""
+        shape = (*spikes.shape[:2], self._neurons[layer])
+        return self._running.forward(self._attributes[layer], spikes, shape)
+
+    def backward(
+        self, layer: int, gradient: np.ndarray, spikes: np.ndarray, output: np.ndarray
+    ) -> np.ndarray:
+        """Return the gradient of the layer's input."""
+        return self._running.backward(self._attributes[layer], gradient, spikes, output)
+
+    @property
+    def failure(self) -> Optional[BaseException]:
+        """The first error of the op, of which TensorFlow tells the text alone."""
+        return None if self._process is None else self._process.failure
+
+    @property
+    def seconds(self) -> Dict[str, float]:
+        """The time in calls of the op, by `forward` and `backward`."""
+        return {} if self._process is None else self._process.seconds
+
+    def close(self) -> None:
+        """End the op's process."""
+        if self._process is not None:
+            self._process.close()
+
+    @property
+    def _running(self) -> OpProcess:
+        assert self._process is not None  # noqa: S101 - started in the phase compile
+        return self._process
+
+    def _see(self, event: LogEvent) -> None:
+        self._errors.see(event)
+        self._log(event)
+
+
+def python_folders() -> Dict[str, Path]:
+    """Return the folders with this Python and the packages that an op's process imports.
+
+    Raises SandboxUnavailable if the op would see a home folder with them.
+    """
+    home = Path.home().resolve()
+    packages = [Path(str(package.__file__)).parent for package in _PACKAGES]
+    paths = [Path(sys.prefix), Path(sys.base_prefix), *packages]
+    paths.append(Path(sys.executable).resolve().parents[1])
+    found: Dict[str, Path] = {}
+    for folder in dict.fromkeys([path.absolute() for path in paths] + [p.resolve() for p in paths]):
+        if folder == Path("/usr") or any(
+            parent == Path("/usr") or str(parent) in found for parent in folder.parents
+        ):
+            continue
+        if folder in (home, *home.parents):
+            raise SandboxUnavailable(
+                f"ops would see all files in {folder}, in which this Python is: install IPUlse in "
+                "a virtual environment of its own"
+            )
+        found[str(folder)] = folder
+    return found

@@ -1,0 +1,98 @@
+"""The process in the sandbox: runs the code of one custom op for the training outside.
+
+It imports no TensorFlow and knows nothing but the op. A request is a line of JSON and the bytes of
+its arrays; an answer is one byte, and then either the bytes of the results, whose sizes the other
+side knows, or the length and the text of an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import IO, Any, Dict, List, Sequence, Union
+
+import numpy as np
+
+from ipulse_core.errors import InvalidInput, IPUlseError
+from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
+
+MAX_MESSAGE = 4000  # bytes
+_SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+GOOD, FAILED = b"\0", b"\1"
+Op = Union[KernelOp, ReferenceOp]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Answer requests until their pipe is closed.
+
+    Arguments: `kernel` or `reference`, its file, and the descriptors of the two pipes.
+    """
+    kind, path, reads, writes = arguments
+    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # if the training ends first
+    requests, answers = os.fdopen(int(reads), "rb"), os.fdopen(int(writes), "wb")
+    ops: Dict[str, Op] = {}
+    for line in requests:
+        request = json.loads(line)
+        arrays = [_read(requests, shape) for shape in request["arrays"]]
+        try:
+            attributes = request["attributes"]
+            if attributes not in ops:
+                ops[attributes] = _load(kind, Path(path), attributes)
+            results = _call(ops[attributes], request, arrays)
+        except Exception as error:  # noqa: BLE001 - the op is the user's code
+            _refuse(answers, error)
+            continue
+        answers.write(GOOD)
+        for result in results:
+            answers.write(np.ascontiguousarray(result, np.float32).tobytes())
+        answers.flush()
+
+
+def _load(kind: str, path: Path, attributes: str) -> Op:
+    if kind == "kernel":
+        return KernelOp(path, attributes)
+    op = ReferenceOp(path, attributes)
+    op.require_gradient()
+    return op
+
+
+def _call(op: Op, request: Dict[str, Any], arrays: List[np.ndarray]) -> Sequence[np.ndarray]:
+    if request["call"] == "load":
+        return []
+    if request["call"] == "forward":
+        return op.forward(arrays, [("float32", tuple(shape)) for shape in request["results"]])
+    gradient, entered, left = arrays
+    return op.backward([gradient], [entered], [left], [0])
+
+
+def _read(requests: IO[bytes], shape: Sequence[int]) -> np.ndarray:
+    array = np.empty(tuple(shape), np.float32)
+    buffer = array.reshape(-1).view(np.uint8).data
+    while buffer:
+        count = requests.readinto(buffer)  # type: ignore[attr-defined] # of a buffered reader
+        if not count:
+            sys.exit(0)
+        buffer = buffer[count:]
+    return array
+
+
+def _refuse(answers: IO[bytes], error: Exception) -> None:
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, InvalidInput):
+        text = "; ".join(problem.detail for problem in error.problems)
+    elif isinstance(error, IPUlseError):
+        text = error.message
+    else:
+        traceback.print_exc(file=sys.stderr)
+    message = text.encode("utf-8", "replace")[:MAX_MESSAGE]
+    answers.write(FAILED + len(message).to_bytes(4, "little") + message)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

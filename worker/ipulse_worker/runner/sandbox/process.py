@@ -1,0 +1,123 @@
+"""A sandboxed process that answers requests on two pipes until it is ended."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import subprocess  # runs the sandbox
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Callable, List, Mapping, Optional, Sequence, Union
+
+from ipulse_core.events import LogEvent
+from ipulse_worker.runner.sandbox.limits import LimitWatch, SandboxLimits, kill_tree
+from ipulse_worker.runner.sandbox.output import JOIN_SECONDS, log_lines
+
+_PIPE_BYTES = 2**20
+_POLL_SECONDS = 0.2
+
+
+class ProcessEnded(Exception):
+    """The process has ended, or took too long. `exceeded` says which limit it passed, if any."""
+
+    def __init__(self, exceeded: Optional[str]) -> None:
+        super().__init__(exceeded or "ended")
+        self.exceeded = exceeded  # "memory", "seconds" or None
+
+
+class SandboxedProcess:
+    """The two ends of the pipes; everything that arrives is to be mistrusted."""
+
+    def __init__(
+        self,
+        command: List[str],
+        environment: Mapping[str, str],
+        limits: SandboxLimits,
+        descriptors: Sequence[int],
+        log: Callable[[LogEvent], None],
+        directory: Optional[Path],
+    ) -> None:
+        """Start the command; the numbers of its ends of the pipes are added to its arguments.
+
+        A signal to the group of this process does not reach it: a cancelled training may still
+        need it for its last step.
+        """
+        reads, self._write_end = os.pipe()
+        self._read_end, writes = os.pipe()
+        with suppress(OSError):  # not more than the machine allows
+            for end in (reads, writes):
+                fcntl.fcntl(end, getattr(fcntl, "F_SETPIPE_SZ", 1031), _PIPE_BYTES)
+        os.set_blocking(self._write_end, False)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 (in a sandbox)
+                [*command, str(reads), str(writes)],
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[*descriptors, reads, writes],
+                cwd=None if directory is None else str(directory),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(self._write_end)
+            os.close(self._read_end)
+            raise
+        finally:
+            os.close(reads)
+            os.close(writes)
+        self._watch = LimitWatch(self._process.pid, limits, lambda: None)
+        self._threads = [
+            log_lines(self._process.stdout, "stdout", log),
+            log_lines(self._process.stderr, "stderr", log),
+        ]
+
+    def send(self, data: Union[bytes, memoryview], deadline: float) -> None:
+        """Write all bytes. Raises ProcessEnded."""
+        left = memoryview(data)
+        while left:
+            self._wait(self._write_end, select.POLLOUT, deadline)
+            try:
+                left = left[os.write(self._write_end, left[:_PIPE_BYTES]) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise self._ended() from None
+
+    def receive(self, into: Union[bytearray, memoryview], deadline: float) -> None:
+        """Fill a buffer. Raises ProcessEnded."""
+        left = memoryview(into)
+        while left:
+            self._wait(self._read_end, select.POLLIN, deadline)
+            count = os.readv(self._read_end, [left[:_PIPE_BYTES]])
+            if not count:
+                raise self._ended()
+            left = left[count:]
+
+    def close(self) -> None:
+        """End the process and everything that it started."""
+        if self._write_end < 0:
+            return
+        self._watch.stop()
+        if self._process.poll() is None:
+            kill_tree(self._process.pid)
+        self._process.wait()
+        os.close(self._write_end)
+        os.close(self._read_end)
+        self._write_end = self._read_end = -1
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+
+    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(descriptor, event)
+        while not poll.poll(_POLL_SECONDS * 1000):
+            if self._watch.exceeded or time.monotonic() > deadline:
+                raise self._ended(is_late=True)
+
+    def _ended(self, is_late: bool = False) -> ProcessEnded:
+        """Return why there is no answer, after the end of the process."""
+        self.close()
+        return ProcessEnded(self._watch.exceeded or ("seconds" if is_late else None))
