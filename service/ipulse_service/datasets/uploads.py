@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ipulse_service.files.artifacts import Store
 from ipulse_service.files.partial_upload import ABANDONED_SECONDS, PartialUpload
 
 MAX_UNFINISHED = 8  # of one caller
+CODE = ("program", "op")  # purposes that need the right to submit code
 _ID = re.compile(r"upl_[0-9a-f]{24}")
 
 
@@ -76,7 +78,8 @@ def start(
         former = transaction.connection.execute(query).one_or_none()
         if former is not None:
             return UploadRow.of(former), False
-        if _is_known(transaction, sha256, size):
+        # Code is checked as code, whatever else has the same content.
+        if purpose not in CODE and _is_known(transaction, sha256, size):
             return add_complete(transaction, caller, purpose, size, sha256), False
         _check_unfinished(transaction, caller)
         return _add(transaction, caller, purpose, size, sha256, None), True
@@ -121,10 +124,21 @@ def with_content(transaction: Transaction, purpose: str, sha256: str) -> UploadR
     return None if row is None else UploadRow.of(row)
 
 
-def finish(database: Database, blobs: Store, upload: UploadRow, file: PartialUpload) -> None:
-    """Takes a synced file with the right digest into the store. Raises NotFound, Unavailable."""
+def finish(
+    database: Database,
+    blobs: Store,
+    upload: UploadRow,
+    file: PartialUpload,
+    also: Callable[[Transaction], None] | None = None,
+) -> None:
+    """Takes a synced file with the right digest into the store. Raises NotFound, Unavailable.
+
+    `also` is called in the same transaction.
+    """
     with artifacts.keeping(database, blobs, file) as transaction:
         get(transaction, upload.id)
+        if also is not None:
+            also(transaction)
         change = (
             update(uploads).where(uploads.c.id == upload.id).values(completed_at=transaction.now)
         )

@@ -40,6 +40,7 @@ from ipulse_service.http.routes.data import (
     attempt_dataset,
     dataset_versions,
     datasets,
+    ops,
     user_uploads,
 )
 from ipulse_service.http.routes.jobs import (
@@ -167,6 +168,7 @@ def create_app(settings: Settings) -> FastAPI:
         profiles,
         datasets,
         dataset_versions,
+        ops,
         user_uploads,
         tokens,
         sessions,

@@ -49,6 +49,6 @@ class Caller:
         """Raises CodeNotPermitted unless the token has the flag `submit_code`."""
         if not self.submit_code:
             raise CodeNotPermitted(
-                "this token may not submit programs; the service's owner makes one that may: "
-                "`ipulse token create NAME --role user --submit-code`"
+                "this token may not submit programs or custom ops; the service's owner makes one "
+                "that may: `ipulse token create NAME --role user --submit-code`"
             )

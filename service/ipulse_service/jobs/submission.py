@@ -26,6 +26,7 @@ from ipulse_service.jobs.start import starting
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.jobs.start.starting import StartRequest
 from ipulse_service.jobs.submitted_text import SubmittedText
+from ipulse_service.ops import in_specs
 
 WAIT_SECONDS = 1.0  # for another request with the same key
 _DEFAULT_OPTIONS = SchedulingOptions()
@@ -212,8 +213,12 @@ def _store(
 
 
 def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
-    """Returns the spec with the digest of its data. Raises what `admission.check` raises, too."""
+    """Returns the spec with the digest of its data.
+
+    Raises what `in_specs.check` and `admission.check` raise, too.
+    """
     resolved = with_data(transaction, resolved)
+    in_specs.check(transaction, resolved.spec)
     admission.check(transaction, Needs.of_spec(resolved.spec))
     return resolved
 

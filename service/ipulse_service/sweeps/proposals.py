@@ -48,10 +48,21 @@ def specs_of(config: SweepConfig, parameters: dict[str, Any]) -> dict[int, Resol
         InvalidSpec: The parameters do not fit the spec.
     """
     spec = with_settings_at(config.spec, parameters)
+    _refuse_ops(spec)
     if not config.seeds:
         only = parse_spec(spec)
         return {only.seed: submission.resolve(only)}
     return {seed: submission.resolve(parse_spec({**spec, "seed": seed})) for seed in config.seeds}
+
+
+def _refuse_ops(spec: Any) -> None:
+    """Raise InvalidSpec for custom ops: trials are submitted without the token of anybody."""
+    network = spec.get("network") if isinstance(spec, dict) else None
+    layers = network.get("layers") if isinstance(network, dict) else None
+    for index, layer in enumerate(layers if isinstance(layers, list) else ()):
+        if isinstance(layer, dict) and layer.get("kind") == "op":
+            detail = "a sweep trains no custom ops: submit its trials as jobs"
+            raise InvalidSpec([Problem(f"/network/layers/{index}/kind", "unsupported", detail)])
 
 
 def problems_of_grid(

@@ -18,7 +18,7 @@ OTHER_ROLES = ("/v1/worker/join",)  # neither a user's nor a worker's token is e
 OPEN = ("/healthz", "/readyz")
 IDS = (
     *("name", "job_id", "attempt_id", "artifact_id", "token_id"),
-    *("number", "sample", "upload_id", "sweep_id"),
+    *("number", "sample", "upload_id", "sweep_id", "digest"),
 )
 FILE = {"role": "log", "size": "0", "sha256": "0" * 64}
 

@@ -63,6 +63,7 @@ def resources(service: InProcess) -> Resources:
         "number": push(service, spikes(), "b.bin")["version"],
         "sample": 0,
         "upload_id": announce(service, CONTENT).json()["id"],
+        "digest": "0" * 64,
     }
     methods = {
         path.format(**names): {method.upper() for method in item}

@@ -15,6 +15,7 @@ from ipulse_service.db.tables.job import (
     outbox,
     submitted_specs,
 )
+from ipulse_service.db.tables.op import ops
 from ipulse_service.db.tables.search_index import index_names, job_metrics, job_settings
 from ipulse_service.db.tables.sweep import sweep_jobs, sweep_rungs, sweep_trials, sweeps
 
@@ -35,6 +36,7 @@ __all__ = [
     "jobs",
     "join_tokens",
     "metadata",
+    "ops",
     "outbox",
     "submitted_specs",
     "sweep_jobs",

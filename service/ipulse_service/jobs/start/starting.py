@@ -23,6 +23,7 @@ from ipulse_service.files.artifacts import ArtifactRow
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.start.start_file import FileMode, StartFile, StartMode
+from ipulse_service.ops import in_specs
 
 # Fields of a spec that a continued training may change: they do not touch what is trained so far.
 _FREE = (
@@ -69,6 +70,9 @@ def resolve(
     if not isinstance(spec, ExperimentSpec):
         detail = "only the training of a network starts from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])
+    if in_specs.names_op(spec):
+        detail = "a network with custom ops does not start from another job: leave it out"
+        raise InvalidInput([Problem("/query/start_from", "unsupported", detail)])
     if request.mode == "weights":
         return _weights(transaction, parent, former, spec)
     found = artifacts.latest_checkpoint(transaction, parent)
@@ -89,12 +93,26 @@ def resolve(
 
 
 def uploaded(transaction: Transaction, spec: AnySpec) -> StartFile | None:
-    """Returns the uploaded file that a spec names: initial weights, or a program's package.
+    """Returns the uploaded file that a spec names: initial weights, or a package.
 
-    Returns None if it names none. Raises InvalidInput where there is no such upload.
+    The package is a program's or a custom op's. Returns None if it names none. Raises InvalidInput
+    where there is no such upload, or the op does not fit the network.
     """
     if isinstance(spec, PoplarProgramSpec):
         return _upload(transaction, _PACKAGE, spec.package.removeprefix(PREFIX))
+    op = in_specs.check(transaction, spec)
+    if op is not None:
+        return StartFile(
+            job="",
+            mode="package",
+            artifact_id=f"op_{op.sha256[:24]}",
+            name=_PACKAGE.name,
+            role="package",
+            media_type=_PACKAGE.media_type,
+            sha256=op.sha256,
+            size=op.size,
+            epoch=None,
+        )
     initial = spec.network.initial
     if initial is None or initial.upload is None:
         return None

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from ipulse_core import source_package
 from ipulse_service.datasets import uploads
 from ipulse_service.datasets.uploads import UploadRow
+from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import payloads, problems
@@ -26,6 +28,7 @@ from ipulse_service.http.problems import TooLarge
 from ipulse_service.http.schemas.agents.uploads import UploadOffset
 from ipulse_service.http.schemas.data.datasets import UploadInfo, UploadRequest
 from ipulse_service.http.state import AppState
+from ipulse_service.ops import registry
 
 UploadId = Annotated[str, Path(description="The upload's id.")]
 
@@ -56,7 +59,7 @@ def start_upload(
     `complete` is true if the service has the content of a data set that every user may read: then
     nothing need be sent.
     """
-    if announced.purpose == "program":
+    if announced.purpose in uploads.CODE:
         caller.check_submits_code()
         if announced.size > source_package.MAX_BYTES:
             detail = f"a source package may have {source_package.MAX_BYTES:,} bytes"
@@ -128,10 +131,14 @@ async def append_to_upload(
                 file.suspend()
                 return receiving.offset_response(file.size, 204)
             receiving.check_content(file, upload.size, upload.sha256, "/body")
+            also: Callable[[Transaction], None] | None = None
             if upload.purpose == "program":
                 await threads.run(source_package.check_package, file.path)
+            elif upload.purpose == "op":
+                name, manifest = await threads.run(registry.check_op, file.path)
+                also = registry.adding(name, manifest, upload)
             await threads.run(file.sync)
-            await threads.run(uploads.finish, state.database, state.blobs, upload, file)
+            await threads.run(uploads.finish, state.database, state.blobs, upload, file, also)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it
             file.suspend()
             raise

@@ -41,6 +41,7 @@ from ipulse_service.jobs.start.start_file import StartMode
 from ipulse_service.jobs.start.starting import NothingToStartFrom, StartRequest
 from ipulse_service.jobs.submission import Submission, Submitted
 from ipulse_service.jobs.submitted_text import SubmittedText
+from ipulse_service.ops import in_specs
 
 RETRY_AFTER_SECONDS = 1  # of a job that was just accepted
 
@@ -144,8 +145,8 @@ def submit_job(
     """Submits a spec. The job is stored on disk before the response is sent, and will run.
 
     Within 24 hours the same Idempotency-Key returns the same job. While another request with the
-    key is in progress, the response is 409 with Retry-After. A Poplar program needs a token with
-    the flag `submit_code`.
+    key is in progress, the response is 409 with Retry-After. A Poplar program and a
+    custom op need a token with the flag `submit_code`.
     """
     _check_rights(caller, spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
@@ -247,7 +248,7 @@ def continue_job(
     responses=_SPEC_ERRORS,
 )
 def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
-    """Checks a spec as a submission does, but not uploaded weights or packages. Stores nothing."""
+    """Checks a spec as a submission does, but not uploaded weights or programs. Stores nothing."""
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
     return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
@@ -278,7 +279,7 @@ def plan_job(
 
 def _check_rights(caller: Caller, spec: AnySpec) -> None:
     """Raises NotPermitted for a spec that the caller's token may not submit."""
-    if isinstance(spec, PoplarProgramSpec):
+    if isinstance(spec, PoplarProgramSpec) or in_specs.names_op(spec):
         caller.check_submits_code()
 
 

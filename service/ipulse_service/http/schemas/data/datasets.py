@@ -58,11 +58,12 @@ class UploadRequest(StrictModel):
 
     size: int = Field(ge=1, le=_MAX_SIZE, description="Bytes.")
     sha256: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the whole file.")
-    purpose: Literal["dataset", "weights", "archive", "program"] = Field(
+    purpose: Literal["dataset", "weights", "archive", "program", "op"] = Field(
         default="dataset",
         description="dataset: a version of a data set; weights: network.initial.upload of a spec; "
-        "archive: of a job, for `POST /v1/jobs:import`; program: the source package of a spec, "
-        "which needs the right to submit code.",
+        "archive: of a job, for `POST /v1/jobs:import`; program: the source package of a spec; "
+        "op: that of a custom op, which `GET /v1/ops` then lists. The last two need the right to "
+        "submit code.",
     )
 
 

@@ -1,0 +1,82 @@
+"""Routes of custom ops: list, read and delete them. An upload of the purpose `op` adds one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from ipulse_service.files import artifacts
+from ipulse_service.http import pagination, problems
+from ipulse_service.http.caller import Caller
+from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
+from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
+from ipulse_service.http.payloads import JSONRoute
+from ipulse_service.http.schemas.data.ops import OpInfo, OpList
+from ipulse_service.http.state import AppState
+from ipulse_service.ops import registry
+
+OpDigest = Annotated[
+    str, Path(description="SHA-256 of the op's source package, in 64 hexadecimal digits.")
+]
+
+router = APIRouter(prefix="/v1/ops", tags=["data"], route_class=JSONRoute)
+
+
+class OpQuery(BaseModel):
+    """Query parameters of the list of ops."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), DIGITS] = Field(
+        default=DEFAULT_PAGE, description="Ops on a page."
+    )
+    page_token: str | None = Field(
+        default=None, max_length=1000, description="`next_page_token` of the page before."
+    )
+
+
+@router.get("", summary="List custom ops", response_description="A page of ops.")
+def list_ops(state: State, query: Annotated[OpQuery, Query()]) -> OpList:
+    """Returns the ops that were pushed, newest first."""
+    before = None if query.page_token is None else pagination.decode(query.page_token, "ops")
+    with state.database.read() as transaction:
+        found = registry.page(transaction, before, query.limit + 1)
+    has_more = len(found) > query.limit
+    token = pagination.encode(found[query.limit].pk, "ops") if has_more else ""
+    shown = [OpInfo.from_row(op) for op in found[: query.limit]]
+    return OpList(ops=shown, next_page_token=token)
+
+
+@router.get(
+    "/{digest}",
+    summary="Get a custom op",
+    response_description="The op.",
+    responses=problems.documented(404),
+)
+def get_op(digest: OpDigest, state: State) -> OpInfo:
+    """Returns an op with its manifest."""
+    with state.database.read() as transaction:
+        return OpInfo.from_row(registry.get(transaction, digest))
+
+
+@router.delete(
+    "/{digest}",
+    status_code=204,
+    summary="Delete a custom op",
+    response_description="The op is deleted.",
+    responses=problems.documented(404),
+)
+async def delete_op(digest: OpDigest, state: State, caller: CurrentCaller) -> None:
+    """Deletes an op, so that no new job can name it. Jobs that do keep its package."""
+    await run_in_threadpool(_remove, state, caller, digest)
+    await state.file_threads.run(artifacts.forget, state.database, state.blobs, digest)
+
+
+def _remove(state: AppState, caller: Caller, digest: str) -> None:
+    with state.database.write() as transaction:
+        registry.get(transaction, digest)  # what is not there is not found, whoever asks
+        caller.check_submits_code()
+        registry.remove(transaction, digest)

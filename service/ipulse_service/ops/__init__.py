@@ -1,0 +1,1 @@
+"""Custom ops that users pushed: source packages with a manifest, which specs name."""

@@ -1,0 +1,111 @@
+"""The pushed ops: their rows. The bytes of a package are in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, select
+
+from ipulse_core import source_package
+from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.op_manifest.manifest import FILE, OpManifest, parse_manifest
+from ipulse_service.datasets.uploads import UploadRow
+from ipulse_service.db.engine import Transaction
+from ipulse_service.db.tables import ops
+
+
+@dataclass(frozen=True)
+class OpRow:
+    """The row of a pushed op. Times are milliseconds since 1970."""
+
+    pk: int
+    name: str
+    sha256: str  # of its package
+    size: int  # bytes
+    manifest: str  # op.json, as it was pushed
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> OpRow:
+        """Makes an op of a row."""
+        return cls(**{name: getattr(row, name) for name in cls.__dataclass_fields__})
+
+    @property
+    def reference(self) -> str:
+        """The op as a spec names it."""
+        return str(OpReference(self.name, self.sha256))
+
+    @cached_property
+    def parsed(self) -> OpManifest:
+        """The manifest, which was checked before it was stored."""
+        return parse_manifest(self.manifest.encode(), lambda _: True)
+
+
+def check_op(path: Path) -> tuple[str, str]:
+    """Returns name and manifest of the op in a package.
+
+    Raises InvalidPackage, InvalidInput for a manifest that is not valid, and OSError.
+    """
+    files = source_package.read_package(path)
+    content = files.get(FILE)
+    if content is None:
+        detail = f"the package has no {FILE} beside its other files"
+        raise InvalidInput([Problem("", "invalid_op", detail)])
+    return parse_manifest(content, files.__contains__).name, content.decode("utf-8")
+
+
+def adding(name: str, manifest: str, upload: UploadRow) -> Callable[[Transaction], None]:
+    """Returns a function that adds the op of an upload, unless it is there."""
+
+    def add(transaction: Transaction) -> None:
+        transaction.lock(f"ops/{upload.sha256}")
+        if _find(transaction, upload.sha256) is not None:
+            return
+        values = {
+            "name": name,
+            "sha256": upload.sha256,
+            "size": upload.size,
+            "manifest": manifest,
+            "created_at": transaction.now,
+        }
+        transaction.connection.execute(insert(ops).values(values))
+
+    return add
+
+
+def get(transaction: Transaction, sha256: str) -> OpRow:
+    """Returns an op. Raises NotFound."""
+    found = _find(transaction, sha256)
+    if found is None:
+        raise NotFound("no op with this digest was pushed; `ipulse op list` shows all")
+    return found
+
+
+def find(transaction: Transaction, reference: OpReference) -> OpRow | None:
+    """Returns the op that a spec names, if it was pushed."""
+    found = _find(transaction, reference.digest)
+    return found if found is not None and found.name == reference.name else None
+
+
+def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow]:
+    """Returns ops, newest first, from behind one on."""
+    query = select(ops).order_by(ops.c.pk.desc()).limit(limit)
+    if before is not None:
+        query = query.where(ops.c.pk <= before)
+    return [OpRow.of(row) for row in transaction.connection.execute(query)]
+
+
+def remove(transaction: Transaction, sha256: str) -> None:
+    """Deletes the row of an op; jobs that use it keep its package. Raises NotFound."""
+    get(transaction, sha256)
+    transaction.connection.execute(delete(ops).where(ops.c.sha256 == sha256))
+
+
+def _find(transaction: Transaction, sha256: str) -> OpRow | None:
+    row = transaction.connection.execute(select(ops).where(ops.c.sha256 == sha256)).one_or_none()
+    return None if row is None else OpRow.of(row)
