@@ -25,6 +25,7 @@ from ipulse.cli.commands.develop.crosscheck import crosscheck
 from ipulse.cli.commands.develop.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.develop.op import check_library
 from ipulse.cli.commands.develop.op_project import compare_op, new_op
+from ipulse.cli.commands.develop.pushed_ops import delete_op, list_ops, push_op
 from ipulse.cli.commands.inputs.datasets import delete_dataset, list_datasets, push, show_dataset
 from ipulse.cli.commands.inputs.init import init
 from ipulse.cli.commands.inputs.nir import import_nir
@@ -149,7 +150,14 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "delete": delete_dataset,
     },
     "nir": {"import": import_nir},
-    "op": {"new": new_op, "check": check_library, "test": compare_op},
+    "op": {
+        "new": new_op,
+        "check": check_library,
+        "test": compare_op,
+        "push": push_op,
+        "list": list_ops,
+        "delete": delete_op,
+    },
     "profile": {DEFAULT: profile, "diff": profile_diff},
     "program": {"push": push_program},
     "sweep": {
@@ -178,7 +186,7 @@ GROUP_HELP = {
     "data": "Upload your own data sets, look at them and delete them.",
     "program": "Upload Poplar programs, to run them as jobs.",
     "nir": "Import networks of other simulators.",
-    "op": "Write, check and test custom ops.",
+    "op": "Write, check, test and push custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
     "sweep": "Train one spec with several values of some settings, and compare the trials.",
     "token": "Create, list, edit and revoke access tokens.",

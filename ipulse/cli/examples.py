@@ -114,8 +114,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "nir import theirs.nir --to theirs.yaml --solver euler --step-ms 0.1",
         "nir import theirs.nir --to theirs.yaml --base examples/digits.yaml",
     ),
-    "op new": ("op new scale_spikes", "op new scale_spikes --to ops/scale"),
+    "op new": (
+        "op new scale_spikes",
+        "op new scale_spikes --to ops/scale",
+        "op new pool_op --layer",
+    ),
     "op test": ("op test scale_spikes", "op test scale_spikes --seed 7"),
+    "op push": ("op push pool_op",),
+    "op list": ("op list",),
+    "op delete": (f"op delete pool_op@sha256:{'0123456789abcdef' * 4}",),
     "op check": ("op check libcustom_op.so --level 5",),
     "report": ("report latest --open", "report 5f3a9c0d --to reports"),
     "export": (

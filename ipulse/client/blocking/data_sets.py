@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.client.client_base import ClientBase
-from ipulse.client.datasets.resources import DatasetVersion
+from ipulse.client.datasets.resources import DatasetVersion, PushedOp
 from ipulse.client.datasets.uploads import UploadProgress
 from ipulse.client.location import PathLike
 from ipulse.client.transport.transports import finished
@@ -36,6 +36,25 @@ class BlockingDataSets:
         cannot be a package.
         """
         return finished(self._calls.push_program(folder))
+
+    def push_op(self, folder: PathLike) -> PushedOp:
+        """Upload the source package of a custom op, which a spec names as `network.layers[].op`.
+
+        Equal folders are one op. Raises NotPermitted unless the token may submit code, and
+        InvalidInput for a folder that cannot be a package, or a wrong op.json.
+        """
+        return finished(self._calls.push_op(folder))
+
+    def ops(self) -> list[PushedOp]:
+        """Return all custom ops that were pushed, newest first."""
+        return finished(self._calls.ops())
+
+    def delete_op(self, reference: str) -> None:
+        """Delete a custom op, `NAME@sha256:DIGEST`; jobs that use it keep its package.
+
+        Raises NotFound, and NotPermitted unless the token may submit code.
+        """
+        finished(self._calls.delete_op(reference))
 
     def upload_weights(self, path: PathLike, on_progress: UploadProgress | None = None) -> str:
         """Upload an npz file of initial weights and return its SHA-256.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 
@@ -13,7 +14,7 @@ from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.messages import ID
 
-from .resources import DatasetUpload, DatasetVersion
+from .resources import DatasetUpload, DatasetVersion, PushedOp
 
 WAIT_SECONDS = 20  # that a response waits for the end of a check
 
@@ -111,3 +112,32 @@ def _upload(response: httpx.Response) -> DatasetUpload:
 
 def _version(response: httpx.Response) -> DatasetVersion:
     return DatasetVersion.from_json(object_in(response))
+
+
+def list_ops(page_token: str) -> APICall[tuple[list[PushedOp], str]]:
+    """Return the call that reads a page of custom ops, and the next token."""
+
+    def read(response: httpx.Response) -> tuple[list[PushedOp], str]:
+        value = object_in(response)
+        return [PushedOp.from_json(op) for op in value["ops"]], value["next_page_token"]
+
+    query = f"?{urlencode({'page_token': page_token})}" if page_token else ""
+    return APICall("GET", f"/v1/ops{query}", read)
+
+
+def get_op(sha256: str) -> APICall[PushedOp]:
+    """Return the call that reads a custom op."""
+    return APICall(
+        "GET", _op_path(sha256), lambda response: PushedOp.from_json(object_in(response))
+    )
+
+
+def delete_op(sha256: str) -> APICall[None]:
+    """Return the call that deletes a custom op."""
+    return APICall("DELETE", _op_path(sha256), lambda response: None)
+
+
+def _op_path(sha256: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        raise NotFound(f"there is no op with the digest {sha256[:100]!r}")
+    return f"/v1/ops/{sha256}"

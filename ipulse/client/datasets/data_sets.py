@@ -8,10 +8,11 @@ from typing import Any
 
 from ipulse.client.location import PathLike
 from ipulse.client.transport.retries import FOLLOWING
+from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.source_package import PREFIX, read_folder, write_package
 
 from . import calls
-from .resources import DatasetVersion
+from .resources import DatasetVersion, PushedOp
 from .uploads import FileUploads, UploadProgress
 
 
@@ -38,11 +39,33 @@ class DataSets(FileUploads):
 
     async def push_program(self, folder: PathLike) -> str:
         """Upload the source package of a folder; see Client.push_program."""
+        return PREFIX + await self._push(folder, "program")
+
+    async def push_op(self, folder: PathLike) -> PushedOp:
+        """Upload the source package of a custom op; see Client.push_op."""
+        return await self._send(calls.get_op(await self._push(folder, "op")))
+
+    async def ops(self) -> list[PushedOp]:
+        """Return all custom ops, newest first."""
+        found: list[PushedOp] = []
+        token = ""
+        while True:
+            page, token = await self._send(calls.list_ops(token))
+            found += page
+            if not token:
+                return found
+
+    async def delete_op(self, reference: str) -> None:
+        """Delete a custom op; see Client.delete_op."""
+        await self._send(calls.delete_op(OpReference.of(reference).digest))
+
+    async def _push(self, folder: PathLike, purpose: str) -> str:
+        """Upload the source package of a folder and return its SHA-256."""
         with tempfile.NamedTemporaryFile() as content:
             write_package(read_folder(Path(folder)), content.file)
             content.flush()
-            _, sha256 = await self._upload(content.name, "program", None)
-        return PREFIX + sha256
+            _, sha256 = await self._upload(content.name, purpose, None)
+        return sha256
 
     async def datasets(self) -> list[DatasetVersion]:
         """Return the latest version of every data set, newest data sets first."""

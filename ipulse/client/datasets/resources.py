@@ -65,3 +65,29 @@ class DatasetVersion:
             created_at=time_of(value["created_at"]),
             json=value,
         )
+
+
+@dataclass(frozen=True)
+class PushedOp:
+    """A custom op; `reference` is what `network.layers[].op` of a spec names."""
+
+    name: str
+    sha256: str  # of its source package
+    reference: str
+    size: int  # bytes of the package
+    backends: list[str]  # reference, kernel, poplar
+    created_at: datetime
+    json: dict[str, Any] = field(repr=False, compare=False)  # as the service sent it
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> PushedOp:
+        """Make an op of the service's JSON."""
+        return cls(
+            name=value["name"],
+            sha256=value["sha256"],
+            reference=value["reference"],
+            size=int(value["size"]),
+            backends=list(value["backends"]),
+            created_at=time_of(value["created_at"]),
+            json=value,
+        )

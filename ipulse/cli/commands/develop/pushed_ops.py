@@ -1,0 +1,74 @@
+"""op push, op list and op delete: custom ops in the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ipulse.cli.exits import Exit
+from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.terminal import emit, minute_text, say, show, show_list, size_text
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.op_manifest.manifest import FILE, parse_manifest
+
+
+@addressed
+def push_op(
+    at: Address,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder with op.json.", show_default=False)
+    ],
+    as_json: AsJSON = False,
+) -> Exit:
+    """Upload a custom op and print its name with its digest, for `network.layers[].op` of a spec.
+
+    Equal folders are one op. Hidden files, `build` and `__pycache__` are left out. The token must
+    have the right to submit code.
+    """
+    manifest = folder / FILE
+    if not manifest.is_file():
+        detail = f"{manifest}: no such file; `ipulse op new NAME --layer` writes an op with one"
+        raise InvalidInput([Problem("", "no_manifest", detail)])
+    parse_manifest(manifest.read_bytes(), lambda name: (folder / name).is_file())
+    with at.connect() as client:
+        op = client.push_op(folder)
+    if as_json:
+        emit(op.json)
+    else:
+        show(op.reference)
+        say(f"It runs by: {', '.join(op.backends)}.")
+    return Exit.OK
+
+
+@addressed
+def list_ops(at: Address, as_json: AsJSON = False) -> Exit:
+    """List the custom ops that were pushed, newest first."""
+    with at.connect() as client:
+        found = client.ops()
+    rows = [
+        (op.reference, ", ".join(op.backends), size_text(op.size), minute_text(op.created_at))
+        for op in found
+    ]
+    headers = ["OP", "BACK ENDS", "SIZE", "PUSHED"]
+    show_list("ops", [op.json for op in found], headers, rows, as_json)
+    return Exit.OK
+
+
+@addressed
+def delete_op(
+    at: Address,
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="NAME@DIGEST", help="As `ipulse op list` shows it."),
+    ],
+) -> Exit:
+    """Delete a custom op, so that no new job can name it.
+
+    Jobs that do keep its package. The token must have the right to submit code.
+    """
+    with at.connect() as client:
+        client.delete_op(reference)
+    say(f"{reference} is deleted.")
+    return Exit.OK
