@@ -147,6 +147,11 @@ class NetworkSpec(StrictModel):
             if layer.op != ops[0].op:
                 detail = f"a network has one custom op, in as many layers as you like: {ops[0].op}"
                 yield Problem(f"{pointer}/op", "unsupported", detail)
+        for index, each in enumerate((*self.layers, self.readout)):
+            if getattr(each, "residual", ()):
+                place = f"/layers/{index}" if index < len(self.layers) else "/readout"
+                detail = "spikes are not added in a network with custom ops: remove it"
+                yield Problem(f"{place}/residual", "unsupported", detail)
         for index, name in enumerate(self.trainable):
             detail = f"{name} cannot be trained in a network with custom ops: remove it"
             yield Problem(f"/trainable/{index}", "unsupported", detail)

@@ -115,6 +115,7 @@ def stretch_network(
             neurons[index],
             limits.capacities[index],
             limits.second_thresholds[index],
+            before=0,
         )
         for index in stretch.layers
     ]
@@ -123,7 +124,7 @@ def stretch_network(
         readout = layers.pop()
     elif network.readout.kind == "spiking":
         readout = _lif(
-            network.readout, neurons[-1], limits.capacities[-1], limits.second_thresholds[-1]
+            network.readout, neurons[-1], limits.capacities[-1], limits.second_thresholds[-1], 0
         )
     else:
         readout = _leaky(spec)

@@ -72,7 +72,9 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
                 spike_counts.append(counts)
                 dropped.append(tf.zeros_like(counts[..., 0]))
                 continue
-            outputs = part.run(ids, counts, training, seed)
+            # Each part draws other numbers, of which a training step needs less than 2^28.
+            drawn = seed if seed is None or not number else seed + (number << 28)
+            outputs = part.run(ids, counts, training, drawn)
             membrane = outputs.membrane
             if isinstance(part, LIFReadout):  # its neurons never spike
                 continue

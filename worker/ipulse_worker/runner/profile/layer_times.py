@@ -32,8 +32,8 @@ def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """
     times = training.times
     hidden = len(training.spec.network.layers)
-    network = training.spec.network
-    if conv_layers(network) or op_layers(network) or training.spec.device.kind != "cpu":
+    described = training.spec.network
+    if conv_layers(described) or op_layers(described) or training.spec.device.kind != "cpu":
         return None
     network = training.model.net.network
     if network.has_dropout or network.has_residual:
