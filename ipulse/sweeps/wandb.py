@@ -8,14 +8,14 @@ from typing import Any
 
 from .translation import MAX_GRID, SweepTranslation, number_of
 
-# What `program` and the like say is not needed: the service runs the spec.
+# Keys such as `program` are not needed: the service runs the spec.
 _KEYS = ("method", "metric", "parameters", "early_terminate", "run_cap", "name", "program")
 _IGNORED = ("project", "entity", "command", "description")
 _METHODS = {"grid": "grid", "random": "random", "bayes": "tpe"}
 _DISTRIBUTION_KEYS = frozenset(
     ("value", "values", "distribution", "min", "max", "mu", "sigma", "q", "probabilities")
 )
-_TRIALS = 20  # W&B goes on for ever without run_cap
+_TRIALS = 20  # without run_cap, where W&B has no limit
 
 
 def translate_wandb(given: Mapping[str, Any], to: SweepTranslation) -> None:

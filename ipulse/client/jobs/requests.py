@@ -23,14 +23,14 @@ _PLACE = re.compile(r"/jobs/([0-9]+)(?:/spec(?=/|$))?(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class SpecSource:
-    """The text of a spec as its author wrote it, which the service keeps beside the spec."""
+    """The text of a spec as its author wrote it, which the service stores with the job."""
 
     text: str
     form: Literal["yaml", "json"] = "yaml"
 
     @classmethod
     def of_file(cls, file: SpecFile) -> SpecSource | None:
-        """Return the text of a file, or None if it is too long to be kept."""
+        """Return the text of a file, or None if it is too long to be stored."""
         is_kept = 0 < len(file.text.encode()) <= MAX_KEPT_TEXT_BYTES
         return cls(file.text, file.form) if is_kept else None
 

@@ -24,7 +24,7 @@ from ipulse_service.http.schemas.jobs import events
 from ipulse_service.http.schemas.jobs.batches import SubmittedBatch
 from ipulse_service.http.schemas.jobs.comparison import ComparedJob, ComparisonInfo
 from ipulse_service.http.schemas.jobs.events import EventList
-from ipulse_service.http.schemas.jobs.jobs import JobDetail, JobList, ListedJob
+from ipulse_service.http.schemas.jobs.jobs import JobDetail, JobList, ListedJob, ValidatedSpec
 from ipulse_service.http.schemas.problems import ProblemDocument
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialList
@@ -46,6 +46,7 @@ _EXAMPLES_WITH_NULLS: tuple[type[BaseModel], ...] = (
     SweepDetail,
     SweepList,
     TrialList,
+    ValidatedSpec,
     VersionInfo,
 )
 

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from ipulse.spec import AnySpec, spec_to_json
+from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
+from ipulse.spec.tile_fit import check_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
 from ipulse_service.background import outbox
@@ -219,8 +220,14 @@ def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> Resolve
     """
     resolved = with_data(transaction, resolved)
     in_specs.check(transaction, resolved.spec)
-    admission.check(transaction, Needs.of_spec(resolved.spec))
+    _check(transaction, resolved)
     return resolved
+
+
+def _check(transaction: Transaction, resolved: ResolvedSpec) -> None:
+    if isinstance(resolved.spec, ExperimentSpec):
+        check_fit(resolved.spec)
+    admission.check(transaction, Needs.of_spec(resolved.spec))
 
 
 def store_job(
@@ -233,13 +240,14 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data`, `starting.uploaded`, `admission.check` and `dependencies.unmet` raise.
+    Raises what `with_data`, `starting.uploaded`, `check_fit`, `admission.check` and
+    `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
     if start is None:
         start = starting.uploaded(transaction, resolved.spec)
-    admission.check(transaction, Needs.of_spec(resolved.spec))
+    _check(transaction, resolved)
     waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(
         transaction,

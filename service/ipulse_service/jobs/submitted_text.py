@@ -1,4 +1,4 @@
-"""The text of a spec as its client submitted it, kept beside the resolved spec."""
+"""The text of a spec as its client submitted it."""
 
 from __future__ import annotations
 

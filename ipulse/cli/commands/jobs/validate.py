@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 
 from ipulse.cli.commands.jobs.programs import is_program, local_reference, program_of
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, Settings, SpecPath
 from ipulse.cli.terminal import emit, show, show_facts
-from ipulse.spec import AnySpec, PoplarProgramSpec, spec_to_json
+from ipulse.spec import AnySpec, ExperimentSpec, PoplarProgramSpec, spec_to_json
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.settings import spec_of
 from ipulse.spec.experiment import layer_sizes, weight_count
+from ipulse.spec.tile_fit import fit_text, tile_fit
 from ipulse_core import strict_json
 
 
 def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False) -> Exit:
     """Check a spec in YAML or JSON, without a service.
 
-    With --json one object is printed: valid, the spec with every default filled in, and
-    its SHA-256.
+    For emulated IPUs and IPUs the memory of the fullest tile is predicted. With --json one object
+    is printed: valid, the spec with every default filled in, its SHA-256, and the prediction.
     """
     read = read_spec_file(file)
     spec: AnySpec
@@ -28,10 +30,12 @@ def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False)
     else:
         spec = spec_of(read, settings)
     document = spec_to_json(spec)
+    fit = tile_fit(spec) if isinstance(spec, ExperimentSpec) else None
     text = strict_json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     if as_json:
-        emit({"valid": True, "spec": document, "spec_sha256": digest})
+        predicted = None if fit is None else {"verdict": fit.verdict, **asdict(fit)}
+        emit({"valid": True, "spec": document, "spec_sha256": digest, "fit": predicted})
         return Exit.OK
     show(f"{file} is valid.")
     if isinstance(spec, PoplarProgramSpec):
@@ -53,6 +57,7 @@ def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False)
             ("weights", f"{weight_count(spec):,}"),
             ("training", f"{training.epochs:,} epochs in batches of {training.batch_size:,}"),
             ("device", spec.device.kind),
+            ("memory", fit_text(fit) if fit is not None else ""),
             ("sha256", digest),
         ]
     )

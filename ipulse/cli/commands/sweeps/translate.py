@@ -27,7 +27,7 @@ def import_sweep(
     ],
     spec: Annotated[
         Path,
-        typer.Option(metavar="SPEC", help="The spec whose settings vary.", show_default=False),
+        typer.Option(metavar="SPEC", help="The spec of every trial.", show_default=False),
     ],
     to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the sweep here. [default: print it]")

@@ -59,3 +59,23 @@ def test_estimates_by_the_latest_jobs(alone: InProcess) -> None:
     assert planned["usual_seconds"] == 120
     created = alone.job(running.claim["job_id"])["started_at"]
     assert seconds_between(created, planned["waiting_on"]["estimated_start"]) > 100
+
+
+def test_predicts_the_memory_of_the_fullest_tile(alone: InProcess) -> None:
+    announce(alone, "c", "emulator", "cpu", ipus={"emulator": 2})
+    assert plan(alone)["fit"] is None  # on a CPU
+    emulated = {**SPEC, "device": {"kind": "emulator", "ipus": 2}}
+    fit = plan(alone, emulated)["fit"]
+    assert (fit["verdict"], fit["tiles"], fit["basis"]) == ("fits", 2 * 1472, "estimate")
+    assert 0 < fit["fullest_tile_bytes"] < fit["tile_bytes"]
+    assert alone.user.post("/v1/jobs:validate", json=emulated).json()["fit"] == fit
+
+
+def test_what_cannot_fit_is_refused_with_the_number(alone: InProcess) -> None:
+    announce(alone, "c", "emulator", ipus={"emulator": 2})
+    device, data = {"kind": "emulator"}, {"kind": "digits", "steps": 100}
+    huge = {**SPEC, "data": data, "device": device, "network": {"layers": [{"neurons": 4096}]}}
+    for path in ("/v1/jobs:plan", "/v1/jobs:validate", "/v1/jobs"):
+        problem = check_problem(alone.user.post(path, json=huge), 422)
+        assert (problem["code"], problem["errors"][0]["pointer"]) == ("does_not_fit", "/device")
+        assert "638,976" in problem["errors"][0]["detail"]

@@ -28,7 +28,7 @@ from ipulse_service.http.schemas.jobs.job_requests import (
     Tag,
     dependencies_of,
 )
-from ipulse_service.http.schemas.jobs.jobs import JobDetail, ValidatedSpec
+from ipulse_service.http.schemas.jobs.jobs import FitInfo, JobDetail, ValidatedSpec
 from ipulse_service.http.schemas.jobs.plans import PlannedJob
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import leases, store, submission
@@ -251,7 +251,8 @@ def validate_spec(spec: JobSpec, state: State) -> ValidatedSpec:
     """Checks a spec as a submission does, but not uploaded weights or programs. Stores nothing."""
     with state.database.read() as transaction:
         resolved = submission.check_admission(transaction, submission.resolve(spec))
-    return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256)
+    fit = FitInfo.of_spec(resolved.spec)
+    return ValidatedSpec(spec=resolved.value, spec_sha256=resolved.sha256, fit=fit)
 
 
 @router.post(
@@ -274,7 +275,7 @@ def plan_job(
         resolved = submission.check_admission(transaction, submission.resolve(spec))
         needs = Needs.of_spec(resolved.spec)
         plan = state.queue_view.plan(transaction, needs, priority)
-    return PlannedJob.from_plan(resolved.value, resolved.sha256, needs.data_set, plan)
+    return PlannedJob.from_plan(resolved, needs.data_set, plan)
 
 
 def _check_rights(caller: Caller, spec: AnySpec) -> None:

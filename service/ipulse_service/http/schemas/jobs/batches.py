@@ -73,7 +73,7 @@ class JobSubmission(StrictModel):
 
     spec: JobSpec
     submitted: SubmittedSpec | None = Field(
-        default=None, description="The text that the spec was read from, to be kept beside it."
+        default=None, description="The text that the spec was read from, to be stored with the job."
     )
     priority: Annotated[Integer, Field(ge=LOWEST_PRIORITY, le=HIGHEST_PRIORITY)] = Field(
         default=0, description="Jobs with a greater priority start first."

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field
 
 from ipulse_service.http.schemas.base import JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
-from ipulse_service.http.schemas.jobs.jobs import ValidatedSpec
+from ipulse_service.http.schemas.jobs.jobs import FIT, FitInfo, ValidatedSpec
 from ipulse_service.jobs.queue.waiting import JobPlan
+from ipulse_service.jobs.submission import ResolvedSpec
 
 
 class PlannedJob(ValidatedSpec):
@@ -19,6 +20,7 @@ class PlannedJob(ValidatedSpec):
         valid=True,
         spec=SPEC,
         spec_sha256=SHA256,
+        fit=FIT,
         data_set="shd/shd",
         agents=2,
         agents_with_device=2,
@@ -50,13 +52,12 @@ class PlannedJob(ValidatedSpec):
     waiting_on: WaitingInfo
 
     @classmethod
-    def from_plan(
-        cls, spec: dict[str, Any], spec_sha256: str, data_set: str | None, plan: JobPlan
-    ) -> Self:
+    def from_plan(cls, resolved: ResolvedSpec, data_set: str | None, plan: JobPlan) -> Self:
         """Returns the model of a plan."""
         return cls(
-            spec=spec,
-            spec_sha256=spec_sha256,
+            spec=resolved.value,
+            spec_sha256=resolved.sha256,
+            fit=FitInfo.of_spec(resolved.spec),
             data_set=data_set,
             agents=plan.agents,
             agents_with_device=plan.with_device,

@@ -20,6 +20,12 @@ function jump(event, problem) {
   event.target.closest("form").querySelector("ip-editor").show(problem.from);
 }
 
+function memory({ verdict, fullest_tile_bytes: bytes, tile_bytes: of, tiles_used: used, tiles }) {
+  const kib = (value) => number(Math.round(value / 1024));
+  const text = `Fullest tile: about ${kib(bytes)} of ${kib(of)} KiB, ${number(used)} of ${number(tiles)} tiles used (estimate).`;
+  return verdict === "fits" ? line("check", text) : line("warn", `${text} It may not fit.`, "warn");
+}
+
 function facts(plan) {
   const { waiting_on: wait, agents_with_device: all, agents_with_data: holding } = plan;
   const able = plan.able_agents;
@@ -30,6 +36,7 @@ function facts(plan) {
     all === 0 ? line("warn", "No agent with this device is present; the job waits for one.", "warn")
       : line(able ? "check" : "warn", `${number(able)} of ${number(plan.agents)} ${plan.agents === 1 ? "agent" : "agents"} can run it.`, able ? "" : "warn"),
     plan.data_set ? line(holding ? "check" : "warn", html`Data <code>${plan.data_set}</code> on ${number(holding)} of ${number(all)} agents.`, holding ? "" : "warn") : line("check", plan.spec?.data?.dataset ? html`The service has the data set <code>${plan.spec.data.dataset}</code>.` : "The worker generates its data."),
+    plan.fit ? memory(plan.fit) : nothing,
     isNow ? line("check", "An agent is free: it starts now.")
       : line("ring", html`${wait.position ? `Position ${number(wait.position)} of ${number(wait.of)} in the queue` : "It waits"}${start ? html`, expected start ${ago(start)}` : ""}.`),
     plan.usual_seconds === null ? line("ring", "No estimate of its duration yet.") : line("ring", `Jobs on this kind of device usually take ${duration(plan.usual_seconds)}.`),

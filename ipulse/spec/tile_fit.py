@@ -1,0 +1,151 @@
+"""Whether a network fits the tiles of its IPUs, as far as that is known before it is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
+from ipulse_core.spec.derived_values import (
+    class_count,
+    first_capacity,
+    input_channels,
+    spiking_layers,
+    splits_neurons,
+)
+from ipulse_core.spec.tile_memory import TILE_BYTES, TileLayer, TileNetwork, predict
+
+from .device import MK2_TILES, EmulatorDevice, IPUDevice
+from .experiment import ExperimentSpec
+
+FACTOR = 2  # by which the prediction may be wrong, in either direction
+_FEW_CHANNELS = 128  # of so many, all may spike in one step
+_SHARE = 8  # of more channels, one in so many is assumed to spike in one step
+_MK1_TILES, _MK1_BYTES = 1216, 262_144
+
+Verdict = Literal["fits", "may_not_fit", "cannot_fit"]
+
+
+class DoesNotFit(InvalidInput):
+    """The network cannot fit the memory of the tiles."""
+
+    code = "does_not_fit"
+
+
+@dataclass(frozen=True)
+class TileFit:
+    """The predicted memory of the fullest tile; the compiler says how much it is.
+
+    Attributes:
+        ipus: IPUs that the network is on.
+        tiles_per_ipu: Tiles of each.
+        tiles_used: Tiles that have neurons or samples.
+        fullest_tile_bytes: The prediction.
+        least_bytes: What the fullest tile needs at least, however the network is placed.
+        tile_bytes: The memory of a tile.
+        input_spikes: The assumed number of spikes of a sample and step that come in.
+    """
+
+    ipus: int
+    tiles_per_ipu: int
+    tiles_used: int
+    fullest_tile_bytes: int
+    least_bytes: int
+    tile_bytes: int
+    input_spikes: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it fits."""
+        if self.least_bytes > self.tile_bytes:
+            return "cannot_fit"
+        return "fits" if self.fullest_tile_bytes <= self.tile_bytes else "may_not_fit"
+
+
+def tile_fit(spec: ExperimentSpec) -> TileFit | None:
+    """Return the prediction for a spec; None for a CPU and for networks that it does not know."""
+    device = spec.device
+    if not isinstance(device, (EmulatorDevice, IPUDevice)):
+        return None
+    steps = spec.data.steps
+    if conv_layers(spec.network) or not steps:  # 0 steps: as many as the data have
+        return None
+    tiles, tile_bytes = MK2_TILES, TILE_BYTES
+    if isinstance(device, EmulatorDevice):
+        tiles = device.tiles
+    elif device.architecture == "ipu1":
+        tiles, tile_bytes = _MK1_TILES, _MK1_BYTES
+    channels = input_channels(spec.data)
+    spikes = min(channels, max(_FEW_CHANNELS, channels // _SHARE))
+    layers = _layers(spec)
+    network = TileNetwork(
+        inputs=channels,
+        input_slots=spikes,
+        layers=layers,
+        steps=steps,
+        batch=spec.training.batch_size,
+        mapping=device.mapping,
+        ipus=device.ipus,
+        tiles_per_ipu=tiles,
+        splits_neurons=splits_neurons(device, len(layers)),
+    )
+    try:
+        memory = predict(network)
+    except ValueError:  # more layers than tiles: the compiler says what to do
+        return None
+    return TileFit(
+        device.ipus,
+        tiles,
+        memory.tiles_used,
+        memory.fullest_bytes,
+        memory.least_bytes,
+        tile_bytes,
+        spikes,
+    )
+
+
+def check_fit(spec: ExperimentSpec) -> None:
+    """Raise DoesNotFit for a network that fits under no placement."""
+    fit = tile_fit(spec)
+    if fit is None or fit.verdict != "cannot_fit":
+        return
+    device = spec.device
+    if isinstance(device, (EmulatorDevice, IPUDevice)):
+        allowed = dict(device.engine_options).get("debug.allowOutOfMemory", "")
+        if str(allowed).lower() in ("true", "1"):  # compiled for its profile
+            return
+    detail = (
+        f"a tile has {fit.tile_bytes:,} bytes, and the fullest needs at least "
+        f"{fit.least_bytes:,}: use fewer neurons, a smaller capacity, fewer data.steps, "
+        "a smaller batch_size, or more IPUs"
+    )
+    raise DoesNotFit(
+        [Problem("/device", "does_not_fit", detail)], f"the network does not fit: {detail}"
+    )
+
+
+def fit_text(fit: TileFit) -> str:
+    """Return a prediction in words."""
+    kib = f"{fit.fullest_tile_bytes / 1024:,.0f} of {fit.tile_bytes / 1024:,.0f} KiB"
+    words = {
+        "fits": "",
+        "may_not_fit": ", it may not fit",
+        "cannot_fit": ", it cannot fit",
+    }[fit.verdict]
+    total = fit.ipus * fit.tiles_per_ipu
+    return f"fullest tile about {kib}, {fit.tiles_used:,} of {total:,} tiles used (estimate){words}"
+
+
+def _layers(spec: ExperimentSpec) -> list[TileLayer]:
+    sizes = [*hidden_sizes(spec), class_count(spec.data)]
+    spiking = spiking_layers(spec.network)
+    layers = []
+    for number, neurons in enumerate(sizes):
+        if number >= len(spiking):
+            layers.append(TileLayer(neurons, 0))
+            continue
+        layer = spiking[number]
+        slots = min(first_capacity(layer) or neurons, neurons)
+        layers.append(TileLayer(neurons, slots, bool(getattr(layer, "recurrent", False))))
+    return layers

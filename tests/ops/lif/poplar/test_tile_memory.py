@@ -1,0 +1,116 @@
+"""The prediction of a tile's memory, beside what the compiler of the emulator finds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
+from ipulse_core.spec.tile_memory import (
+    TILE_BYTES,
+    TileLayer,
+    TileNetwork,
+    place_neurons,
+    predict,
+)
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.poplar.arrays import PoplarLIF
+from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.poplar.tile_plan import tile_plan
+from poplar_emulator.custom_op import CustomOpError
+
+
+def network_of(draw: random.Random) -> tuple[Network, Placement, TileNetwork]:
+    inputs, ipus = draw.choice([32, 64, 200, 2312]), draw.choice([1, 1, 2])
+    layers = []
+    for _ in range(draw.choice([1, 2, 3])):
+        neurons = draw.choice([2, 17, 64, 128, 300])
+        capacity = draw.choice([None, max(1, neurons // 4)])
+        layers.append(LIF(neurons, capacity=capacity, recurrent=draw.random() < 0.3))
+    readout = draw.choice([2, 10, 35])
+    mapping = draw.choice(["capacity", "neurons", "linear"])
+    placement = Placement(mapping, ipus, draw.choice(["layers", "neurons"]) if ipus > 1 else None)
+    described = TileNetwork(
+        inputs=inputs,
+        input_slots=min(inputs, draw.choice([8, 32, 64])),
+        layers=[
+            *(TileLayer(layer.neurons, layer.slots, layer.recurrent) for layer in layers),
+            TileLayer(readout, 0),
+        ],
+        steps=draw.choice([5, 20, 50]),
+        batch=draw.choice([1, 8, 16]),
+        mapping=mapping,
+        ipus=ipus,
+        tiles_per_ipu=draw.choice([16, 64, 1472]),
+        splits_neurons=placement.split == "neurons",
+    )
+    return Network(inputs, tuple(layers), LeakyReadout(readout)), placement, described
+
+
+def compiled_bytes(network: Network, placement: Placement, described: TileNetwork) -> int | None:
+    """Returns the bytes of the fullest tile; None if it has too few."""
+    shape = (described.steps, described.batch, described.input_slots)
+    tiles_per_ipu = described.tiles_per_ipu
+    try:
+        with PoplarLIF(network, *shape, placement, tiles_per_ipu=tiles_per_ipu) as op:
+            tiles = op.op.profile()["compilation"]["tiles"]
+    except CustomOpError as error:
+        if "Out of memory" not in str(error):
+            raise
+        return None
+    return max(tile["memory"]["total"]["includingGaps"] for tile in tiles)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_prediction_is_within_its_factor(seed: int) -> None:
+    network, placement, described = network_of(random.Random(seed))
+    shape = (described.batch, described.input_slots)
+    plan = tile_plan(network, *shape, placement, described.tiles_per_ipu)
+    parts = place_neurons(described)
+    for number, layer in enumerate(plan["layers"]):
+        own = [part for part in parts if part.layer == number]
+        assert len(own) == layer["tiles"], f"seed {seed}"
+        assert max(part.neurons for part in own) == layer["most_neurons"], f"seed {seed}"
+        assert own[0].tile == layer["first_tile"], f"seed {seed}"
+        assert sorted({part.ipu for part in own}) == layer["ipus"], f"seed {seed}"
+    predicted = predict(described)
+    found = compiled_bytes(network, placement, described)
+    if found is None:
+        assert predicted.fullest_bytes > TILE_BYTES / FACTOR, f"seed {seed}"
+        return
+    assert found / FACTOR < predicted.fullest_bytes < found * FACTOR, f"seed {seed}"
+    assert predicted.least_bytes < found, f"seed {seed}"
+
+
+def spec_of(neurons: int, steps: int, **device: object) -> ExperimentSpec:
+    return parse_spec(
+        {
+            "version": 1,
+            "data": {"kind": "digits", "steps": steps},
+            "network": {"layers": [{"neurons": neurons}]},
+            "device": {"kind": "emulator", **device},
+        }
+    )
+
+
+def test_only_what_certainly_does_not_fit_is_refused() -> None:
+    fitting = tile_fit(spec_of(64, 20))
+    assert fitting is not None
+    assert fitting.verdict == "fits"
+    check_fit(spec_of(64, 20))
+    doubtful = tile_fit(spec_of(1024, 60))
+    assert doubtful is not None
+    assert doubtful.verdict == "may_not_fit"
+    check_fit(spec_of(1024, 60))
+    with pytest.raises(DoesNotFit) as caught:
+        check_fit(spec_of(4096, 100))
+    assert caught.value.problems[0].pointer == "/device"
+    check_fit(spec_of(4096, 100, engine_options={"debug.allowOutOfMemory": "true"}))
+
+
+def test_what_cannot_fit_is_what_the_compiler_refuses() -> None:
+    network = Network(64, (LIF(4096),), LeakyReadout(10))
+    with pytest.raises(CustomOpError, match="Out of memory"):
+        PoplarLIF(network, 100, 2, 64)
