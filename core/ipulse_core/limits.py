@@ -11,6 +11,8 @@ MAX_CHANNELS = 65_536  # of any input: ids have 16 bits
 MAX_TAGS = 16  # of a job
 MAX_NOTES = 16_384  # characters of a job's notes
 TAG = r"^[a-z0-9_.-]{1,40}$"
+LABEL = r"^[a-z0-9_./-]{1,63}$"  # name or value of a label of agents
+MAX_WHERE = 16  # labels that a job may ask for
 GROUP = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$"  # the name of a group of jobs
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100  # of a job
 

@@ -14,6 +14,7 @@ from .fields import PRINTABLE as PRINTABLE
 from .fields import ExactInteger as ExactInteger
 from .fields import FromObject as FromObject
 from .fields import Integer as Integer
+from .fields import LabelSelector as LabelSelector
 from .fields import ListOf as ListOf
 from .fields import ScalarByKey as ScalarByKey
 from .fields import Text as Text

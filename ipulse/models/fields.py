@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ipulse.models.messages import explained, shown
+from ipulse_core.limits import LABEL
 from ipulse_core.limits import MAX_INTEGER as MAX_INTEGER
 from ipulse_core.limits import MAX_KEY as MAX_KEY
 from ipulse_core.limits import MAX_TEXT as MAX_TEXT
@@ -40,12 +41,16 @@ def _exact_integer(value: Any) -> Any:
     return value
 
 
-def _key(value: Any, handler: Any) -> Any:
-    try:
-        return handler(value)
-    except ValidationError:
-        detail = f"keys are text of 1 to {MAX_KEY} printable characters"
-        raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
+def _key(detail: str) -> WrapValidator:
+    """Returns a check for a key of a map, which refuses a wrong one in these words."""
+
+    def check(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise PydanticCustomError("bad_key", "{detail}", {"detail": detail}) from None
+
+    return WrapValidator(check)
 
 
 def _scalar(value: Any, handler: Any) -> Any:
@@ -116,10 +121,17 @@ ExactInteger = BeforeValidator(_exact_integer)  # for a Literal of integers
 Key = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_KEY, pattern=PRINTABLE),
-    WrapValidator(_key),
+    _key(f"keys are text of 1 to {MAX_KEY} printable characters"),
 ]
 TextByKey = Annotated[dict[Key, Text], _NamedValues()]
 # A number, text, true or false.
 Scalar = Annotated[bool | Integer | float | Text, WrapValidator(_scalar)]
 ScalarByKey = Annotated[dict[Key, Scalar], _NamedValues()]
+LabelName = Annotated[
+    str,
+    StringConstraints(pattern=LABEL),
+    _key("names of labels are 1 to 63 characters of a-z, 0-9 and _ . / -"),
+]
+LabelValue = Annotated[str, StringConstraints(pattern=rf"^\*$|{LABEL}")]  # *: any value
+LabelSelector = Annotated[dict[LabelName, LabelValue], _NamedValues()]
 ListOf = Annotated[tuple[T, ...], Strict(False)]  # a list in JSON, a tuple in Python

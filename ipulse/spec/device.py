@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
-from ipulse.models import Field, ListOf, StrictModel, Text, TextByKey, unit
+from ipulse.models import Field, LabelSelector, ListOf, StrictModel, Text, TextByKey, unit
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_WHERE
 
 from . import poplar_options
 
@@ -19,6 +20,12 @@ CONNECTION = (
     "device; ALWAYS: before the program is compiled; PRE_COMPILE: never, the compiled program is "
     "kept in the executable cache for a later run; NEVER: never, the job reports whether the "
     "program compiles and fits."
+)
+
+
+WHERE = (
+    "Labels that the worker's agent must have, all of them: {site: b}. The value * stands for any. "
+    "An agent has the labels of the token with which it joined."
 )
 
 
@@ -42,6 +49,9 @@ class CPUDevice(StrictModel):
         default="slots",
         description="What is stored for the backward pass. slots: the membranes that carry "
         "gradient; recompute: only the spikes, from which the layers are computed again.",
+    )
+    where: LabelSelector = Field(
+        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
     )
 
 
@@ -102,6 +112,9 @@ class IPUs(StrictModel):
         '{"autoReport.all": "true"}, {"debug.allowOutOfMemory": "true"}. The worker decides where '
         "reports are stored. The emulator always writes its profile; of autoReport it uses only "
         "the number of runs.",
+    )
+    where: LabelSelector = Field(
+        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
     )
 
     def problems(self) -> Iterator[Problem]:

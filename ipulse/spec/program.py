@@ -6,13 +6,22 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from ipulse.models import ExactInteger, Field, ListOf, StrictModel, Text, TextByKey, unit
+from ipulse.models import (
+    ExactInteger,
+    Field,
+    LabelSelector,
+    ListOf,
+    StrictModel,
+    Text,
+    TextByKey,
+    unit,
+)
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import EMULATED_IPUS
-from ipulse_core.limits import TRIMMED
+from ipulse_core.limits import MAX_WHERE, TRIMMED
 from ipulse_core.source_package import MAX_NAME, PATH, REFERENCE
 
-from .device import Architecture, problems_of_ipus
+from .device import WHERE, Architecture, problems_of_ipus
 
 SourcePath = Annotated[str, Field(pattern=PATH, max_length=MAX_NAME)]
 
@@ -33,6 +42,9 @@ class ProgramDevice(StrictModel):
         default=EMULATED_IPUS, ge=1, le=64, description="IPUs that the program finds."
     )
     architecture: Architecture = Field(default="ipu2", description="Their architecture.")
+    where: LabelSelector = Field(
+        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
+    )
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs."""

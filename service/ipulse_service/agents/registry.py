@@ -19,6 +19,7 @@ from ipulse_service.db.tables import agents
 from ipulse_service.jobs.queue.needs import Needs
 
 PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
+ANY_VALUE = "*"  # of a label that a job asks for
 KNOWN_MS = 7 * 86_400_000  # after this time it is deleted
 
 _SELECT = select(agents)
@@ -76,9 +77,18 @@ class KnownAgent:
         """Returns whether it has the data set; one that did not say may have it."""
         return needs.data_set is None or self.data_sets is None or needs.data_set in self.data_sets
 
+    def has_labels(self, needs: Needs) -> bool:
+        """Returns whether it has each label that the job asks for."""
+        wanted = _labels(needs.where_labels) if needs.where_labels else {}
+        return all(
+            name in self.labels and value in (ANY_VALUE, self.labels[name])
+            for name, value in wanted.items()
+        )
+
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
-        return needs.device in self.device_kinds and self.has_ipus(needs) and self.has_data(needs)
+        has_device = needs.device in self.device_kinds and self.has_ipus(needs)
+        return has_device and self.has_data(needs) and self.has_labels(needs)
 
 
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
@@ -208,3 +218,9 @@ def _agent(row: Row[Any]) -> KnownAgent:
 @lru_cache(256)  # a list may be long, and is read for every submission
 def _names(text: str) -> frozenset[str]:
     return frozenset(json.loads(text))
+
+
+@lru_cache(256)  # a claim compares the same few for each queued job
+def _labels(text: str) -> dict[str, str]:
+    labels: dict[str, str] = json.loads(text)
+    return labels

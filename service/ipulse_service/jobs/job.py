@@ -47,6 +47,7 @@ class JobRow(NamedTuple):
     version: int
     ipus: int  # that it attaches; 0: none
     data_set: str | None  # KIND/NAME of files that its agent must have
+    where_labels: str | None  # JSON: labels that its agent must have
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown

@@ -17,7 +17,8 @@ from ipulse_service.sweeps.rows import SweepRow
 # A job in one of these states has compiled its program.
 _COMPILED = (JobState.RUNNING.value, JobState.REPORTING.value, JobState.SUCCEEDED.value)
 _ENDED_WITHOUT = (JobState.FAILED.value, JobState.CANCELLED.value)
-_WAITING_TIMES = ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds")
+# Fields that decide when and where a job runs.
+_PLACEMENT = ("connection_type", "acquire_poll_seconds", "acquire_timeout_seconds", "where")
 
 
 def executable_key(value: dict[str, Any]) -> str | None:
@@ -35,7 +36,7 @@ def executable_key(value: dict[str, Any]) -> str | None:
         "data": value["data"],
         "network": {name: part for name, part in value["network"].items() if name != "initial"},
         "training": training if device["kind"] == "ipu" else training["batch_size"],
-        "device": {name: each for name, each in device.items() if name not in _WAITING_TIMES},
+        "device": {name: each for name, each in device.items() if name not in _PLACEMENT},
     }
     return hashlib.sha256(strict_json.dumps(parts).encode()).hexdigest()
 

@@ -40,6 +40,7 @@ jobs = Table(
     Column("version", BigInteger, nullable=False, default=1),  # the ETag; +1 with every change
     Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
     Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
+    Column("where_labels", Text),  # JSON: labels that its agent must have
     Column("dataset_sha256", String(64), index=True),  # of the uploaded data that it needs
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),
@@ -56,7 +57,8 @@ jobs = Table(
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
     Index(  # the whole queue is read from it
         "ix_jobs_queue",
-        *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set", "state_since"),
+        *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set", "where_labels"),
+        "state_since",
     ),
     Index("ix_jobs_deadline_at", "deadline_at"),
     Index("ix_jobs_created_at", "created_at"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Collection, Iterable, Mapping
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_service.agents import registry
@@ -10,7 +11,7 @@ from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.queue.needs import Needs
 
-NAMES = 20  # data sets that a message lists
+NAMES = 20  # data sets or labels that a message lists
 
 
 class NoSuchDevice(InvalidInput):
@@ -60,13 +61,41 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
         problems.append(_too_few_ipus(with_device, needs))
     if not any(agent.has_data(needs) for agent in with_device):
         problems.append(_no_such_data(with_device, needs))
-    if not problems:
-        detail = (
-            f"no agent has both {needs.ipus} IPUs and the data set {needs.data_set}: "
-            "lower device.ipus, or put the data set into the data directory of a larger worker"
-        )
-        problems.append(Problem("/device/ipus", "no_such_combination", detail))
-    return NoMatchingAgent(problems)
+    if not any(agent.has_labels(needs) for agent in with_device):
+        problems.append(_no_such_labels(with_device, needs))
+    return NoMatchingAgent(problems or [_no_such_combination(needs)])
+
+
+def _no_such_combination(needs: Needs) -> Problem:
+    wanted, cures = [], []
+    if needs.ipus:
+        wanted.append(f"{needs.ipus} IPUs")
+        cures.append("lower device.ipus")
+    if needs.data_set is not None:
+        wanted.append(f"the data set {needs.data_set}")
+        cures.append("put the data set into the data directory of another worker")
+    if needs.where_labels:
+        wanted.append(f"the labels {_written(json.loads(needs.where_labels))}")
+        cures.append("change device.where")
+    detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
+    pointer = "/device/ipus" if needs.ipus else "/device/where"
+    return Problem(pointer, "no_such_combination", detail)
+
+
+def _no_such_labels(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
+    found = sorted({_written(agent.labels) for agent in with_device if agent.labels})
+    listed = "; ".join(found[:NAMES]) or "none"
+    more = f"; and {len(found) - NAMES} others" if len(found) > NAMES else ""
+    detail = (
+        f"no agent with the device {needs.device} has the labels "
+        f"{_written(json.loads(needs.where_labels or '{}'))}; they have: {listed}{more}. Labels "
+        "come with the token with which an agent joins (ipulse agent token --labels)"
+    )
+    return Problem("/device/where", "no_such_labels", detail)
+
+
+def _written(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def _too_few_ipus(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:

@@ -1,10 +1,12 @@
-"""The needs of a job: a kind of device, a number of IPUs, and a data set."""
+"""The needs of a job: a kind of device, a number of IPUs, a data set, and labels."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
+from ipulse_core import strict_json
 from ipulse_core.data_sets import key_of
 from ipulse_service.jobs.job import JobRow
 
@@ -18,12 +20,14 @@ class Needs(NamedTuple):
     ipus: int = 0  # that it attaches; 0: none
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
     starts: bool = False  # from a stored file: of another job, an upload or a package
+    where_labels: str | None = None  # labels that the agent must have, as sorted JSON
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
         """Returns the needs of a spec."""
         if isinstance(spec, PoplarProgramSpec):
-            return cls(spec.device.kind, spec.device.ipus)
+            labels = _as_text(spec.device.where)
+            return cls(spec.device.kind, spec.device.ipus, where_labels=labels)
         device, data = spec.device, spec.data
         ipus = 0
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
@@ -31,9 +35,14 @@ class Needs(NamedTuple):
         data_set = None
         if isinstance(data, (NpzData, Recording)) and data.dataset is None:
             data_set = key_of(data.kind, data.name)
-        return cls(device.kind, ipus, data_set)
+        return cls(device.kind, ipus, data_set, where_labels=_as_text(device.where))
 
     @classmethod
     def of_job(cls, job: JobRow) -> Needs:
         """Returns the needs that were stored when the job was submitted."""
-        return cls(job.device, job.ipus, job.data_set, job.start_from is not None)
+        starts = job.start_from is not None
+        return cls(job.device, job.ipus, job.data_set, starts, job.where_labels)
+
+
+def _as_text(where: Mapping[str, str]) -> str | None:
+    return strict_json.dumps(dict(sorted(where.items()))) if where else None

@@ -26,6 +26,7 @@ _FIRST = (
 _ENTRY = (
     *(jobs.c[name] for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set")),
     jobs.c.start_from.is_not(None),
+    jobs.c.where_labels,
     jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -51,12 +52,13 @@ class QueuedJob(NamedTuple):
     ipus: int
     data_set: str | None
     starts: bool
+    where_labels: str | None
     state_since: int
 
     @property
     def needs(self) -> Needs:
         """The needs of the job."""
-        return Needs(self.device, self.ipus, self.data_set, self.starts)
+        return Needs(self.device, self.ipus, self.data_set, self.starts, self.where_labels)
 
     @property
     def place(self) -> tuple[int, int, int]:

@@ -63,7 +63,7 @@ class JobPlan:
     agents: int  # present
     with_device: int  # of these, with the kind of device
     with_data: int  # of those, with the data set
-    able: int  # of those, with enough devices
+    able: int  # of those, with enough devices and all labels
     usual_ms: int | None  # the usual time with an agent; None without a basis
 
 

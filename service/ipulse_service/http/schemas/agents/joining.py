@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
+from ipulse_core.limits import LABEL
 from ipulse_service.agents.join_tokens import StoredJoinToken
 from ipulse_service.agents.joining import JoinedAgent
 from ipulse_service.db.engine import rfc3339
@@ -17,8 +18,7 @@ MAX_USES = 1000
 LONGEST_SECONDS = 30 * 86_400
 AGENT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 
-_LABEL = r"^[a-z0-9_./-]{1,63}$"
-LabelText = Annotated[str, Field(pattern=_LABEL)]
+LabelText = Annotated[str, Field(pattern=LABEL)]
 _ABOUT = {
     "id": "0123456789abcdef",
     "labels": {"site": "b"},

@@ -44,7 +44,7 @@ class PlannedJob(ValidatedSpec):
     agents: int = Field(description="Agents that are present.")
     agents_with_device: int = Field(description="Of these, agents with the kind of device.")
     agents_with_data: int = Field(description="Of those, agents with the data set.")
-    able_agents: int = Field(description="Of those, agents with enough devices.")
+    able_agents: int = Field(description="Of those, agents with enough devices and all labels.")
     usual_seconds: float | None = Field(
         description="Median time with an agent of the latest successful jobs of this kind and "
         "number of devices; null without at least three."
