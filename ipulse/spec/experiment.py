@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
-from math import prod
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, model_validator
@@ -12,38 +10,34 @@ from pydantic.config import JsonDict
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
-from ipulse_core.op_manifest.layer import is_op, op_layers
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import (
-    conv_geometries,
     conv_layers,
-    hidden_sizes,
-    senders_to_dense,
 )
 from ipulse_core.spec.derived_values import (
     class_count,
     image_of,
-    input_channels,
     spiking_layers,
-    splits_neurons,
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 
 from .convolutions import convolution_problems
 from .data import Data
 from .data.digits import DigitsData
-from .device import CPUDevice, Device, EmulatorDevice, IPUDevice
+from .device import CPUDevice, Device, EmulatorDevice
 from .device_training import device_training_problems
 from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
+from .on_ipus import problems_on_ipus
 from .ops import op_problems
 from .profile import ProfileSpec
 from .quantised_layers import quantisation_problems
 from .regression import regression_problems
+from .sizes import layer_sizes, weight_count
 from .training.training import SPIKE_LOSSES, TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
-MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
 
 _EXAMPLE: JsonDict = {
@@ -128,7 +122,7 @@ class ExperimentSpec(StrictModel):
         for problem in self.profile.problems_on(self.device):
             yield replace(problem, pointer=f"/profile{problem.pointer}")
         if not isinstance(self.device, CPUDevice):
-            yield from self._problems_on_ipus(self.device)
+            yield from problems_on_ipus(self, self.device)
         if isinstance(self.device, EmulatorDevice) and self.device.training == "device":
             yield from device_training_problems(self)
 
@@ -219,89 +213,12 @@ class ExperimentSpec(StrictModel):
                     )
                     yield Problem(f"/export/nir/{index}/target", "inconsistent", detail)
 
-    def _problems_on_ipus(self, device: EmulatorDevice | IPUDevice) -> Iterator[Problem]:
-        """Yields what the Poplar op cannot do; see docs/reference/poplar_op.md."""
-        network, on = self.network, f"on {device.kind}"
-        if device.kind == "ipu" and "decay" in network.trainable:
-            detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
-            yield Problem("/network/trainable", "unsupported", detail)
-        yield from self._problems_of_adaptation(on)
-        yield from self._problems_of_single_layers(on)
-        if device.kind == "ipu" and self.training.loss == "first_spike_cross_entropy":
-            detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
-            yield Problem("/training/loss", "unsupported", detail)
-        channels = input_channels(self.data)
-        if channels > MOST_SENDERS:
-            detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels; got {channels:,}"
-            yield Problem("/data", "unsupported", detail)
-        layers = [f"/network/layers/{number}" for number in range(len(network.layers))]
-        places = len(layers) + 1
-        if device.split == "layers" and device.ipus > places:
-            detail = f"each layer is on one IPU: {places} layers can use as many; got {device.ipus}"
-            yield Problem("/device/split", "unsupported", detail)
-        if not splits_neurons(device, places):
-            return
-        # A layer of one or two neurons is not split: they share a tile.
-        sizes = layer_sizes(self)[1:]
-        spiking = spiking_layers(network)
-        pointers = [*layers, "/network/readout"]
-        for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
-            if getattr(layer, "policy", None) == "top" and neurons > 2:
-                detail = (
-                    f"top compares membranes {on}, and only ids are sent between IPUs: keep layers "
-                    f"whole, on at most {places} IPUs"
-                )
-                yield Problem(f"{pointer}/policy", "unsupported", detail)
-
-    def _problems_of_single_layers(self, on: str) -> Iterator[Problem]:
-        """Yields dropout and residual additions, which the Poplar op lacks."""
-        layers = self.network.layers
-        places = [f"/network/layers/{index}" for index in range(len(layers))]
-        for place, layer in zip(
-            [*places, "/network/readout"], [*layers, self.network.readout], strict=True
-        ):
-            if getattr(layer, "dropout", 0.0):
-                detail = f"spikes are not dropped {on}: remove it, or use device kind cpu"
-                yield Problem(f"{place}/dropout", "unsupported", detail)
-            if getattr(layer, "residual", ()):
-                detail = f"layers receive one layer {on}: remove it, or use device kind cpu"
-                yield Problem(f"{place}/residual", "unsupported", detail)
-
-    def _problems_of_adaptation(self, on: str) -> Iterator[Problem]:
-        hidden = len(self.network.layers)
-        for index, layer in enumerate(spiking_layers(self.network)):
-            if getattr(layer, "adaptation", None) is not None:
-                place = f"layers/{index}" if index < hidden else "readout"
-                detail = f"thresholds cannot adapt {on}: remove it, or use device kind cpu"
-                yield Problem(f"/network/{place}/adaptation", "unsupported", detail)
-
 
 def has_validation(value: Any) -> bool:
     """Returns whether a spec as parsed JSON, valid or not, has a validation part."""
     data = value.get("data") if isinstance(value, dict) else None
     fraction = data.get("validation") if isinstance(data, dict) else None
     return isinstance(fraction, (int, float)) and fraction > 0
-
-
-def layer_sizes(spec: ExperimentSpec) -> list[int]:
-    """Returns the input channels, the neurons of each hidden layer, and the classes."""
-    return [input_channels(spec.data), *hidden_sizes(spec), class_count(spec.data)]
-
-
-def weight_count(spec: ExperimentSpec) -> int:
-    """Returns the number of weights of all layers, those of recurrence included."""
-    convolved = conv_geometries(spec)
-    kernels = sum(prod(geometry.weights) for geometry in convolved)
-    layers = [*spec.network.layers, spec.network.readout][len(convolved) :]
-    neurons_behind = layer_sizes(spec)[1 + len(convolved) :]
-    sizes = [senders_to_dense(spec), *neurons_behind]
-    total = kernels
-    for layer, (before, neurons) in zip(layers, pairwise(sizes), strict=True):
-        if is_op(layer):
-            continue
-        recurrent = neurons if getattr(layer, "recurrent", False) else 0
-        total += (before + recurrent) * neurons
-    return total
 
 
 def parse_spec(value: Any) -> ExperimentSpec:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ipulse.spec import parse_spec, spec_to_json
-from ipulse.spec.experiment import layer_sizes, weight_count
+from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.spec.conv_layers import conv_geometries
 

@@ -12,7 +12,7 @@ from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.spec import AnySpec, ExperimentSpec, PoplarProgramSpec, spec_to_json
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.settings import spec_of
-from ipulse.spec.experiment import layer_sizes, weight_count
+from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse.spec.tile_fit import fit_text, tile_fit
 from ipulse_core import strict_json
 

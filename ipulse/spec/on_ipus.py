@@ -1,0 +1,75 @@
+"""The rules between an experiment and the Poplar op, on emulated and on real IPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import input_channels, spiking_layers, splits_neurons
+
+from .sizes import layer_sizes
+
+if TYPE_CHECKING:
+    from .device import EmulatorDevice, IPUDevice
+    from .experiment import ExperimentSpec
+    from .network.network import NetworkSpec
+
+MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
+
+
+def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -> Iterator[Problem]:
+    """Yields what the Poplar op cannot do; see docs/reference/poplar_op.md."""
+    network, on = spec.network, f"on {device.kind}"
+    if device.kind == "ipu" and "decay" in network.trainable:
+        detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
+        yield Problem("/network/trainable", "unsupported", detail)
+    yield from _problems_of_adaptation(network, on)
+    yield from _problems_of_single_layers(network, on)
+    if device.kind == "ipu" and spec.training.loss == "first_spike_cross_entropy":
+        detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
+        yield Problem("/training/loss", "unsupported", detail)
+    channels = input_channels(spec.data)
+    if channels > MOST_SENDERS:
+        detail = f"ids have 16 bits {on}: at most {MOST_SENDERS:,} channels; got {channels:,}"
+        yield Problem("/data", "unsupported", detail)
+    layers = [f"/network/layers/{number}" for number in range(len(network.layers))]
+    places = len(layers) + 1
+    if device.split == "layers" and device.ipus > places:
+        detail = f"each layer is on one IPU: {places} layers can use as many; got {device.ipus}"
+        yield Problem("/device/split", "unsupported", detail)
+    if not splits_neurons(device, places):
+        return
+    # A layer of one or two neurons is not split: they share a tile.
+    sizes = layer_sizes(spec)[1:]
+    spiking = spiking_layers(network)
+    pointers = [*layers, "/network/readout"]
+    for pointer, layer, neurons in zip(pointers, spiking, sizes, strict=False):
+        if getattr(layer, "policy", None) == "top" and neurons > 2:
+            detail = (
+                f"top compares membranes {on}, and only ids are sent between IPUs: keep layers "
+                f"whole, on at most {places} IPUs"
+            )
+            yield Problem(f"{pointer}/policy", "unsupported", detail)
+
+
+def _problems_of_single_layers(network: NetworkSpec, on: str) -> Iterator[Problem]:
+    """Yields dropout and residual additions, which the Poplar op lacks."""
+    layers = network.layers
+    places = [f"/network/layers/{index}" for index in range(len(layers))]
+    for place, layer in zip([*places, "/network/readout"], [*layers, network.readout], strict=True):
+        if getattr(layer, "dropout", 0.0):
+            detail = f"spikes are not dropped {on}: remove it, or use device kind cpu"
+            yield Problem(f"{place}/dropout", "unsupported", detail)
+        if getattr(layer, "residual", ()):
+            detail = f"layers receive one layer {on}: remove it, or use device kind cpu"
+            yield Problem(f"{place}/residual", "unsupported", detail)
+
+
+def _problems_of_adaptation(network: NetworkSpec, on: str) -> Iterator[Problem]:
+    hidden = len(network.layers)
+    for index, layer in enumerate(spiking_layers(network)):
+        if getattr(layer, "adaptation", None) is not None:
+            place = f"layers/{index}" if index < hidden else "readout"
+            detail = f"thresholds cannot adapt {on}: remove it, or use device kind cpu"
+            yield Problem(f"/network/{place}/adaptation", "unsupported", detail)
