@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ipulse import __version__
-from ipulse.cli.app import COMMANDS, FORMER_GROUPS, GROUPS
+from ipulse.cli.command_list import COMMANDS, FORMER_GROUPS, GROUPS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from ipulse.cli.app import COMMANDS, GROUPS, make_app
+from ipulse.cli.app import make_app
+from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.cli.exits import MEANINGS
 
 _HEAD = """\

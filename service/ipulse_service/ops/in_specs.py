@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ipulse.spec import AnySpec, ExperimentSpec, OpLayerSpec
-from ipulse.spec.experiment import layer_sizes
+from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.op_manifest.layer import LayerSizes, OpReference, layer_problems, op_layers
 from ipulse_service.db.engine import Transaction

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import typer
 
-from ipulse.cli.app import COMMANDS, GROUPS, make_app
+from ipulse.cli.app import make_app
+from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.cli.default_command import DEFAULT
 from ipulse.cli.examples import EXAMPLES
 from tests.ipulse.live_service import ROOT

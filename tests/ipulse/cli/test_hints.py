@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import typer
 
-from ipulse.cli.app import GROUPS, make_app
+from ipulse.cli.app import make_app
 from ipulse.cli.called import as_called, program
+from ipulse.cli.command_list import GROUPS
 from ipulse.client import Client
 from tests.ipulse.live_service import ROOT, Agent
 
