@@ -10,7 +10,7 @@ import threading
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.background.clock_gap_guard import ClockGapGuard
-from ipulse_service.db.engine import Database
+from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import attempts, dependencies, leases, store, transitions
 from ipulse_service.jobs.queue import order
 from ipulse_service.settings import Settings
@@ -20,6 +20,7 @@ TICK_SECONDS = 1.0  # the longest time between two scans
 # second, so that a longer grace would only delay the jobs of agents that died.
 GRACE_SECONDS = 2.0
 REMEMBER_MS = 10_000  # how old the stored time may be while something is due soon
+REMEMBER_IDLE_MS = 3_600_000  # and while nothing is
 SOON_MS = 60_000
 
 _log = logging.getLogger(__name__)
@@ -34,7 +35,8 @@ class Reaper:
         self._stopping = threading.Event()
         self._retry_added = threading.Event()
         grace = min(settings.lease_seconds, GRACE_SECONDS)
-        self._clock_gap = ClockGapGuard(settings.heartbeat_seconds + TICK_SECONDS, grace)
+        longest = settings.heartbeat_seconds + TICK_SECONDS
+        self._clock_gap = ClockGapGuard(longest, grace, settings.lease_seconds)
         self._remembered = 0
         self._thread = threading.Thread(target=self._run, name="reaper")
         database.listeners.append(self._on_commit)
@@ -74,7 +76,7 @@ class Reaper:
         """Does everything that is due. Returns the seconds until the next scan."""
         self._retry_added.clear()
         with self._database.read() as transaction:
-            may_expire = self._clock_gap.may_expire_leases(transaction.now)
+            may_expire = self._may_expire(transaction)
             expired = may_expire and bool(leases.expired(transaction))
             is_due = bool(order.due(transaction))
             is_late = bool(order.overdue(transaction))
@@ -83,7 +85,7 @@ class Reaper:
         if expired or is_due or is_late or clock_was_set:
             with self._database.write() as transaction:
                 # This process may have been suspended, or have waited for other writers, since.
-                may_expire = self._clock_gap.may_expire_leases(transaction.now)
+                may_expire = self._may_expire(transaction)
                 expired = expired and may_expire
                 lost = attempts.reap(transaction, self._settings) if expired else []
                 queued = attempts.requeue(transaction)
@@ -97,6 +99,10 @@ class Reaper:
         while is_met and not self._stopping.is_set():
             is_met = self._settle()
         return self._seconds_until_due(may_expire)
+
+    def _may_expire(self, transaction: Transaction) -> bool:
+        now = transaction.now
+        return self._clock_gap.may_expire_leases(now, self._database.clock.is_measured)
 
     def _settle(self) -> bool:
         """Queues or cancels jobs that waited for others; returns whether more are due."""
@@ -112,8 +118,9 @@ class Reaper:
             if may_expire:
                 moments.append(leases.next_expiry(transaction))
             waits = [moment - transaction.now for moment in moments if moment is not None]
-            is_old = transaction.now - self._remembered > REMEMBER_MS
-        if is_old and any(wait < SOON_MS for wait in waits):
+            age = transaction.now - self._remembered
+        is_soon = any(wait < SOON_MS for wait in waits)
+        if age > (REMEMBER_MS if is_soon else REMEMBER_IDLE_MS):
             with self._database.write() as transaction:
                 self._remembered = transaction.now
                 self._database.clock.remember(transaction.connection, transaction.now)

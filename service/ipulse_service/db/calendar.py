@@ -19,6 +19,8 @@ class Era(NamedTuple):
     since: int
     ahead_ms: int  # the steady time minus the database's clock
     read_at: int  # the latest time that is known to have passed
+    boot_id: str | None = None  # of the machine that stored it
+    booted_ms: int | None = None  # from that machine's start to `read_at`
 
 
 _eras: tuple[Era, ...] = ()  # in order; before the first, both are the same

@@ -77,7 +77,7 @@ class Database:
                 "postgresql://USER@HOST/DATABASE"
             )
         self.backend: Backend = SQLite(self.url) if kind == "sqlite" else PostgreSQL(self.url)
-        self.clock = SteadyClock(self.backend.clock)
+        self.clock = SteadyClock(self.backend.clock, is_of_this_machine=kind == "sqlite")
         self.key_locks = KeyedLock()  # between threads of this process
         self.listeners: list[Callable[[frozenset[str]], None]] = []
         self.wake_up_listeners: list[Callable[[dict[int, WakeUp]], None]] = []

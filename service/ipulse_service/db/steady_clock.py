@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -18,6 +19,8 @@ TOLERANCE_MS = 1_000
 
 _NEWEST = select(func.max(clock_eras.c.pk))
 _ERAS = select(clock_eras).order_by(clock_eras.c.pk)
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +39,14 @@ def elapsed_ms() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
+def boot_id() -> str | None:
+    """Returns the id that this machine got when it was started, None if it has none."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return None
+
+
 class SteadyClock:
     """Reads the database's clock, and corrects it by the steps that it has made.
 
@@ -43,12 +54,22 @@ class SteadyClock:
     reading. If the database's clock disagrees, it was set: a new era begins, whose offset is
     stored, so that all replicas and later processes show the same time. The time never goes back:
     of two replicas that disagree, the one that is ahead is right, because the other was paused.
+
+    Where the database takes this machine's clock, the last reading is stored, so that a step is
+    noticed if it was made while no process ran, too, unless the machine was restarted since.
     """
 
-    def __init__(self, expression: str) -> None:
-        """`expression` is SQL for the milliseconds since 1970 on the database's clock."""
+    def __init__(self, expression: str, is_of_this_machine: bool = False) -> None:
+        """`expression` is SQL for the milliseconds since 1970 on the database's clock.
+
+        Args:
+            expression: Is of the kind of database.
+            is_of_this_machine: Whether the database takes the clock of this machine.
+        """
         self.expression = expression
         self.elapsed_ms = elapsed_ms
+        self.boot_id = boot_id() if is_of_this_machine else None
+        self.is_measured = False  # the time from the stored reading to this process's first one
         self.is_off = False  # the clock was set, and the era of that is not stored yet
         self._lock = threading.Lock()
         self._eras: tuple[Era, ...] = ()
@@ -72,17 +93,36 @@ class SteadyClock:
         if step and is_writing:
             _log.warning("clock_was_set", extra={"seconds": step / 1000})
             values = {"since": steady, "ahead_ms": steady - int(shown), "read_at": steady}
-            connection.execute(insert(clock_eras).values(values))
+            connection.execute(insert(clock_eras).values({**values, **self._since_boot(after)}))
         return steady
 
     def remember(self, connection: Connection, now: int) -> None:
         """Stores the time, so that it does not go back while the service is stopped."""
+        with self._lock:
+            last = self._last
+        stored: dict[str, int | str | None] = {"read_at": now}
+        if last is not None:
+            stored |= self._since_boot(last.after + now - last.steady)
         newest = connection.execute(_NEWEST).scalar_one()
         if newest is None:
-            connection.execute(insert(clock_eras).values(since=now, ahead_ms=0, read_at=now))
+            connection.execute(insert(clock_eras).values(since=now, ahead_ms=0, **stored))
         else:
             this = update(clock_eras).where(clock_eras.c.pk == newest, clock_eras.c.read_at < now)
-            connection.execute(this.values(read_at=now))
+            connection.execute(this.values(stored))
+
+    def _since_boot(self, elapsed: int) -> dict[str, int | str | None]:
+        """Returns the columns that let a later process measure the time since then."""
+        booted = None if self.boot_id is None else elapsed
+        return {"boot_id": self.boot_id, "booted_ms": booted}
+
+    def _stored_reading(self, before: int) -> _Reading | None:
+        """Returns the last stored reading, None if this machine was restarted since."""
+        if not self._eras or self.boot_id is None:
+            return None
+        era = self._eras[-1]
+        if era.boot_id != self.boot_id or era.booted_ms is None or era.booted_ms > before:
+            return None
+        return _Reading(era.read_at, era.booted_ms, era.booted_ms)
 
     def _correct(
         self, reading: _Reading, newest: int, eras: tuple[Era, ...] | None
@@ -93,6 +133,10 @@ class SteadyClock:
             calendar.set_eras(eras)
         ahead = self._eras[-1].ahead_ms if self._eras else 0
         steady = reading.steady + ahead
+        is_newest = eras is None  # else another replica may be ahead
+        if self._last is None:
+            self._last = self._stored_reading(reading.before)
+            self.is_measured = is_newest = self._last is not None
         last = self._last
         if last is None:  # a clock that was set back while the service was stopped
             expected = max([steady, *(era.read_at for era in self._eras)])
@@ -100,7 +144,7 @@ class SteadyClock:
             earliest = last.steady + reading.before - last.after
             latest = last.steady + reading.after - last.before
             expected = max(steady, earliest)
-            if eras is None:  # else another replica may be ahead
+            if is_newest:
                 expected = min(expected, latest)
         step = steady - expected
         self.is_off = abs(step) > TOLERANCE_MS

@@ -88,7 +88,7 @@ def clocked(tmp_path: Path) -> Iterator[Clocked]:
     clocked = Clocked(tmp_path)
     clocked.pass_seconds(0)
     clocked.look()
-    for _ in range(5):  # past what everybody is given after a start
+    for _ in range(16):  # past what everybody is given after a start
         clocked.pass_seconds(1)
         clocked.look()
     yield clocked

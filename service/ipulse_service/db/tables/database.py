@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, Table
+from sqlalchemy import BigInteger, Column, Integer, String, Table
 
 from ipulse_service.db.tables.base import KEY, metadata
 
@@ -14,6 +14,8 @@ clock_eras = Table(
     Column("since", BigInteger, nullable=False),
     Column("ahead_ms", BigInteger, nullable=False),  # stored times minus the clock, from then on
     Column("read_at", BigInteger, nullable=False),  # a time that has passed
+    Column("boot_id", String(64)),  # of the machine that stored it, if that has the database
+    Column("booted_ms", BigInteger),  # from its start to `read_at`
     sqlite_autoincrement=True,
 )
 
