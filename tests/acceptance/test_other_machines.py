@@ -17,8 +17,8 @@ from ipulse.client.administration.resources import AgentStatus
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import self_signed
 from ipulse_core.states import JobState
+from tests.ipulse.stack.join_commands import running
 from tests.ipulse.stack.stack_jobs import runner_of, submit
-from tests.ipulse.stack.test_joining import running
 from tests.service.conditions import eventually
 
 from .jobs import PATIENCE

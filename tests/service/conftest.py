@@ -24,7 +24,9 @@ from ipulse_core.errors import MissingDependency
 from ipulse_service.selftest.postgresql import programs
 
 from .postgresql_server import PostgreSQLServer
-from .running import InProcess, settings_for
+from .running import InProcess, Program, settings_for
+
+PATIENCE = 20  # seconds in which a service may end its work
 
 LEASE_SECONDS = 600.0  # longer than the tests of a module take, on a busy machine too
 
@@ -140,3 +142,10 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
         )
     )
     return paths
+
+
+@pytest.fixture
+def program(home: Path, redis_server: RedisServer, broker: redis.Redis) -> Program:
+    # So patient that a busy machine ends in time, and a service that waits for a reader does not.
+    patient = {"IPULSE_SHUTDOWN_SECONDS": str(PATIENCE), "IPULSE_LEASE_SECONDS": "600"}
+    return Program(settings_for(home, redis_server.url, shutdown_seconds=PATIENCE), **patient)

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from ipulse.cli.display.figures import metric_line, metric_rows, numbered
 from ipulse.cli.display.progress import JobProgress, duration
-from ipulse.cli.terminal import clean, show_facts, show_table
 from ipulse.client import Job, JobEvent
 from ipulse.client.times import time_of
 from ipulse_core.build_cache.progress import BuildProgress
@@ -209,31 +208,6 @@ def test_a_file_gets_build_steps_every_two_seconds_and_the_last_one() -> None:
     assert shown.is_due(event("progress", phase="acquire", fraction=0.0, message="waiting"))
 
 
-def test_the_display_shows_for_how_long_a_state_lasts() -> None:
-    now = time_of("2026-01-02T03:04:00Z")
-    shown = JobProgress(Job.from_json(samples.job(state="queued")), now=lambda: now)
-    state = event("state", state="compiling", reason=None, message="")
-    shown.take(dataclasses.replace(state, time=time_of("2026-01-02T03:03:15Z")))
-    assert "compiling  45 s" in drawn(shown)
-    now = time_of("2026-01-02T03:05:00Z")
-    assert "compiling  1 min 45 s" in drawn(shown)
-    end = event("state", state="failed", reason="diverged", message="")
-    shown.take(dataclasses.replace(end, time=now))
-    assert "0.0 s" not in drawn(shown)
-
-
-def test_a_wait_for_the_build_of_another_process_is_shown() -> None:
-    shown = progress()
-    line = shown.take(build_event(waiting=True))
-    assert line is not None
-    assert "40 s left" in line
-    for words in ("waiting for process 4711", "liblif.so", "3 of 20 done"):
-        assert words in line
-        assert words in drawn(shown)
-    shown.take(build_event(waiting=False))
-    assert "waiting" not in drawn(shown)
-
-
 def test_a_file_gets_the_begin_and_the_end_of_a_wait() -> None:
     shown = progress()
     waits = (False, True, True, False, False)
@@ -241,60 +215,3 @@ def test_a_file_gets_the_begin_and_the_end_of_a_wait() -> None:
         *(True, True, False),
         *(True, False),
     ]
-
-
-def test_the_expected_time_of_a_build_decreases_between_its_steps() -> None:
-    now = time_of("2026-01-02T03:04:00Z")
-    shown = JobProgress(Job.from_json(samples.job(state="compiling")), now=lambda: now)
-    shown.take(dataclasses.replace(build_event(waiting=False), time=now))
-    assert "compile 15%, 3 of 20 done, 40 s left" in drawn(shown)
-    now = time_of("2026-01-02T03:04:30Z")
-    assert "10 s left" in drawn(shown)
-    now = time_of("2026-01-02T03:05:30Z")
-    assert "0.0 s left" in drawn(shown)
-
-
-def test_the_display_shows_the_latest_state() -> None:
-    shown = progress()
-    assert "queued" in drawn(shown)
-    shown.take(event("state", state="running", reason=None, message=""))
-    shown.take(event("metric", **METRIC))
-    shown.take(event("log", message="slow disk", level="warning", stream="runner"))
-    picture = drawn(shown)
-    for words in ("digits", "job_1", "running", "epoch 3/30", "87.5 %", "83 s left", "slow disk"):
-        assert words in picture
-
-
-def test_the_display_of_a_running_job_fits_into_80_columns() -> None:
-    shown = progress()
-    large = {"epoch": 1999, "epochs": 2000, "step": 399_999, "steps": 400_000}
-    shown.take(event("metric", **{**EPOCH, **large, "epoch": 1998}))
-    shown.take(event("metric", **{**METRIC, **large}))
-    shown.take(build_event(waiting=True))
-    assert max(map(len, drawn(shown, width=200).splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    "bad", ["\x1b[2J", "\x9b31m", "\r", "\x07", "\u202e", "\u200b", "\u2028", "\ud800"], ids=ascii
-)
-def test_no_text_controls_the_terminal(bad: str) -> None:
-    assert bad not in clean(f"a{bad}b")
-    shown = JobProgress(Job.from_json(samples.job(name=f"a{bad}b")))
-    line = shown.take(event("log", message=f"a{bad}b", level="error", stream="agent"))
-    assert line is not None
-    assert bad not in line
-    assert bad not in drawn(shown).replace("\r\n", "\n")
-
-
-def test_ordinary_text_is_not_changed() -> None:
-    assert clean("tests ✓ grün 0.5 % [bold]") == "tests ✓ grün 0.5 % [bold]"
-
-
-def test_text_of_others_never_begins_a_line_of_a_list(capsys: pytest.CaptureFixture[str]) -> None:
-    show_facts([("metadata a\nid\u202e", "me\nsucceeded"), ("id", "job_1")])
-    show_table(["A", "B"], [["x\njob_2", "y"]])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("metadata a\\nid\\u202e  me")
-    assert lines[1].startswith(" ")
-    assert [line for line in lines if line.startswith("job_")] == []
-    assert lines[-1] == "x\\njob_2  y"

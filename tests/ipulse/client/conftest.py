@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio.from_thread
@@ -11,6 +13,8 @@ import pytest
 
 from ipulse.client import AsyncClient, Client
 from ipulse.client.transport import retries
+
+HIDDEN = "of-this-test-0123456789abcdef"
 
 
 class Awaited:
@@ -78,3 +82,11 @@ def connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         yield make
         for client in opened:
             client.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The home of a stack that runs on this machine."""
+    (tmp_path / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:8471", "pid": 1}))
+    (tmp_path / "token").write_text(HIDDEN + "\n")
+    return tmp_path

@@ -1,7 +1,4 @@
-"""Any valid object of a model.
-
-They read the limits of the fields, so a new field is covered when it is written.
-"""
+"""Any valid object of a model, from the limits of its fields: new fields are covered at once."""
 
 from __future__ import annotations
 

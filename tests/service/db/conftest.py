@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ipulse_service.db import migrations
+from ipulse_service.db.engine import Database
 from ipulse_service.settings import Settings
 from tests.service.db.clock_world import World
 
@@ -23,3 +25,25 @@ def world(
     world = World(url)
     yield world
     world.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Database]:
+    database = Database(f"sqlite:///{tmp_path}/ipulse.db")
+    migrations.upgrade(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def database(
+    database_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    """A database of each kind, where a test finds no table `t`."""
+    file = tmp_path_factory.mktemp("database") / "ipulse.db"
+    database = Database(database_settings.get("database_url", f"sqlite:///{file}"))
+    migrations.upgrade(database)
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("DROP TABLE IF EXISTS t")
+    yield database
+    database.close()

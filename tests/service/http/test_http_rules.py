@@ -5,84 +5,18 @@ from __future__ import annotations
 import json
 import socket
 from contextlib import closing
-from dataclasses import dataclass
 
 import httpx
 import pytest
 
 from tests.service import conformance
-from tests.service.agents import Attempt
-from tests.service.conditions import eventually
-from tests.service.datasets.files import spikes
-from tests.service.datasets.uploading import announce, push
-from tests.service.profiles import profile
-from tests.service.running import SPEC, InProcess
+from tests.service.http.resources import CONTENT, Resources
+from tests.service.running import InProcess
 
-TIME = "2026-01-31T12:00:00.5+01:00"
-CONTENT = b"0123456789"
 # These headers differ from one response to the next.
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
 ABSENT = ("/start-file", "/dataset")  # the attempt needs no such file
-FILES = ("/", "/docs", "/redoc", "/web/icon.svg", "/openapi.json")
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Every resource of the document with the methods that it describes; each exists."""
-
-    attempt: Attempt
-    finished: str  # id of a job with a profile
-    methods: dict[str, set[str]]
-
-    @property
-    def readable(self) -> list[str]:
-        return [path for path, methods in self.methods.items() if "GET" in methods]
-
-
-@pytest.fixture(scope="module")
-def resources(service: InProcess) -> Resources:
-    service.wait_until_ready()
-    finished = service.attempt(service.submit()["id"])
-    artifact = finished.put("a.bin", "weights", CONTENT).json()["artifact_id"]
-    finished.put("profile.json", "profile", json.dumps(profile()).encode())
-    finished.put("report.html", "report", b"<html></html>")
-    finished.complete()
-    attempt = service.attempt(service.submit()["id"])
-    agent = {"agent": "b.bin", "device_kinds": ["cpu"]}
-    assert service.worker.post("/v1/worker/agents", json=agent).status_code == 204
-    about = {"name": "x", "role": "reader", "seconds": 60}
-    token = service.user.post("/v1/tokens", json=about).json()["about"]["id"]
-    names = {
-        "job_id": finished.claim["job_id"],
-        "attempt_id": attempt.claim["attempt_id"],
-        "artifact_id": artifact,
-        "name": "b.bin",
-        "token_id": token,
-        "sweep_id": ended_sweep(service),
-        "number": push(service, spikes(), "b.bin")["version"],
-        "sample": 0,
-        "upload_id": announce(service, CONTENT).json()["id"],
-        "digest": "0" * 64,
-    }
-    methods = {
-        path.format(**names): {method.upper() for method in item}
-        for path, item in service.user.get("/openapi.json").json()["paths"].items()
-    }
-    return Resources(
-        attempt, finished.claim["job_id"], {**methods, **{path: {"GET"} for path in FILES}}
-    )
-
-
-def ended_sweep(service: InProcess) -> str:
-    """A sweep that changes no more."""
-    parameters = {"/training/optimizer/learning_rate": {"values": [0.1]}}
-    body = {"sweep": "rules", "spec": SPEC, "parameters": parameters}
-    path = f"/v1/sweeps/{service.user.post('/v1/sweeps', json=body).json()['id']}"
-    eventually(lambda: service.user.get(path).json()["begun"] == 1)
-    service.user.post(f"{path}/stop", params={"running": "cancel"})
-    eventually(lambda: service.user.get(path).json()["state"] == "ended")
-    return path.rpartition("/")[2]
 
 
 def request(
@@ -246,45 +180,3 @@ def test_a_target_may_be_a_whole_url(service: InProcess, resources: Resources) -
         f"{authorised(service)}{close}",
     )
     assert (status, json.loads(body)["code"]) == (400, "wrong_host")
-
-
-@pytest.mark.parametrize("odd", ["+0", "0.0", "1_0", "0x1", "1e1", " 1", "\u0661", "", "true"])
-def test_an_integer_in_a_query_or_header_is_written_in_digits(
-    service: InProcess, resources: Resources, odd: str
-) -> None:
-    job = next(path for path in resources.readable if path.startswith("/v1/jobs/"))
-    queries = [("/v1/jobs", "page_size"), (f"{job}/events", "after"), (f"{job}/events", "limit")]
-    for path, name in queries:
-        check_refused(service.user.get(path, params={name: odd}), f"/query/{name}", odd)
-    for name in ("priority", "run_seconds"):
-        answer = service.user.post("/v1/jobs", json=SPEC, params={name: odd})
-        check_refused(answer, f"/query/{name}", odd)
-    announced = {"size": odd}
-    check_refused(resources.attempt.put("a", "log", announced=announced), "/query/size", odd)
-    for header in ("upload-offset", "ipulse-protocol"):
-        headers = {"ipulse-fence": resources.attempt.fence, "upload-offset": "0"}
-        headers[header] = odd
-        if odd.strip() != odd:
-            continue  # spaces around a value are no part of it
-        path = f"{resources.attempt.path}/artifacts/a"
-        query = {"role": "log", "size": "0", "sha256": "0" * 64}
-        encoded = {name: value.encode() for name, value in headers.items()}
-        check_refused(
-            service.worker.patch(path, params=query, headers=encoded), f"/header/{header}", odd
-        )
-
-
-def check_refused(answer: httpx.Response, pointer: str, odd: str) -> None:
-    assert answer.status_code == 400, (pointer, odd)
-    [problem] = answer.json()["errors"]
-    assert problem["pointer"].lower() == pointer
-    assert problem["code"] == "int_parsing"
-
-
-@pytest.mark.parametrize("odd", ["1700000000", "5.5", "2026-01-31", "2026-01-31T12:00:00", "now"])
-def test_a_time_in_a_query_is_written_as_documented(service: InProcess, odd: str) -> None:
-    for name in ("created_after", "created_before"):
-        answer = service.user.get("/v1/jobs", params={name: odd})
-        assert answer.status_code == 400
-        assert answer.json()["errors"][0]["pointer"] == f"/query/{name}"
-        assert service.user.get("/v1/jobs", params={name: TIME}).status_code == 200

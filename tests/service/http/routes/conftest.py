@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
+from tests.service.agents import METRIC, line
 from tests.service.http.routes.crowd import Crowd
+from tests.service.http.routes.joined_agent import JoinedAgent
 from tests.service.running import InProcess, settings_for
 
 
@@ -33,3 +35,23 @@ def alone(
 def crowd(service: InProcess) -> Crowd:
     """Five jobs of a group that no other test has."""
     return Crowd(service)
+
+
+@pytest.fixture(scope="module")
+def finished(service: InProcess) -> str:
+    """A job with a little of everything, complete."""
+    attempt = service.attempt(service.submit()["id"])
+    for number in range(20):
+        attempt.report(line(f"line {number}"), METRIC)
+    attempt.complete()
+    job_id: str = attempt.claim["job_id"]
+    return job_id
+
+
+@pytest.fixture
+def agent(service: InProcess) -> Iterator[JoinedAgent]:
+    """It is the only one with emulated IPUs, so that no job of another test is in its way."""
+    made = JoinedAgent(service, "emulator", "cpu", labels={"site": "b"})
+    yield made
+    made.sign_off()
+    made.http.close()

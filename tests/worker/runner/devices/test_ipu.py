@@ -6,65 +6,24 @@ import functools
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 import pytest
 
 from ipulse_core.states import Policy, Reason
-from ipulse_ops.build_cache import poplar_executables
-from ipulse_ops.lif.poplar.build import build
 from ipulse_worker.runner.attempt import AttemptProcess
-from ipulse_worker.runner.devices import cpu, emulator, ipu
+from ipulse_worker.runner.devices import ipu
 from ipulse_worker.runner.devices.ipu_process import configuration
-from tests.ipu_fake import State, install
-from tests.worker.runner.attempts import FinishedAttempt, attempt
+from tests.ipu_fake import State
+from tests.worker.runner.attempts import attempt
+from tests.worker.runner.devices.ipu_steps import keep_apart, on, weights
 from tests.worker.runner.devices.test_poplar_errors import EXAMPLES
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
 
 if TYPE_CHECKING:
     pass
-
-
-def keep_apart(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has a test's own directory keep executables and records; what g++ built stays shared."""
-    monkeypatch.setattr(poplar_executables, "cache_directory", lambda: directory / "cache")
-    monkeypatch.setenv("IPULSE_DEVICES", str(directory / "devices"))
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
-    """A host with one free IPU, Graphcore's TensorFlow and the op, built before."""
-    built = tmp_path / "op"
-    built.mkdir()
-    for path, name in zip(build(), ("libipulse_lif.so", "ipulse_lif.gp")):
-        (built / name).symlink_to(path)
-    monkeypatch.setenv("IPULSE_POPLAR_OP", str(built))
-    keep_apart(tmp_path, monkeypatch)
-    for name in ("TF_POPLAR_FLAGS", "PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)  # and again when the test is over
-    for module in (cpu, emulator, ipu):
-        monkeypatch.setattr(module, "configure_tensorflow", lambda threads, seed: None)
-    return install(monkeypatch)
-
-
-def on(kind: str, **options: Any) -> Dict[str, Any]:
-    """Three steps an epoch, and slots that are drawn: a seed goes to the device with each step."""
-    spec = ipu_spec({"kind": kind, **options})
-    layers = [{"neurons": 12, "second_threshold": 0.5, "capacity": 6, "policy": "cyclic"}]
-    return {**spec, "network": {"layers": [*layers, {"neurons": 8, "recurrent": True}]}}
-
-
-def weights(result: FinishedAttempt) -> Dict[str, np.ndarray]:
-    return dict(np.load(result.directory / "weights.npz"))
-
-
-def marks(lines: List[str]) -> List[str]:
-    """The lines of TensorFlow's log that note 004's checks look for."""
-    known = ("Compiled ", "attached to ", "pre-compiled ")
-    return [mark.strip() for line in lines for mark in known if mark in line]
 
 
 def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
@@ -142,54 +101,6 @@ def test_continues_from_a_checkpoint(
     assert "resumed from the checkpoint at step 3" in result.log
     for name, array in weights(whole).items():
         np.testing.assert_array_equal(weights(result)[name], array, err_msg=name)
-
-
-class TestConnections:
-    """Graphcore's own checks of its connection types, on our lines and on TensorFlow's."""
-
-    @pytest.fixture(autouse=True)
-    def _fast(self, device: State) -> None:
-        device.checks_with_xla = False  # of the same programs that a test above has
-
-    @pytest.mark.parametrize(
-        ("connection", "ours", "theirs"),
-        [
-            ("ALWAYS", ["attached", "compiled"], ["attached to", "Compiled"]),
-            ("ON_DEMAND", ["compiled", "attached"], ["Compiled", "attached to"]),
-            ("PRE_COMPILE", ["pre-compiled"], ["pre-compiled"]),
-            ("NEVER", ["compiled"], ["Compiled"]),
-        ],
-    )
-    def test_each_in_its_order(
-        self, device: State, tmp_path: Path, connection: str, ours: List[str], theirs: List[str]
-    ) -> None:
-        result = attempt(tmp_path / "work", on("ipu", connection_type=connection))
-        assert result.done["reason"] == "completed", result.done
-        assert [line.split(" ")[0] for line in result.trace] == ours
-        assert list(dict.fromkeys(marks(device.log)))[:2] == theirs
-        executes = connection in ("ALWAYS", "ON_DEMAND")
-        assert (result.directory / "weights.npz").exists() == executes
-        assert device.configured is None  # given back
-
-    def test_a_run_starts_from_what_was_compiled_ahead(self, device: State, tmp_path: Path) -> None:
-        ahead = attempt(tmp_path / "ahead", on("ipu", connection_type="PRE_COMPILE"))
-        executables = json.loads((ahead.directory / "executable.json").read_text())["executables"]
-        assert len(executables) == 3  # to train, to test, to look
-        device.log.clear()
-        result = attempt(tmp_path / "run", on("ipu"))
-        assert result.done["reason"] == "completed", result.done
-        assert result.trace[0].startswith("loaded from the executable cache")
-        assert all(executable["key"] in result.trace[0] for executable in executables)
-        assert marks(device.log) == ["attached to"]
-
-    @pytest.mark.parametrize("connection", ["ALWAYS", "ON_DEMAND"])
-    def test_no_device_is_a_clear_failure(
-        self, device: State, tmp_path: Path, connection: str
-    ) -> None:
-        device.devices = 0
-        result = attempt(tmp_path / "work", on("ipu", connection_type=connection))
-        assert result.done["reason"] == "device_unavailable"
-        assert "TensorFlow has no IPU for this job" in result.done["message"]
 
 
 def test_flags_join_those_of_the_spec(device: State, tmp_path: Path) -> None:

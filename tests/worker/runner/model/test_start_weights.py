@@ -14,7 +14,7 @@ from ipulse_core.spec.start_weights import start_shapes
 from ipulse_worker.runner.model.network import is_frozen, trained_names
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.conftest import SPEC
-from tests.worker.runner.report.test_page import Page
+from tests.worker.runner.report.page import Page
 from tests.worker.runner.trainings import spec_of, training_of
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")

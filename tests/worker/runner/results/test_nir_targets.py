@@ -19,7 +19,7 @@ from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.data.loaded import loaded
-from tests.worker.runner.report.test_page import Page
+from tests.worker.runner.report.page import Page
 from tests.worker.runner.results.test_nir_export import VARIANTS, simulate
 from tests.worker.runner.trainings import spec_of
 

@@ -1,9 +1,10 @@
+"""A training as a whole: what it learns, saves and reports, and how it stops."""
+
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional
+from typing import List
 
 import numpy as np
 import pytest
@@ -14,88 +15,11 @@ from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.checkpoint import load, save
 from ipulse_worker.runner.training.divergence import Diverged
 from ipulse_worker.runner.training.evaluation import evaluate
-from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.work_dir import WorkDir
+from tests.worker.runner.training.runs import DROPOUT, assert_same, run, same_bits, stop_after
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 
 DIGEST = "00" * 32
-DROPOUT: Dict[str, Any] = {
-    "layers": [{"neurons": 20, "dropout": 0.2}, {"neurons": 16, "dropout": 0.3}],
-    "readout": {"dropout": 0.1},
-}
-
-EVERYTHING = spec_of(
-    network={
-        "layers": [
-            {"neurons": 20, "second_threshold": 0.8},
-            {"neurons": 16, "second_threshold": 1.0, "capacity": {"grow": 2}},
-        ],
-        "initial_membrane_std": 0.4,
-    },
-    training={
-        "epochs": 40,
-        "batch_size": 32,
-        "optimizer": {"kind": "sgd", "learning_rate": 1.0},
-        "second_threshold_ramp": {"start": 0.0, "epochs": 3, "shape": "cosine"},
-        "regularisers": [{"kind": "lower"}, {"kind": "upper", "layers": [2], "spikes": 0.1}],
-        "gradient_clipping": {"value": 0.05, "global_norm": 0.2},
-        "schedule": {"shape": "cosine", "warmup_steps": 2},
-        "early_stopping": {"metric": "test_accuracy", "patience": 2},
-    },
-)
-
-
-@pytest.fixture
-def cancellation() -> Iterator[Cancellation]:
-    before = signal.getsignal(signal.SIGTERM)
-    request = Cancellation()
-    request.defer()
-    yield request
-    signal.signal(signal.SIGTERM, before)
-
-
-@pytest.fixture(scope="module")
-def undisturbed() -> Training:
-    training = training_of(EVERYTHING)
-    run(training, Cancellation())
-    return training
-
-
-def run(training: Training, cancellation: Cancellation) -> List[int]:
-    """Trains; the steps after which it was saved."""
-    saved: List[int] = []
-    with recorded_progress(training) as (progress, _):
-        training.run(progress, cancellation, lambda: saved.append(training.step))
-    return saved
-
-
-def stop_after(
-    training: Training, step: int, cancellation: Cancellation, how: str = "requested"
-) -> None:
-    """Asks for a stop while a step runs: the training reads the kernels' clock in every step."""
-    real = training.kernel_seconds
-
-    def read_clock() -> Dict[str, float]:
-        if training.step == step:
-            setattr(cancellation, how, True)
-        return real()
-
-    training.kernel_seconds = read_clock
-
-
-def same_bits(left: List[np.ndarray], right: List[np.ndarray]) -> bool:
-    return all(a.tobytes() == b.tobytes() for a, b in zip(left, right))
-
-
-def assert_same(one: Training, other: Training) -> None:
-    """Bit for bit, in everything that a report shows."""
-    assert one.history.text() == other.history.text()
-    assert same_bits(one.model.trained, other.model.trained)
-    assert one.model.limits.equals(other.model.limits)
-    assert one.kept_epoch == other.kept_epoch
-    before, after = one.state(), other.state()
-    assert list(before) == list(after)
-    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
 
 
 class TestRun:
@@ -159,70 +83,6 @@ class TestRun:
         run(two, cancellation)
         assert same_bits(one.model.weights, two.model.weights)
         assert one.history.text() == two.history.text()
-
-    @pytest.mark.parametrize("network", [None, DROPOUT], ids=["plain", "dropout"])
-    def test_resumed_within_an_epoch_ends_with_the_same_bits(
-        self, network: Optional[Dict[str, Any]], cancellation: Cancellation, tmp_path: Path
-    ) -> None:
-        """Three steps an epoch: the file is written after the fourth of nine, and read again."""
-        spec = spec_of() if network is None else spec_of(network=network)
-        undisturbed = training_of(spec)
-        run(undisturbed, cancellation)
-
-        stopped = training_of(spec)
-        stop_after(stopped, 4, cancellation)
-        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
-            stopped.run(
-                progress,
-                cancellation,
-                lambda: save(stopped.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
-            )
-
-        cancellation.requested = False
-        resumed = training_of(spec)
-        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
-        assert resumed.step == 4
-        run(resumed, cancellation)
-        assert same_bits(resumed.model.weights, undisturbed.model.weights)
-        assert resumed.history.text() == undisturbed.history.text()
-        assert resumed.times.count == 5
-
-    def test_with_everything_that_changes_has_changed_it(self, undisturbed: Training) -> None:
-        by_epoch = undisturbed.history.epochs
-        assert by_epoch("capacity/2")[-1] > 2
-        assert by_epoch("second_threshold/1")[0] < by_epoch("second_threshold/1")[-1]
-        assert undisturbed.stopped_early
-        assert undisturbed.step < undisturbed.schedule.steps
-        assert undisturbed.kept_epoch < len(by_epoch("loss"))
-
-    @pytest.mark.parametrize("step", [1, 7])
-    def test_resumed_with_everything_that_changes_ends_with_the_same_bits(
-        self, step: int, undisturbed: Training, cancellation: Cancellation, tmp_path: Path
-    ) -> None:
-        """Three steps an epoch: capacities grow, second thresholds rise, momentum is kept, and
-        the best weights are put back."""
-        stopped = training_of(EVERYTHING)
-        stop_after(stopped, step, cancellation)
-        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
-            stopped.run(
-                progress,
-                cancellation,
-                lambda: save(stopped.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
-            )
-        cancellation.requested = False
-        resumed = training_of(EVERYTHING)
-        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
-        run(resumed, cancellation)
-        assert_same(resumed, undisturbed)
-
-    def test_resumed_after_the_end_is_the_same_training(
-        self, undisturbed: Training, cancellation: Cancellation
-    ) -> None:
-        resumed = training_of(EVERYTHING)
-        resumed.resume(undisturbed.checkpoint(DIGEST))
-        run(resumed, cancellation)
-        assert resumed.times.count == 0
-        assert_same(resumed, undisturbed)
 
     def test_saves_as_often_as_asked_and_at_the_end(self, cancellation: Cancellation) -> None:
         every_second = {"epochs": 5, "batch_size": 32, "checkpoint_epochs": 2}

@@ -14,7 +14,7 @@ from ipulse_worker.runner.training.platforms import PlatformHistory, TrainingPla
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.driven_runner import DrivenRunner
-from tests.worker.runner.report.test_page import Page
+from tests.worker.runner.report.page import Page
 
 A = TrainingPlatform("Processor X", "avx512", "0.2.0", "1.26.4", "2.21.0")
 B = replace(A, instruction_set="avx2", tensorflow="2.6.5")

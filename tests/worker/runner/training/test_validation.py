@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator, List
+from typing import List
 
 import numpy as np
 import pytest
@@ -26,15 +25,6 @@ SPEC = spec_of(
         "early_stopping": {"patience": 3},
     },
 )
-
-
-@pytest.fixture
-def cancellation() -> Iterator[Cancellation]:
-    before = signal.getsignal(signal.SIGTERM)
-    request = Cancellation()
-    request.defer()
-    yield request
-    signal.signal(signal.SIGTERM, before)
 
 
 def run(training: Training, cancellation: Cancellation) -> Training:

@@ -6,7 +6,7 @@ import pytest
 
 from ipulse_worker.runner.report.plots.axes import Axes, nice_ceiling, nice_ticks, whole_ticks
 from ipulse_worker.runner.report.plots.svg import plot
-from tests.worker.runner.report.test_page import Page
+from tests.worker.runner.report.page import Page
 
 
 class TestTicks:

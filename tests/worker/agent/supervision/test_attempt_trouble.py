@@ -13,12 +13,11 @@ from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.uploads import uploader
 from tests.ipulse.stack.guarded import Watched
-
-from .attempts import attempt, end_lease, logged_pid
-from .conftest import agent_with, in_background
-from .fake_handler import HANG_UP
-from .fake_jobs import Refusal
-from .fake_service import FakeService
+from tests.worker.agent.attempts import attempt, end_lease, logged_pid
+from tests.worker.agent.conftest import agent_with, in_background
+from tests.worker.agent.fake_handler import HANG_UP
+from tests.worker.agent.fake_jobs import Refusal
+from tests.worker.agent.fake_service import FakeService
 
 
 class TestTrouble:

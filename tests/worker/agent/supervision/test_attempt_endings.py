@@ -12,10 +12,9 @@ from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from tests.ipulse.stack.guarded import Watched
-
-from .attempts import attempt, logged_pid
-from .conftest import RUNNERS, agent_with, in_background
-from .fake_service import FakeService
+from tests.worker.agent.attempts import attempt, logged_pid
+from tests.worker.agent.conftest import RUNNERS, agent_with, in_background
+from tests.worker.agent.fake_service import FakeService
 
 
 class TestEndings:

@@ -16,13 +16,12 @@ from ipulse_worker.agent.registration.lease_record import LOCK
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.uploads import event_reporter as reporter
-
-from .attempts import attempt
-from .conftest import agent_with
-from .fake_jobs import Artifact
-from .fake_rules import DEADLINE
-from .fake_service import FakeService
-from .offspring import Offspring
+from tests.worker.agent.attempts import attempt
+from tests.worker.agent.conftest import agent_with
+from tests.worker.agent.fake_jobs import Artifact
+from tests.worker.agent.fake_rules import DEADLINE
+from tests.worker.agent.fake_service import FakeService
+from tests.worker.agent.offspring import Offspring
 
 
 class TestSuccess:

@@ -24,11 +24,10 @@ from ipulse_core import messages
 from ipulse_core.states import JobState
 from ipulse_worker.agent.celery_app import HEARTBEAT_SECONDS
 from tests.service.conditions import eventually
-
-from .attempts import logged_pid
-from .fake_rules import DEADLINE
-from .fake_service import FakeService
-from .test_agent_process import (
+from tests.worker.agent.attempts import logged_pid
+from tests.worker.agent.fake_rules import DEADLINE
+from tests.worker.agent.fake_service import FakeService
+from tests.worker.agent.process.agent_process import (
     QUEUE,
     AgentProcess,
     agent_process,
@@ -36,11 +35,11 @@ from .test_agent_process import (
     kill_and_restart,
     publish,
 )
-from .test_agent_process import lasting_agent as lasting_agent
-from .test_agent_process import redis as redis
-from .test_agent_process import service as service
+from tests.worker.agent.process.agent_process import lasting_agent as lasting_agent
+from tests.worker.agent.process.agent_process import redis as redis
+from tests.worker.agent.process.agent_process import service as service
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 # A message of the service of version 0.1.
 MESSAGE_OF_0_1 = {

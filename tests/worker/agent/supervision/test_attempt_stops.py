@@ -13,11 +13,10 @@ from ipulse_worker.agent.agent import Agent
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision import delivery
 from tests.ipulse.stack.guarded import Watched
-
-from .attempts import logged_pid
-from .conftest import RUNNERS, agent_with, in_background
-from .fake_rules import DEADLINE
-from .fake_service import FakeService
+from tests.worker.agent.attempts import logged_pid
+from tests.worker.agent.conftest import RUNNERS, agent_with, in_background
+from tests.worker.agent.fake_rules import DEADLINE
+from tests.worker.agent.fake_service import FakeService
 
 
 class TestFinish:

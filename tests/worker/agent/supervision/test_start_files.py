@@ -9,9 +9,8 @@ import pytest
 
 from ipulse_core.states import JobState
 from ipulse_worker.agent.agent import Agent
-
-from .fake_jobs import Artifact
-from .fake_service import FakeService
+from tests.worker.agent.fake_jobs import Artifact
+from tests.worker.agent.fake_service import FakeService
 
 
 def world(service: FakeService, job_id: str) -> dict[str, Any]:

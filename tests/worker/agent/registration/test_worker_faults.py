@@ -19,11 +19,10 @@ from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from tests.ipulse.stack.guarded import Watched
+from tests.worker.agent.attempts import attempt, end_lease, logged_pid
+from tests.worker.agent.conftest import agent_with, in_background
+from tests.worker.agent.fake_service import FakeService
 from tests.worker.disks import fill, small_disk
-
-from .attempts import attempt, end_lease, logged_pid
-from .conftest import agent_with, in_background
-from .fake_service import FakeService
 
 
 @pytest.fixture

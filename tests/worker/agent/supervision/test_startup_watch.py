@@ -11,8 +11,7 @@ from ipulse_worker.agent.supervision.startup_watch import (
     StartupWatch,
     processor_seconds,
 )
-
-from .test_quarantine import Watch
+from tests.worker.agent.registration.test_quarantine import Watch
 
 
 class Runner:

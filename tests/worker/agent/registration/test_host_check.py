@@ -14,9 +14,8 @@ from ipulse_core.states import Reason
 from ipulse_worker.agent.registration import host_check
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
+from tests.worker.agent.registration.test_quarantine import Watch
 from tests.worker.disks import fill, small_disk
-
-from .test_quarantine import Watch
 
 WAIT_SECONDS = 300.0
 FULL = "/work/att_1/weights.npz: No space left on device."

@@ -1,0 +1,203 @@
+"""Jobs at a real store, from submission to end, and what holds for each at any time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import event
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from sqlalchemy import delete, select
+
+from ipulse.spec import parse_spec
+from ipulse_core.errors import Conflict, StaleToken
+from ipulse_core.states import (
+    ACTIVE,
+    TERMINAL,
+    TRANSITIONS,
+    JobState,
+)
+from ipulse_service.db import migrations, tables
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.files import artifacts
+from ipulse_service.files.blobs import Blobs
+from ipulse_service.jobs import (
+    events,
+    leases,
+    store,
+    submission,
+)
+from ipulse_service.jobs import (
+    worker_reports as reports,
+)
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import claims
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from ipulse_service.settings import Settings
+from tests.service.running import SPEC
+
+MAX_ATTEMPTS = 3
+LEASE_SECONDS = 3600.0  # leases end only when a rule says so
+LIMITED = SchedulingOptions(total_seconds=3600)  # passes only when a rule says so
+CHECKED = submission.resolve(parse_spec(SPEC))
+
+
+@dataclass(frozen=True)
+class Token:
+    """An agent's copy of a claim."""
+
+    attempt_id: str
+    fence: str
+    job_id: str
+
+
+class LifeOfJobs(RuleBasedStateMachine):
+    """Submits and claims jobs; after every step, the life of each is a legal one."""
+
+    database_url = ""  # a file in the home unless it is said
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = Path(tempfile.mkdtemp())
+        self.settings = Settings(home=self.home, max_attempts=MAX_ATTEMPTS)
+        self.database = Database(self.database_url or self.settings.database_url)
+        migrations.upgrade(self.database)
+        with self.database.write() as transaction:  # a server's database outlives an example
+            for table in reversed(tables.metadata.sorted_tables):
+                transaction.connection.execute(delete(table))
+        self.blobs = Blobs(self.home / "artifacts")
+        self.blobs.prepare()
+        self.jobs: list[str] = []
+        self.tokens: list[Token] = []
+        self.versions: dict[str, int] = {}
+        self.over: dict[str, JobRow] = {}
+        self.placed: dict[str, int] = {}
+
+    def teardown(self) -> None:
+        for job_id in self.jobs:
+            event(f"a job ended up {self.job(job_id).state.value}")
+        self.database.close()
+        shutil.rmtree(self.home)
+
+    @initialize()
+    def start(self) -> None:
+        self.submit()
+
+    @precondition(lambda self: len(self.jobs) < 3)
+    @rule()
+    def submit(self) -> None:
+        submitted = submission.submit(
+            self.database, submission.Submission(CHECKED, LIMITED), "user", None
+        )
+        self.jobs.append(submitted.job.id)
+        self.placed[submitted.job.id] = submitted.job.queued_at
+
+    @precondition(lambda self: self.jobs)
+    @rule(index=st.integers(0, 2))
+    def claim(self, index: int) -> None:
+        job_id = self.jobs[index % len(self.jobs)]
+        was = self.job(job_id).state
+        first = self.first_in_line()
+        try:
+            with self.database.write() as transaction:
+                claim = claims.claim(transaction, job_id, "agent", ["cpu"], LEASE_SECONDS)
+        except claims.NotClaimable:
+            assert was is not JobState.QUEUED
+        else:
+            assert was is JobState.QUEUED
+            assert claim.job.id == first
+            self.tokens.append(Token(claim.attempt.id, claim.fence, first))
+
+    def first_in_line(self) -> str:
+        """The order of submission or resumption, whatever was lost meanwhile."""
+        rows = [self.job(job_id) for job_id in self.jobs]
+        queued = [
+            (self.placed[job.id], job.pk, job.id) for job in rows if job.state is JobState.QUEUED
+        ]
+        return min(queued)[2] if queued else ""
+
+    def report(self, which: int, event: reports.Reportable) -> None:
+        token = self.token(which)
+        with self.speaking(token) as transaction:
+            attempt = leases.hold(transaction, token.attempt_id, token.fence)
+            reports.record(transaction, attempt, attempt.next_event, [event])
+
+    @invariant()
+    def every_life_is_legal(self) -> None:
+        with self.database.read() as transaction:
+            for job_id in self.jobs:
+                self.check(transaction, store.get(transaction, job_id))
+
+    def check(self, transaction: Transaction, job: JobRow) -> None:
+        page = events.page(transaction, job.pk, job.last_seq, 0, 10_000)
+        stored = [json.loads(event.text) for event in page.events]
+        assert [event["seq"] for event in stored] == list(range(1, job.last_seq + 1))
+        states = [JobState(event["state"]) for event in stored if event["kind"] == "state"]
+        assert states[0] is JobState.QUEUED
+        assert states[-1] is job.state
+        for before, after in zip(states, states[1:], strict=False):
+            assert after in TRANSITIONS[before]
+
+        assert job.queued_at == self.placed[job.id], "its place in the queue was lost"
+        assert job.version >= self.versions.get(job.id, 1)
+        self.versions[job.id] = job.version
+        if job.id in self.over:
+            assert job == self.over[job.id], "a job that was over has changed"
+        if job.state in TERMINAL:
+            self.over[job.id] = job
+            assert job.reason is not None
+            assert job.finished_at is not None
+
+        tried = leases.of_job(transaction, job.pk)
+        assert [attempt.number for attempt in tried] == list(range(1, len(tried) + 1))
+        assert job.attempt == len(tried)
+        # An attempt that was paused has cost the job none of those that it may lose.
+        assert job.losses < MAX_ATTEMPTS
+        assert len(tried) <= MAX_ATTEMPTS + states.count(JobState.PAUSED)
+        open_ones = [attempt for attempt in tried if attempt.finished_at is None]
+        stopping = (JobState.CANCELLING, JobState.PAUSING)
+        is_held = job.state in ACTIVE or job.state in stopping
+        assert len(open_ones) == int(is_held)
+        if job.state is JobState.SUCCEEDED:
+            assert artifacts.is_complete(transaction, tried[-1])
+        if job.state is JobState.QUEUED:
+            promised = select(tables.outbox.c.pk).where(tables.outbox.c.job_pk == job.pk)
+            assert transaction.connection.execute(promised).all(), "nobody would be woken"
+
+    def job(self, job_id: str) -> JobRow:
+        with self.database.read() as transaction:
+            return store.get(transaction, job_id)
+
+    def is_over(self, token: Token) -> bool:
+        with self.database.read() as transaction:
+            attempt = leases.check_fence(transaction, token.attempt_id, token.fence)
+        return attempt.finished_at is not None
+
+    def token(self, which: int) -> Token:
+        return self.tokens[which % len(self.tokens)]
+
+    @contextmanager
+    def speaking(self, token: Token, may_repeat: bool = False) -> Iterator[Transaction]:
+        """A transaction of an agent: refused as stale if, and only if, its attempt has ended."""
+        is_over = self.is_over(token)
+        try:
+            with self.database.write() as transaction:
+                yield transaction
+        except StaleToken:
+            assert is_over
+        except Conflict:
+            assert not is_over
+        else:
+            assert may_repeat or not is_over

@@ -1,0 +1,91 @@
+"""A queue and agents that claim from it, on a clock that a test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import update
+
+from ipulse.spec import parse_spec
+from ipulse_core.states import JobState
+from ipulse_service.agents import registry
+from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.db import tables
+from ipulse_service.db.engine import Database, Transaction
+from ipulse_service.jobs import store, submission, transitions
+from ipulse_service.jobs.queue import claims, order
+from ipulse_service.jobs.queue.claims import NotClaimable
+from ipulse_service.jobs.queue.needs import Needs
+from ipulse_service.jobs.queue.waiting import QueueView, Waiting
+from ipulse_service.jobs.scheduling_options import SchedulingOptions
+from tests.service.running import SPEC
+
+LEASE_SECONDS = 1e6
+BEGIN = 1_800_000_000_000  # ms since 1970
+
+
+@dataclass
+class World:
+    """A database and a clock, which only the test moves."""
+
+    database: Database
+    now: int = BEGIN
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        with self.database.write() as transaction:
+            transaction.now = self.now
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        with self.database.read() as transaction:
+            transaction.now = self.now
+            yield transaction
+
+    def announce(self, agent: KnownAgent) -> None:
+        with self.write() as transaction:
+            registry.announce(transaction, agent)
+
+    def submit(self, needs: Needs, priority: int = 0) -> int:
+        """Add a job; returns its key."""
+        resolved = submission.resolve(parse_spec(SPEC))
+        options = SchedulingOptions(priority)
+        with self.write() as transaction:
+            job = transitions.add(
+                transaction, resolved.spec, resolved.text, resolved.sha256, options
+            )
+            this = update(tables.jobs).where(tables.jobs.c.pk == job.pk)
+            transaction.connection.execute(
+                this.values(device=needs.device, ipus=needs.ipus, data_set=needs.data_set)
+            )
+        return job.pk
+
+    def claim(self, agent: KnownAgent) -> claims.Claim | None:
+        with self.write() as transaction:
+            try:
+                return claims.claim(
+                    transaction, None, agent.name, agent.usable_kinds, LEASE_SECONDS
+                )
+            except NotClaimable:
+                return None
+
+    def end(self, claim: claims.Claim) -> None:
+        """End a job with success, without files."""
+        with self.write() as transaction:
+            done = update(tables.attempts).where(tables.attempts.c.pk == claim.attempt.pk)
+            transaction.connection.execute(done.values(finished_at=self.now))
+            job = store.get_by_pk(transaction, claim.job.pk)
+            for state in (JobState.RUNNING, JobState.REPORTING, JobState.SUCCEEDED):
+                job = transitions.move(transaction, job, state)
+
+    def waits(self, view: QueueView) -> dict[int, Waiting]:
+        """Return the prediction for each queued job."""
+        with self.read() as transaction:
+            found = [
+                (entry.pk, view.waiting(transaction, store.get_by_pk(transaction, entry.pk)))
+                for entry in order.entries(transaction)
+            ]
+        return {pk: waiting for pk, waiting in found if waiting is not None}

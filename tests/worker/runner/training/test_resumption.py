@@ -1,0 +1,90 @@
+"""A training that is resumed ends with the same bits as one that was not disturbed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+import pytest
+
+from ipulse_worker.runner.cancellation import Cancellation, Cancelled
+from ipulse_worker.runner.training.checkpoint import load, save
+from ipulse_worker.runner.training.loop import Training
+from ipulse_worker.runner.work_dir import WorkDir
+from tests.worker.runner.training.runs import (
+    DROPOUT,
+    EVERYTHING,
+    assert_same,
+    run,
+    same_bits,
+    stop_after,
+)
+from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
+
+DIGEST = "00" * 32
+
+
+class TestResumed:
+    @pytest.mark.parametrize("network", [None, DROPOUT], ids=["plain", "dropout"])
+    def test_resumed_within_an_epoch_ends_with_the_same_bits(
+        self, network: Optional[Dict[str, Any]], cancellation: Cancellation, tmp_path: Path
+    ) -> None:
+        """Three steps an epoch: the file is written after the fourth of nine, and read again."""
+        spec = spec_of() if network is None else spec_of(network=network)
+        undisturbed = training_of(spec)
+        run(undisturbed, cancellation)
+
+        stopped = training_of(spec)
+        stop_after(stopped, 4, cancellation)
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
+            stopped.run(
+                progress,
+                cancellation,
+                lambda: save(stopped.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
+            )
+
+        cancellation.requested = False
+        resumed = training_of(spec)
+        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
+        assert resumed.step == 4
+        run(resumed, cancellation)
+        assert same_bits(resumed.model.weights, undisturbed.model.weights)
+        assert resumed.history.text() == undisturbed.history.text()
+        assert resumed.times.count == 5
+
+    def test_with_everything_that_changes_has_changed_it(self, undisturbed: Training) -> None:
+        by_epoch = undisturbed.history.epochs
+        assert by_epoch("capacity/2")[-1] > 2
+        assert by_epoch("second_threshold/1")[0] < by_epoch("second_threshold/1")[-1]
+        assert undisturbed.stopped_early
+        assert undisturbed.step < undisturbed.schedule.steps
+        assert undisturbed.kept_epoch < len(by_epoch("loss"))
+
+    @pytest.mark.parametrize("step", [1, 7])
+    def test_resumed_with_everything_that_changes_ends_with_the_same_bits(
+        self, step: int, undisturbed: Training, cancellation: Cancellation, tmp_path: Path
+    ) -> None:
+        """Three steps an epoch: capacities grow, second thresholds rise, momentum is kept, and
+        the best weights are put back."""
+        stopped = training_of(EVERYTHING)
+        stop_after(stopped, step, cancellation)
+        with recorded_progress(stopped) as (progress, _), pytest.raises(Cancelled):
+            stopped.run(
+                progress,
+                cancellation,
+                lambda: save(stopped.checkpoint(DIGEST), WorkDir(tmp_path), "c.npz"),
+            )
+        cancellation.requested = False
+        resumed = training_of(EVERYTHING)
+        resumed.resume(load(tmp_path / "c.npz", DIGEST, like=resumed.state()))
+        run(resumed, cancellation)
+        assert_same(resumed, undisturbed)
+
+    def test_resumed_after_the_end_is_the_same_training(
+        self, undisturbed: Training, cancellation: Cancellation
+    ) -> None:
+        resumed = training_of(EVERYTHING)
+        resumed.resume(undisturbed.checkpoint(DIGEST))
+        run(resumed, cancellation)
+        assert resumed.times.count == 0
+        assert_same(resumed, undisturbed)
