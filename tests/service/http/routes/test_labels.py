@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -23,14 +25,16 @@ def spec(where: dict[str, Any], **device: Any) -> dict[str, Any]:
     return {**SPEC, "device": {"kind": "cpu", **device, "where": where}}
 
 
-def agent(service: InProcess, name: str, labels: dict[str, str], **more: Any) -> httpx.Client:
-    """Return the client of an agent that has joined with these labels and registered."""
+@contextmanager
+def agent(
+    service: InProcess, name: str, labels: dict[str, str], *kinds: str, **more: Any
+) -> Iterator[httpx.Client]:
+    """Yield the client of an agent that has joined with these labels and registered."""
     _, token = joined(service, name, labels=labels)
-    http = client(service, token)
-    kinds = more.pop("kinds", ["cpu"])
-    body = {"agent": name, "device_kinds": kinds, **more}
-    assert http.post("/v1/worker/agents", json=body).status_code == 204
-    return http
+    with client(service, token) as http:
+        body = {"agent": name, "device_kinds": kinds or ("cpu",), **more}
+        assert http.post("/v1/worker/agents", json=body).status_code == 204
+        yield http
 
 
 def claims(http: httpx.Client, name: str, kind: str = "cpu") -> httpx.Response:
@@ -60,7 +64,7 @@ def test_labels_that_no_agent_has_are_refused_with_what_there_is(alone: InProces
     [problem] = refusal(alone, spec(AT_B), "no_matching_agent")
     assert (problem["pointer"], problem["code"]) == ("/device/where", "no_such_labels")
     assert "none" in problem["detail"]
-    with agent(alone, "a", {"site": "a", "room": "2"}), agent(alone, "b", AT_B, kinds=["ipu"]):
+    with agent(alone, "a", {"site": "a", "room": "2"}), agent(alone, "b", AT_B, "ipu"):
         [problem] = refusal(alone, spec(AT_B), "no_matching_agent")
         assert "room=2, site=a" in problem["detail"]
         [problem] = refusal(alone, spec({"ssd": "*"}), "no_matching_agent")
@@ -70,7 +74,7 @@ def test_labels_that_no_agent_has_are_refused_with_what_there_is(alone: InProces
 
 def test_one_agent_must_have_device_and_labels(alone: InProcess) -> None:
     announce(alone, "large", "emulator", ipus={"emulator": 64})
-    with agent(alone, "b", AT_B, kinds=["emulator"], ipus={"emulator": 4}):
+    with agent(alone, "b", AT_B, "emulator", ipus={"emulator": 4}):
         wanted = spec(AT_B, kind="emulator", ipus=64)
         [problem] = refusal(alone, wanted, "no_matching_agent")
         assert problem["code"] == "no_such_combination"

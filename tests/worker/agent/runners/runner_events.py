@@ -1,4 +1,4 @@
-"""What a scripted runner sends and writes."""
+"""Events and files of a scripted runner."""
 
 from __future__ import annotations
 

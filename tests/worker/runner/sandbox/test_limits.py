@@ -1,4 +1,4 @@
-"""What a program in the sandbox may use."""
+"""Limits of a program in the sandbox."""
 
 import os
 import shutil
