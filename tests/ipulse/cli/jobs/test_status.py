@@ -1,0 +1,41 @@
+"""`ipulse status` shows each fact of a job once, in plain figures."""
+
+from __future__ import annotations
+
+import re
+
+from ipulse.client import Client
+from tests.ipulse.cli.conftest import SPEC, Run
+from tests.ipulse.live_service import Agent
+
+
+def names_of(out: str) -> list[str]:
+    """Return the names of the rows, which two spaces or more separate from the facts."""
+    return [re.split(r"\s{2,}", line.strip())[0] for line in out.splitlines() if "  " in line]
+
+
+def test_each_row_has_a_name_of_its_own(run: Run, client: Client, agent: Agent) -> None:
+    job = client.submit({**SPEC, "metadata": {"seconds": "7", "name": "mine"}})
+    attempt = agent.claim(job.id)
+    for phase in ("prepare", "compile", "acquire", "run"):
+        attempt.report({"kind": "phase", "phase": phase})
+    attempt.metric(3, loss=0.5, accuracy=0.5)
+    running = run("status", job.id)
+    attempt.report({"kind": "phase", "phase": "report"})
+    attempt.store("manifest.json", "manifest", b"{}")
+    attempt.finish(
+        test_accuracy=0.975,
+        accuracy=0.99,
+        seconds=61.2,
+        run_seconds=12.5,
+        samples_per_second=25_520.3,
+        kept_epoch=3.0,
+    )
+    ended = run("status", job.id)
+    for shown in (running, ended):
+        names = names_of(shown.out)
+        assert len(names) > 5
+        assert len(set(names)) == len(names)
+        assert not re.search(r"\de[+-]\d", shown.out), "a figure with an exponent"
+    assert "25,520" in ended.out
+    assert "97.5 %" in ended.out
