@@ -44,6 +44,8 @@ struct Fixture {
   void compile(const OptionFlags &options = {}) { Engine(graph, Execute(cs), options); }
 };
 
+#include "rules_of_engines.h"
+
 const std::map<std::string, void (*)(Fixture &)> cases{
     {"nothing", [](Fixture &f) { f.sum(f.a, f.s[0]), f.sum(f.a, f.s[1], 2), f.compile(); }},
     {"unmapped_tensor",
@@ -210,115 +212,21 @@ const std::map<std::string, void (*)(Fixture &)> cases{
                                 "struct Sum : poplar::Vertex { bool compute() { return true; } };");
        f.graph.addCodelets(source);
      }},
-    {"unknown_option", [](Fixture &f) { f.compile({{"no.such.option", "1"}}); }},
-    {"interleaved_memory",
-     [](Fixture &f) {
-       // Fits a tile, and not its interleaved half of 425,984 bytes.
-       const Tensor wide = f.graph.addVariable(FLOAT, {110000}, "wide");
-       f.graph.setTileMapping(wide, 3);
-       f.graph.setTileMapping(f.graph.addVertex(f.cs, "SumWide", {{"in", wide}, {"out", f.s[0]}}),
-                              3);
-       f.compile();
-     }},
-    {"out_of_memory",
-     [](Fixture &f) {
-       const Tensor big = f.graph.addVariable(FLOAT, {200000}, "big");
-       f.graph.setTileMapping(big, 3);
-       f.compile();
-     }},
-    {"out_of_memory_allowed",
-     [](Fixture &f) {
-       f.graph.setTileMapping(f.graph.addVariable(FLOAT, {200000}, "big"), 3);
-       f.compile({{"debug.allowOutOfMemory", "true"}});
-     }},
-    {"run_before_load", [](Fixture &f) { Engine(f.graph, Execute(f.cs)).run(); }},
-    {"no_such_program",
-     [](Fixture &f) {
-       Engine e(f.graph, Execute(f.cs));
-       e.load(f.device);
-       e.run(1);
-     }},
-    {"stream_not_connected",
-     [](Fixture &f) {
-       const DataStream in = f.graph.addHostToDeviceFIFO("in", FLOAT, 8);
-       Engine e(f.graph, Copy(in, f.a));
-       e.load(f.device);
-       e.run();
-     }},
-    {"stream_of_other_size",
-     [](Fixture &f) { Copy(f.graph.addHostToDeviceFIFO("in", FLOAT, 7), f.a); }},
-    {"stream_backwards",
-     [](Fixture &f) { Copy(f.graph.addDeviceToHostFIFO("out", FLOAT, 8), f.a); }},
-    {"stream_twice",
-     [](Fixture &f) {
-       f.graph.addHostToDeviceFIFO("in", FLOAT, 8);
-       f.graph.addHostToDeviceFIFO("in", FLOAT, 8);
-     }},
-    {"no_such_handle",
-     [](Fixture &f) {
-       Engine e(f.graph, Execute(f.cs));
-       e.load(f.device);
-       float x;
-       e.readTensor("x", &x, &x + 1);
-     }},
-    {"read_of_other_size",
-     [](Fixture &f) {
-       f.graph.createHostRead("a", f.a);
-       Engine e(f.graph, Execute(f.cs));
-       e.load(f.device);
-       float x;
-       e.readTensor("a", &x, &x + 1);
-     }},
-    {"float_predicate", [](Fixture &f) { If(f.s[0], Sequence(), Sequence()); }},
-    {"abort",
-     [](Fixture &f) {
-       const Tensor yes = f.graph.addConstant<bool>(BOOL, {}, true);
-       f.graph.setTileMapping(yes, 0);
-       Engine e(f.graph, AbortOnCondition(yes, "no further"));
-       e.load(f.device);
-       e.run();
-     }},
-    {"unknown_ipu", [](Fixture &) { Target::createIPUTarget(1, "ipu9"); }},
-    {"no_effect_in_the_model",
-     [](Fixture &) {
-       IPUModel m;
-       m.instructionBytes = 8;
-       m.createDevice();
-     }},
-    {"attached_elsewhere",
-     [](Fixture &) {
-       const DeviceManager manager;
-       const Device first = manager.getDevice(0), second = manager.getDevice(0);
-       const bool one = first.attach(), two = second.attach();
-       first.detach();
-       if (one && !two && second.attach())
-         throw poplar_error("as it should be");
-     }},
-    {"not_attached",
-     [](Fixture &) {
-       const Device device = DeviceManager().getDevice(0);
-       Graph graph(device);
-       Engine(graph, Sequence()).load(device);
-     }},
-    {"damaged_executable",
-     [](Fixture &) {
-       std::stringstream words("no executable");
-       Executable::deserialize(words);
-     }},
-    {"replicas", [](Fixture &f) { Graph(f.device, replication_factor(2)); }},
 };
 
 } // namespace
 
 int main(int argc, char **argv) {
+  auto all = cases;
+  all.insert(engineCases.begin(), engineCases.end());
   if (argc < 2) {
-    for (const auto &one : cases)
+    for (const auto &one : all)
       std::cout << one.first << '\n';
     return 0;
   }
   try {
     Fixture fixture;
-    cases.at(argv[1])(fixture);
+    all.at(argv[1])(fixture);
     std::cout << "no error\n";
   } catch (const poplar_error &error) {
     std::cout << error.type << '\n' << error.what() << '\n';
