@@ -1,4 +1,4 @@
-"""What the pages on IPUs say about the figures of each program of examples/questions."""
+"""Claims of the pages on IPUs about the figures of each program of examples/questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot join is refused with a reason, and uses nothing."""
+"""Joining that is refused has a reason, and uses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What depends on time lasts as long as it should although the database's clock is set."""
+"""Tokens, limits and retention last as long as they should although the clock is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of wide layers, whose matrices are multiplied with fewer products."""
+"""Gradients of wide layers, which need fewer products."""
 
 from __future__ import annotations
 
