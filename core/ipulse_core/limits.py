@@ -12,6 +12,7 @@ MAX_TAGS = 16  # of a job
 MAX_NOTES = 16_384  # characters of a job's notes
 TAG = r"^[a-z0-9_.-]{1,40}$"
 LABEL = r"^[a-z0-9_./-]{1,63}$"  # name or value of a label of agents
+WANTED_LABEL = rf"^\*$|{LABEL}"  # the value that a job asks for; *: any
 MAX_WHERE = 16  # labels that a job may ask for
 GROUP = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$"  # the name of a group of jobs
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -100, 100  # of a job

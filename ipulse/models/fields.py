@@ -17,7 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ipulse.models.messages import explained, shown
-from ipulse_core.limits import LABEL
+from ipulse_core.limits import LABEL, WANTED_LABEL
 from ipulse_core.limits import MAX_INTEGER as MAX_INTEGER
 from ipulse_core.limits import MAX_KEY as MAX_KEY
 from ipulse_core.limits import MAX_TEXT as MAX_TEXT
@@ -132,6 +132,6 @@ LabelName = Annotated[
     StringConstraints(pattern=LABEL),
     _key("names of labels are 1 to 63 characters of a-z, 0-9 and _ . / -"),
 ]
-LabelValue = Annotated[str, StringConstraints(pattern=rf"^\*$|{LABEL}")]  # *: any value
+LabelValue = Annotated[str, StringConstraints(pattern=WANTED_LABEL)]
 LabelSelector = Annotated[dict[LabelName, LabelValue], _NamedValues()]
 ListOf = Annotated[tuple[T, ...], Strict(False)]  # a list in JSON, a tuple in Python

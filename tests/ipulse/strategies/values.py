@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
 from ipulse.models import MAX_INTEGER, MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
+from ipulse.models.fields import LabelName, LabelValue
 from ipulse.spec import (
     DelayedRecallData,
     EmulatorDevice,
@@ -130,14 +131,14 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     if origin is tuple:
         least, most = limits.get("min_length", 0), min(limits.get("max_length", 3), 3)
         return st.lists(of_type(arguments[0], {}), min_size=least, max_size=most).map(tuple)
+    if hint == dict[LabelName, LabelValue]:
+        return st.dictionaries(st.sampled_from(["site", "a/b"]), st.sampled_from(["b-2", "*"]))
     if origin is dict:
         most = min(limits.get("max_length", 4), 4)
         keys = st.text(CHARACTERS, min_size=1, max_size=MAX_KEY)
         return st.dictionaries(keys, of_type(arguments[1], {}), max_size=most)
-    if hint is type(None):
-        return st.none()
-    if hint is bool:
-        return st.booleans()
+    if hint in (type(None), bool):
+        return st.none() if hint is not bool else st.booleans()
     if hint is int:
         return integers(limits)
     if hint is float:
