@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0031"
-down_revision = "0030"
+revision = "0032"
+down_revision = "0031"
 
 
 def upgrade() -> None:
-    """Upgrades to revision 0031."""
+    """Upgrades to revision 0032."""
     op.add_column("clock_eras", sa.Column("boot_id", sa.String(64)))
     op.add_column("clock_eras", sa.Column("booted_ms", sa.BigInteger))
