@@ -47,6 +47,15 @@ def tiles(**more: Any) -> dict[str, Any]:
     """A poplar_profile.json, see `document`."""
     made = document(**more)
     made["compilation"]["graph"] = {}
+    layer = {"ipus": [0], "tiles": 3, "neurons": 12, "most_neurons": 4, "work": 20.0}
+    readout = {"ipus": [0], "tiles": 1, "neurons": 2, "most_neurons": 2, "work": 10.0}
+    made["compilation"]["tileMapping"] = {
+        "mapping": "capacity",
+        "split": "layers",
+        "tiles_used": 4,
+        "load_balance": 0.875,
+        "layers": [{**layer, "weights_per_neuron": 64}, {**readout, "weights_per_neuron": 12}],
+    }
     return made
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import cycle, islice
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from ipulse_worker.runner.report.on_tiles import on_tiles
+from ipulse_worker.runner.report.page import render
 from tests.service.profiles import profile, profiled_job, tiles
 from tests.service.running import InProcess
+from tests.worker.runner.report.tile_documents import document
 
 from .conftest import Page
 from .test_accessibility import OVERFLOW, violations
@@ -59,6 +65,15 @@ LANES = """
 def tiled(service: InProcess) -> str:
     """A job on four IPUs."""
     return profiled_job(service, profile(), tiles(ipus=4), name="tiled")
+
+
+def test_layers_are_shown_on_their_tiles(page: Page, tiled: str) -> None:
+    page.open(f"/jobs/{tiled}/profile?part=memory")
+    page.until(lambda: any(row.startswith("Readout") for row in page.texts("main tbody tr")))
+    rows = [row.split("\t") for row in page.texts("main tbody tr")]
+    [layer] = [row for row in rows if row[0].strip() == "Layer 1"]
+    assert [cell.strip() for cell in layer[1:5]] == ["0", "3", "12", "4"]
+    assert "Load balance 87.5 %" in page.find("main").text
 
 
 def test_a_program_is_a_tree_that_opens_where_the_cycles_are(page: Page, tiled: str) -> None:
@@ -159,3 +174,25 @@ def test_no_view_of_profiles_has_a_violation(
         page.find(shown)
         assert violations(page) == [], path
         page.until(lambda: page.driver.execute_script(OVERFLOW) == 0)
+
+
+@pytest.mark.verify
+def test_a_report_does_not_grow_with_the_events(page: Page, tmp_path: Path) -> None:
+    """250,000 steps on 4 IPUs make as many elements as 1,000 steps."""
+    sizes = {}
+    for steps in (500, 125_000):  # of each of two runs
+        found = document(tiles=1472, ipus=4)
+        for run in found["execution"]["runs"]:
+            run["steps"] = list(islice(cycle(run["steps"]), steps))
+        network = SimpleNamespace(layers=[None])
+        spec = SimpleNamespace(network=network, device=SimpleNamespace(training="host"))
+        results: Any = SimpleNamespace(poplar_profile=found, spec=spec)
+        path = tmp_path / f"{steps}.html"
+        path.write_text("<!doctype html>" + render("sections/tiles.html", tiles=on_tiles(results)))
+        page.driver.get(path.as_uri())
+        assert "Run forward" in page.find("#tiles").text
+        script = "return document.querySelectorAll('*').length"
+        sizes[steps] = (page.driver.execute_script(script), path.stat().st_size)
+    elements, size = sizes[125_000]
+    assert elements < 1.2 * sizes[500][0] < 5000
+    assert size < 1.5 * sizes[500][1] < 1_000_000
