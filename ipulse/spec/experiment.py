@@ -24,6 +24,7 @@ from ipulse_core.spec.nir_targets import SIMULATORS, losses
 from .convolutions import convolution_problems
 from .data import Data
 from .data.digits import DigitsData
+from .delays import delay_problems
 from .device import CPUDevice, Device, EmulatorDevice
 from .device_training import device_training_problems
 from .export import ExportSpec
@@ -117,6 +118,7 @@ class ExperimentSpec(StrictModel):
         yield from self._problems_of_readout()
         yield from regression_problems(self)
         yield from quantisation_problems(self)
+        yield from delay_problems(self)
         yield from self._problems_of_training()
         yield from self._problems_of_export()
         for problem in self.profile.problems_on(self.device):

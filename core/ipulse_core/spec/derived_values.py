@@ -89,6 +89,15 @@ def spiking_layers(network: Any) -> List[Any]:
     return [*network.layers, *([network.readout] if network.readout.kind == "spiking" else [])]
 
 
+def input_delays(network: Any) -> List[int]:
+    """Returns the steps that spikes take to each hidden layer and the readout."""
+    delays = []
+    for index, layer in enumerate([*network.layers, network.readout]):
+        own = getattr(layer, "delay", None)  # convolutions and specs of older jobs have none
+        delays.append((network.delay if index else 0) if own is None else own)
+    return delays
+
+
 def first_capacity(layer: Any) -> Optional[int]:
     """Returns the capacity that training begins with; None for one slot per neuron."""
     capacity = getattr(layer, "capacity", None)  # convolutions have none

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
+from ipulse_core.spec.derived_values import input_delays
+
 # The name of each target in messages.
 SIMULATORS = {
     "generic": "NIR",
@@ -65,9 +67,13 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
             "/network/reset",
             f"the reset: {name} {does} after a spike, and this network's reset is {network.reset}",
         )
-    if target != "generic" and network.delay:
-        yield "/network/delay", f"the delay: {name} reads no Delay node"
     hidden = len(network.layers)
+    delays = input_delays(network) if target != "generic" else []
+    if any(delays):
+        index = next(index for index, delay in enumerate(delays) if delay)
+        pointer = f"/network/layers/{index}/delay" if index < hidden else "/network/readout/delay"
+        pointer = "/network/delay" if network.delay else pointer
+        yield pointer, f"the delay: {name} reads no Delay node"
     for index, layer in enumerate([*network.layers, network.readout]):
         pointer = f"/network/layers/{index}" if index < hidden else "/network/readout"
         array = f"layer_{index + 1}" if index < hidden else "readout"

@@ -15,6 +15,7 @@ from .quantisation import QUANTISATION, QuantisationSpec
 
 T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer
+MAX_DELAY = 10_000  # steps; samples are not longer
 
 # Descriptions of fields that dense layers and convolutions have.
 MEMBRANE_DECAY = (
@@ -30,6 +31,7 @@ Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
+DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 Gain = Annotated[
     float,
     Field(
@@ -111,6 +113,11 @@ class _Integrator(StrictModel):
         "false: they keep their initial values.",
     )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
+    delay: DelaySteps | None = Field(
+        default=None,
+        description="Steps that spikes take to this layer; null: network.delay, and 0 to the first "
+        "layer.",
+    )
 
 
 class _Spiking(_Integrator):

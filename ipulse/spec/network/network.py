@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, ExactInteger, Field, ListOf, StrictModel, few
+from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import indexed_ops, op_layers
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
@@ -12,7 +12,7 @@ from ipulse_core.spec.start_weights import constant_of
 
 from .conv import Conv1DSpec, Conv2DSpec
 from .initial import InitialSpec
-from .layers import LayerSpec, LeakyReadoutSpec, Readout
+from .layers import DelaySteps, LayerSpec, LeakyReadoutSpec, Readout
 from .op import OpLayerSpec
 from .residual import residual_problems
 from .surrogate import SuperSpikeSpec, Surrogate
@@ -58,8 +58,10 @@ class NetworkSpec(StrictModel):
         description="What the backward pass treats as constant. mask: the spike in the reset, but "
         "not the membrane; term: the whole reset; none: nothing.",
     )
-    delay: Annotated[Literal[0, 1], ExactInteger] = Field(
-        default=0, description="Steps that a spike takes from layer to layer."
+    delay: DelaySteps = Field(
+        default=0,
+        description="Steps that a spike takes from layer to layer; `delay` of a layer is another "
+        "number for the spikes to it.",
     )
     trainable: ListOf[
         Literal["decay", "threshold", "synapse_decay", "adaptation_decay", "adaptation_strength"]

@@ -28,8 +28,8 @@ class NetworkCell(NetworkLayer):
     reset; its synaptic current if it has a synapse; and its spikes if the layer is recurrent or
     they arrive one step later.
 
-    Raises UnsupportedNetwork if a layer has adaptive thresholds or dropout, which MultiLIF and
-    LIFLayer run.
+    Raises UnsupportedNetwork if a layer has adaptive thresholds, dropout or a delay above 1, which
+    MultiLIF and LIFLayer run.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -38,6 +38,10 @@ class NetworkCell(NetworkLayer):
             raise UnsupportedNetwork("cells have no dropout; MultiLIF, LIFLayer and LIFReadout do")
         if self.network.has_residual:
             raise UnsupportedNetwork("cells have no residual additions; MultiLIF does")
+        if self.network.delay not in (0, 1):
+            raise UnsupportedNetwork(
+                f"the delay of cells must be 0 or 1; got {self.network.delay}: use MultiLIF"
+            )
         for number, layer in enumerate(self.network.spiking):
             if layer.adapts:
                 raise UnsupportedNetwork(

@@ -97,8 +97,10 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             neuron_ids.append(listed.spike_ids)
             activity.append(run.activity)
             ids, counts = run.spike_ids, run.spike_counts
-        if isinstance(self.rest, MultiLIF) and self.rest.network.delay:
-            ids, counts = later(ids), later(counts)  # it delays between its own layers only
+        delay = self.rest.network.delay
+        if isinstance(self.rest, MultiLIF) and isinstance(delay, int):
+            # It delays between its own layers only.
+            ids, counts = later(ids, delay), later(counts, delay)
         outputs = self.rest.run(ids, counts, training, seed)
         if isinstance(self.rest, LIFReadout):  # its neurons never spike
             outputs = outputs._replace(spike_ids=[], spike_counts=[], dropped=[])

@@ -51,7 +51,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         reset: str = "zero",
         reset_gradient: str = "mask",
         reset_on: str = "state",
-        delay: int = 0,
+        delay: Union[int, Sequence[int]] = 0,
         surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
         trainable: Trainable = (),
         seed: int = 0,
@@ -70,7 +70,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             reset=reset,
             reset_gradient=reset_gradient,
             reset_on=reset_on,
-            delay=delay,
+            delay=delay if isinstance(delay, int) else tuple(delay),
             surrogate=surrogate_of(surrogate),
         )
         key_of(seed)
@@ -146,7 +146,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             "reset": network.reset,
             "reset_gradient": network.reset_gradient,
             "reset_on": network.reset_on,
-            "delay": network.delay,
+            "delay": network.delay if isinstance(network.delay, int) else list(network.delay),
             "surrogate": plain_surrogate(network.surrogate),
             "trainable": [list(names) for names in self._trained],
             "frozen": not self.trainable,

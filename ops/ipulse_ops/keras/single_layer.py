@@ -40,7 +40,10 @@ class SingleLayer(SequenceLayer):
                 "give the layers of a stack the same time_major"
             )
         ids, counts = super().entering(ids, counts)
-        return (later(ids), later(counts)) if self.network.delay else (ids, counts)
+        delay = self.network.delay
+        if not isinstance(delay, int):  # the op delays its input
+            return ids, counts
+        return later(ids, delay), later(counts, delay)
 
 
 @tf.keras.utils.register_keras_serializable("ipulse")
@@ -49,7 +52,7 @@ class LIFLayer(SingleLayer):
 
     inputs: number of input channels.
     layer: the neurons.
-    delay: steps (0 or 1) by which its input spikes are delayed.
+    delay: steps by which its input spikes are delayed.
 
     The other arguments are those of MultiLIF. All layers of a stack must have the same
     `time_major`; a mismatch is detected only if Spikes are passed on unchanged.
@@ -119,7 +122,9 @@ class LIFReadout(SingleLayer):
         return config
 
 
-def later(tensor: Any) -> Any:
-    """Delay a tensor by one step."""
+def later(tensor: Any, steps: int) -> Any:
+    """Delay a tensor `[time, ...]` by some steps, and fill with zeros."""
     tensor = tf.convert_to_tensor(tensor)
-    return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)
+    if not steps:
+        return tensor
+    return tf.concat([tf.zeros_like(tensor[:steps]), tensor[:-steps]], axis=0)

@@ -104,7 +104,7 @@ def _layers(
         reset=network["reset"],
         reset_gradient=network["reset_gradient"],
         reset_on=network["reset_on"],
-        delay=network["delay"],
+        delay=_delay(network),
         surrogate=surrogate_config(network),
         **options,
     )
@@ -115,6 +115,16 @@ def _layers(
         ]
     )
     return made
+
+
+def _delay(network: Mapping[str, Any]) -> Union[int, List[int]]:
+    """Return one delay from layer to layer, or the steps that spikes take to each layer."""
+    own = [layer.get("delay") for layer in (*network["layers"], network["readout"])]
+    if own == [None] * len(own):  # specs of older jobs lack the field
+        delay: int = network["delay"]
+        return delay
+    default = [0, *[network["delay"]] * len(network["layers"])]
+    return [before if delay is None else delay for delay, before in zip(own, default)]
 
 
 def _layer(

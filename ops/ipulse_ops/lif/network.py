@@ -19,6 +19,7 @@ from ipulse_ops.validation import choice, flag, instance, whole
 PerNeuron = Union[float, np.ndarray]
 
 RESETS = ("zero", "subtract", "none")
+MAX_DELAY = 65_535
 RESET_GRADIENTS = ("mask", "term", "none")
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -131,8 +132,9 @@ class Network:
         resets a neuron only if its spike has a slot.
     reset_gradient: what is constant in the gradient of the reset: "mask", the spike; "term", the
         whole reset; "none", nothing.
-    delay: steps (0 or 1) that a spike takes from layer to layer, and from the last layer to the
-        readout. Input spikes are not delayed; recurrent spikes always take one step.
+    delay: steps, 0 to 65,535, that a spike takes from layer to layer and from the last layer to the
+        readout, while input spikes are not delayed; or a tuple with the steps that spikes take to
+        each layer and the readout. Recurrent spikes always take one step.
     surrogate: derivative of a spike with respect to the membrane.
 
     Raises ValueError if a field is out of range.
@@ -143,7 +145,7 @@ class Network:
     readout: Layer
     reset: str = "zero"
     reset_gradient: str = "mask"
-    delay: int = 0
+    delay: Union[int, Tuple[int, ...]] = 0
     surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
     reset_on: str = "state"
 
@@ -158,14 +160,26 @@ class Network:
         choice("reset", self.reset, RESETS)
         choice("reset_gradient", self.reset_gradient, RESET_GRADIENTS)
         choice("reset_on", self.reset_on, ("state", "emission"))
-        if self.delay not in (0, 1):
-            raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
+        if isinstance(self.delay, tuple) and len(self.delay) != len(self.sizes) - 1:
+            raise ValueError(
+                f"delay must be one number, or one for each of {len(self.sizes) - 1} layers (the "
+                f"readout is the last); got {self.delay!r}"
+            )
+        for steps in self.delays:
+            whole("delay", steps, 0, MAX_DELAY)
         _check_residuals(self)
 
     @property
     def sizes(self) -> Tuple[int, ...]:
         """The widths from input to readout; layer l has weights `[sizes[l], sizes[l + 1]]`."""
         return (self.inputs, *(layer.neurons for layer in self.layers), self.readout.neurons)
+
+    @property
+    def delays(self) -> Tuple[int, ...]:
+        """The steps that spikes take to each layer and the readout."""
+        if isinstance(self.delay, tuple):
+            return self.delay
+        return (0, *[self.delay] * len(self.layers))
 
     @property
     def spiking(self) -> Tuple[LIF, ...]:

@@ -40,7 +40,7 @@ def balanced_weights(
     `std` times the neuron's threshold, or `std` in a leaky readout. n is the mean number of spikes
     that reach the layer from the sample. Input with the same channels at every step yields a larger
     variance. In a recurrent layer n includes the spikes that it emits without recurrence. Biases
-    are 0. Delays between layers are ignored. The weights depend on the arguments alone.
+    are 0. Delays are ignored. The weights depend on the arguments alone.
 
     Raises ValueError if the sample does not fit the network, a threshold is not above 0, a gain
     is 0, or no spike reaches a layer: no finite weights would make it active.
@@ -88,7 +88,7 @@ def _spikes(
     """Return the ids and counts of a layer that runs alone."""
     readout, unread = LeakyReadout(neurons=1), np.zeros((layer.neurons, 1))
     layer = replace(layer, residual=())
-    alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout)
+    alone = replace(network, inputs=len(weights[0]), layers=(layer,), readout=readout, delay=0)
     trace = forward(alone, [*weights, unread], ids, counts).layers[0]
     return trace.spike_ids, trace.spike_counts[..., 0]
 

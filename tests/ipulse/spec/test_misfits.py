@@ -60,6 +60,26 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         f"{LAYER}/quantisation/bits",
         "",
     ),
+    "a delay beyond the sample": (
+        {"/data": {"steps": 10}, f"{LAYER}/delay": 10},
+        f"{LAYER}/delay",
+        "within the 10 steps",
+    ),
+    "a delay of all layers beyond the sample": (
+        {"/data": {"steps": 10}, "/network/delay": 11},
+        "/network/delay",
+        "within the 10 steps",
+    ),
+    "a layer's delay on emulated tiles": (
+        {"/network/readout/delay": 1, "/device": {"kind": "emulator"}},
+        "/network/readout/delay",
+        "set network.delay",
+    ),
+    "a long delay on an IPU": (
+        {"/network/delay": 2, "/device": {"kind": "ipu"}},
+        "/network/delay",
+        "0 steps or 1; got 2",
+    ),
     "a policy without a capacity": (
         {f"{LAYER}/policy": "top"},
         f"{LAYER}/policy",

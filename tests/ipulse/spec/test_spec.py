@@ -84,8 +84,8 @@ WRONG = {
     "another version": ("/version", 2, "not_a_choice"),
     "true for version 1": ("/version", True, "not_a_choice"),
     "1.0 for version 1": ("/version", 1.0, "not_a_choice"),
-    "delay of 2": ("/network/delay", 2, "not_a_choice"),
-    "true for delay 1": ("/network/delay", True, "not_a_choice"),
+    "a delay of 10,001": ("/network/delay", 10_001, "out_of_range"),
+    "true for delay 1": ("/network/delay", True, "wrong_type"),
     "a list for a choice": ("/network/reset_gradient", ["mask"], "not_a_choice"),
     "an unknown device": ("/device/kind", "gpu", "not_a_choice"),
     "an unknown data set": ("/data/kind", "file:///etc/passwd", "not_a_choice"),
@@ -127,13 +127,13 @@ class TestInvalid:
     def test_every_problem_is_reported_at_once(self) -> None:
         document = {
             "seed": -1,
-            "network": {"layers": [{"neurons": 0}, {"decay": 2.0}], "delay": 7},
+            "network": {"layers": [{"neurons": 0}, {"decay": 2.0}], "delay": -7},
             "training": {"epochs": "many", "optimizer": {"kind": "lion"}},
             "colour": "red",
         }
         assert sorted(problems_of(document)) == [
             ("/colour", "unknown_field"),
-            ("/network/delay", "not_a_choice"),
+            ("/network/delay", "out_of_range"),
             ("/network/layers/0/neurons", "out_of_range"),
             ("/network/layers/1/decay", "out_of_range"),
             ("/network/layers/1/neurons", "missing"),

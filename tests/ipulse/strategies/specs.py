@@ -60,6 +60,7 @@ def specs(draw: Any) -> ExperimentSpec:
     batch = min(spec.training.batch_size, max(1, MAX_STATE // max(1, neurons * steps)))
     return replace(
         spec,
+        network=_fit_delays(spec, steps),
         data=replace(spec.data, steps=steps),
         training=replace(spec.training, batch_size=batch),
     )
@@ -132,6 +133,27 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     power = 2 ** (most.bit_length() - 1)
     device = replace(device, ipus=power)
     return replace(spec, network=network, device=device)
+
+
+def _fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
+    """Delays after which spikes arrive within the steps, 0 where they are unknown."""
+    network, most = spec.network, max(0, steps - 1)
+    if not isinstance(spec.device, CPUDevice):
+        most = min(most, 1)
+
+    adds = any(layer.residual for layer in (*network.layers, network.readout))
+    may_differ = isinstance(spec.device, CPUDevice) and not adds
+
+    def fit(layer: Any) -> Any:
+        own = may_differ and layer.delay is not None
+        return replace(layer, delay=min(layer.delay, most) if own else None)
+
+    return replace(
+        network,
+        delay=min(network.delay, most),
+        layers=tuple(map(fit, network.layers)),
+        readout=fit(network.readout),
+    )
 
 
 def _has_decay_of_1(network: Any) -> bool:

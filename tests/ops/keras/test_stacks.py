@@ -54,7 +54,7 @@ def stack(net: MultiLIF, **options: Any) -> List[Any]:
     for number, layer in enumerate((*net.network.layers, net.network.readout)):
         kind = LIFLayer if isinstance(layer, LIF) else LIFReadout
         own = {} if kind is LIFReadout else OPTIONS
-        delay = net.network.delay if number else 0
+        delay = net.network.delays[number]
         layers.append(kind(inputs[number], layer, delay=delay, **own, **options))
         count = len(layers[-1].kernels)
         layers[-1].set_kernels(kernels[:count])

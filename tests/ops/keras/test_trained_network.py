@@ -71,6 +71,15 @@ def test_it_computes_what_the_network_of_the_job_computes() -> None:
     np.testing.assert_array_equal(found(spikes()).membrane, expected(spikes()).membrane)
 
 
+def test_delays_are_those_of_the_layers_or_of_the_network() -> None:
+    network = {**SPEC["network"], "delay": 2}
+    assert trained_network({"network": network}, weights()).network.delays == (0, 2)
+    layers = [{**network["layers"][0], "delay": 3}]
+    readout = {**network["readout"], "delay": None}
+    spec = {"network": {**network, "layers": layers, "readout": readout}}
+    assert trained_network(spec, weights()).network.delays == (3, 2)
+
+
 def test_trained_constants_are_those_that_were_trained() -> None:
     decays = np.linspace(0.1, 1.0, 12, dtype=np.float32)
     thresholds = np.linspace(0.2, 1.3, 12, dtype=np.float32)

@@ -127,7 +127,10 @@ def simulate(
         arrays = list(problem.weights)
         layers = [_Layer(layer, arrays, number) for layer in everyone]
         for t in range(steps):
-            arriving = [int(j) for j in problem.ids[t, b, : problem.counts[t, b]]]
+            sent = t - network.delays[0]
+            arriving = []
+            if sent >= 0:
+                arriving = [int(j) for j in problem.ids[sent, b, : problem.counts[sent, b]]]
             for place, layer in enumerate(layers):
                 membrane = layer.update(arriving)
                 u[place][t, b] = membrane
@@ -136,6 +139,7 @@ def simulate(
                     continue
                 offset = random_below(problem.seed, (t, place, b, 0), layer.layer.neurons)
                 slots[place, t, b] = layer.spike(network, membrane, offset)
-                source = slots.get((place, t - network.delay, b))
+                delay = network.delays[min(place + 1, len(layers) - 1)]
+                source = slots.get((place, t - delay, b))
                 arriving = source.spiking if source is not None else []
     return u[-1], u[: len(network.spiking)], slots

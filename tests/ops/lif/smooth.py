@@ -131,6 +131,8 @@ def twin_loss(
         emitted: List[np.ndarray] = []
         senders_of_layer = [sent[source + 1] for source in network.senders(number)]
         arriving = [sum(spikes) for spikes in zip(*senders_of_layer)]
+        blank = [np.zeros_like(arriving[0])] * network.delays[number]
+        arriving = (blank + arriving)[:steps]
         if layer.dropout:
             senders = (problem.counts.shape[1], network.sizes[number])
             kept = kept_senders(problem.seed, number, *senders, layer.dropout)
@@ -161,8 +163,7 @@ def twin_loss(
             raises = isinstance(layer, LIF) and layer.adapts and not layer.detach_adaptation
             b = adaptation_decay * b + run.reset[t] + (moved if raises else 0)
         if run is not None:
-            blank = [np.zeros_like(emitted[0])] * network.delay
-            sent.append((blank + emitted)[:steps])
+            sent.append(emitted)
     return complex(loss)
 
 

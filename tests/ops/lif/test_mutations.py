@@ -140,15 +140,15 @@ MUTATIONS = (
     ("ipulse_ops.lif.reference.adjoint", "arriving + run.grad_spikes", "run.grad_spikes"),
     (
         "ipulse_ops.lif.reference.network_pass",
-        ".input.T, network.delay if number else 0)",
-        ".input.T, 0)",
+        "by_senders, network.delays[number])",
+        "by_senders, 0)",
     ),
     (
         "ipulse_ops.lif.reference.network_pass",
-        ".input.T, network.delay if number else 0)",
-        ".input.T, network.delay)",
+        "by_senders, network.delays[number])",
+        "by_senders, network.delays[-1])",
     ),
-    ("ipulse_ops.lif.reference.network_pass", "later(spikes, network.delay)", "later(spikes, 0)"),
+    ("ipulse_ops.lif.reference.network_pass", "later(counts, delay)", "later(counts, 0)"),
 )
 
 
@@ -168,7 +168,7 @@ def proving() -> Tuple[Tuple[Problem, Any], ...]:
                 reset=reset,
                 reset_gradient=reset_gradient,
                 reset_on="emission" if policy == "top" else "state",
-                delay=number % 2,
+                delay=(number % 3, number % 2, 2),
                 surrogate=SURROGATES[0],
             )
             problems.append(eventful(network, drops=True)[0])

@@ -32,7 +32,10 @@ class TestNetwork:
             ({"reset": "one"}, "reset must be zero, subtract or none; got one"),
             ({"reset_gradient": "some"}, "reset_gradient must be mask, term or none; got some"),
             ({"reset_on": "spike"}, "reset_on must be state or emission; got spike"),
-            ({"delay": 2}, "delay must be 0 or 1; got 2"),
+            ({"delay": -1}, "delay must be 0 to 65535; got -1"),
+            ({"delay": (0, 65_536, 1)}, "delay must be 0 to 65535; got 65536"),
+            ({"delay": 1.5}, "delay must be a whole number; got 1.5"),
+            ({"delay": (1, 2)}, "one for each of 3 layers"),
         ],
     )
     def test_refuses_what_does_not_exist(self, changed: Dict[str, Any], message: str) -> None:

@@ -50,6 +50,7 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
     "reset gradient term": network(reset_gradient="term"),
     "reset gradient none": network(reset_gradient="none"),
     "delay": network(delay=1),
+    "delays of layers": network(layers=[{**HIDDEN, "delay": 3}, {"neurons": 12}], delay=2),
     "reset on emission": {
         "network": {"layers": [{**HIDDEN, "capacity": 3}], "reset_on": "emission"}
     },

@@ -50,8 +50,6 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
         is_last = unit is chain[-1]
         name = "readout" if is_last else f"layer_{number}"
         layer = layer_of(unit, name, shape, discretization, is_last, earlier)
-        if number == 1 and layer.delay:
-            raise at_node(unit.name, "its input is delayed: only spikes of layers may be")
         layers.append(layer)
         shape = layer.shape
         earlier[unit.name] = (number, shape)
@@ -76,22 +74,22 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
 
 
 def _network(layers: Sequence[ImportedLayer]) -> Dict[str, Any]:
-    """Return the network of a spec; its delay and reset are those of all layers."""
-    delays = {layer.delay for layer in layers[1:]}
-    if len(delays) > 1 or max(delays) > 1:
-        raise NirInvalid(
-            f"delays between layers are {sorted(delays)} steps; all must be 0, or all 1"
-        )
+    """Return the network of a spec; its reset is that of all layers."""
+    delays = [layer.delay for layer in layers]
+    is_one = delays == [0, *[delays[1]] * (len(layers) - 1)]
+    fields = [
+        layer.fields if is_one else {**layer.fields, "delay": layer.delay} for layer in layers
+    ]
     resets = {layer.reset for layer in layers if layer.reset is not None}
     if len(resets) > 1:
         raise NirInvalid(f"layers differ in their reset ({', '.join(sorted(resets))})")
     network: Dict[str, Any] = {
-        "layers": [layer.fields for layer in layers[:-1]],
+        "layers": fields[:-1],
         "readout": {
             "kind": "leaky" if layers[-1].reset is None else "spiking",
-            **{key: value for key, value in layers[-1].fields.items() if key != "neurons"},
+            **{key: value for key, value in fields[-1].items() if key != "neurons"},
         },
-        "delay": max(delays),
+        "delay": delays[1] if is_one else 0,
     }
     if resets:
         network["reset"] = resets.pop()

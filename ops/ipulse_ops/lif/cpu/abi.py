@@ -10,7 +10,7 @@ import numpy as np
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
-VERSION = 5  # LIF_ABI_VERSION
+VERSION = 6  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -46,6 +46,7 @@ class LifLayer(ctypes.Structure):
         ("slots", ctypes.c_int32),
         ("policy", ctypes.c_int32),
         ("detach_adaptation", ctypes.c_int32),
+        ("delay", ctypes.c_int32),
         ("decay", float_p),
         ("scale", float_p),
         ("synapse_decay", float_p),
@@ -70,7 +71,6 @@ class LifNetwork(ctypes.Structure):
         ("input_slots", ctypes.c_int32),
         ("layers", ctypes.c_int32),
         ("leaky_readout", ctypes.c_int32),
-        ("delay", ctypes.c_int32),
         ("reset", ctypes.c_int32),
         ("reset_on", ctypes.c_int32),
         ("reset_gradient", ctypes.c_int32),

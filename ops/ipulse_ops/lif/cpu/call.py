@@ -48,8 +48,9 @@ class Call:
         self._alive: List[Any] = [ids, counts, filled]
         layers: List[Layer] = [*network.layers, network.readout]
         self._layers = (abi.LifLayer * len(layers))()
-        for number, layer in enumerate(layers):
+        for number, (layer, delay) in enumerate(zip(layers, network.delays)):
             self._set_layer(self._layers[number], layer)
+            self._layers[number].delay = delay
         self._set_weights(network, weights)
         self._network = abi.LifNetwork(
             version=abi.VERSION,
@@ -59,7 +60,6 @@ class Call:
             input_slots=ids.shape[2],
             layers=len(network.spiking),
             leaky_readout=int(isinstance(network.readout, LeakyReadout)),
-            delay=network.delay,
             reset=abi.RESET[network.reset],
             reset_on=abi.RESET_ON[network.reset_on],
             reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],

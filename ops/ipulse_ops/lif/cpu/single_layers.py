@@ -63,7 +63,7 @@ def run_single_layers(
         outputs.append(out)
         if isinstance(layer, LIF):
             spikes = out.spike_ids[0], out.spike_counts[0]
-            sent.append((_later(spikes[0]), _later(spikes[1])) if network.delay else spikes)
+            sent.append(spikes)
     spiking = outputs[: len(network.spiking)]
     hidden = outputs[: len(network.layers)]
     return LIFOutputs(
@@ -90,6 +90,7 @@ def _alone(network: Network, number: int, layer: Layer) -> Network:
         inputs=network.sizes[number],
         layers=(),
         readout=alone,
+        delay=(network.delays[number],),
         surrogate=network.surrogate,
         reset_on=network.reset_on,
         **reset,
@@ -101,12 +102,6 @@ def _by_layer(network: Network, weights: Sequence[Any]) -> List[List[Any]]:
     for array, shape in zip(weights, weight_shapes(network)):
         found[shape.layer].append(array)
     return found
-
-
-def _later(tensor: Any) -> Any:
-    """Delay a tensor by one step."""
-    tensor = tf.convert_to_tensor(tensor)
-    return tf.concat([tf.zeros_like(tensor[:1]), tensor[:-1]], axis=0)
 
 
 def _wrapped(number: int) -> int:

@@ -59,7 +59,7 @@ def run_on_cpu(
         slots=[layer.slots for layer in network.spiking],
         policy=[abi.POLICY[layer.policy] for layer in network.spiking],
         detach_adaptation=[layer.detach_adaptation for layer in network.spiking],
-        delay=network.delay,
+        delay=network.delays,
         reset=abi.RESET[network.reset],
         reset_on=abi.RESET_ON[network.reset_on],
         reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],

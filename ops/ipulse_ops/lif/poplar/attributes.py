@@ -139,6 +139,10 @@ def surrogate_word(surrogate: Surrogate) -> str:
 
 
 def _check_supported(network: Network, placement: Placement) -> None:
+    if network.delay not in (0, 1):
+        raise UnsupportedNetwork(
+            f"delay must be 0 or 1 on the Poplar op; got {network.delay}: use the back end cpu"
+        )
     for number, layer in enumerate(network.spiking, start=1):
         if layer.adapts:
             raise UnsupportedNetwork(

@@ -17,7 +17,7 @@ all are without units, and one step is the unit of time. "W of the spikes" sums 
 every spike j in the order of the slots: an id listed twice counts twice. Slots hold the spiking
 neurons, then those with `second_threshold + adaptation_strength b < u <= theta` (all others if
 there is no second threshold), each by ascending id; if the capacity is too small, a policy of
-ipulse_ops.reference.select_spikes decides. The next layer receives the spikes of `delay` steps
+ipulse_ops.reference.select_spikes decides. A layer receives the spikes of its `delay` steps
 before. A leaky readout never spikes: r = 0. In training a layer with dropout p has W / (1 - p) in
 place of W, of the spikes of the senders that it keeps (ipulse_ops.reference.dropout); only these
 receive "W' dL/dI'" below. A layer with `residual` receives the spikes of these layers, too, through
@@ -37,7 +37,7 @@ where reset_gradient "mask" sets Dr = 0, and "term" also sets Du = 1 and Dtheta 
 lambda = dL/du, kappa = decay lambda[t + 1] = dL/dv[t + 1], mu[t] = dL/db[t + 1], e = dL/ds,
 backwards in time:
 
-    e[t] = dL/ds[t] directly + W' dL/dI'[t + delay] + R dL/dI[t + 1] + Dr kappa + mu[t]
+    e[t] = dL/ds[t] directly + W' dL/dI'[t + delay'] + R dL/dI[t + 1] + Dr kappa + mu[t]
     lambda[t] = phi[t] e[t] + Du kappa + dL/du[t] directly
     tau[t] = dL/dtheta[t] = Dtheta kappa - phi[t] e[t]
     mu[t - 1] = adaptation_decay mu[t] + adaptation_strength tau[t]
@@ -108,7 +108,7 @@ def forward(
         slots = None if replay is None else replay[number]
         arrays, entering = senders[number].received(layers[number], _added(network, number, sent))
         traces.append(run_layer(network, number, arrays, *entering, slots, seed))
-        sent.append(_delayed(network, traces[-1]))
+        sent.append((traces[-1].spike_ids, traces[-1].spike_counts[..., 0]))
     if isinstance(network.readout, LeakyReadout):
         last = len(network.layers)
         arrays, entering = senders[-1].received(layers[-1], _added(network, last, sent))
@@ -150,7 +150,7 @@ def backward(
     by_slots = _of_each("grad_spikes", grad_spikes, len(network.spiking))
     by_u = [*_of_each("grad_u", grad_u, len(network.layers)), grad_membrane]
 
-    sent = [(ids, counts), *(_delayed(network, run) for run in trace.layers)]
+    sent = [(ids, counts), *((run.spike_ids, run.spike_counts[..., 0]) for run in trace.layers)]
     senders = senders_in_training(network, counts.shape[1], dropout_seed)
     found: List[Adjoint] = []
     # dL/ds of the input and the layers through the layers behind them.
@@ -172,7 +172,7 @@ def backward(
         adjoint = adjoint._replace(weights=senders[number].unscaled(adjoint.weights))
         found.insert(0, adjoint)
         by_senders = senders[number].masked(adjoint.current @ arrays.input.T)
-        by_senders = earlier(by_senders, network.delay if number else 0)
+        by_senders = earlier(by_senders, network.delays[number])
         for source in network.senders(number):
             arriving[source + 1] += by_senders
     used = filled(ids, in_use)
@@ -184,15 +184,12 @@ def backward(
     )
 
 
-def _delayed(network: Network, trace: LayerTrace) -> Slots:
-    """Return ids and counts of a layer's spikes as other layers receive them."""
-    return later(trace.spike_ids, network.delay), later(trace.spike_counts[..., 0], network.delay)
-
-
 def _added(network: Network, number: int, sent: Sequence[Slots]) -> Slots:
-    """Return the spikes that layer `number` receives: those of its senders, in order."""
+    """Return the spikes that layer `number` receives: those of its senders, in order, delayed."""
     slots = [sent[source + 1] for source in network.senders(number)]
-    return slots[0] if len(slots) == 1 else added_spikes(slots)
+    ids, counts = slots[0] if len(slots) == 1 else added_spikes(slots)
+    delay = network.delays[number]
+    return later(ids, delay), later(counts, delay)
 
 
 def _of_each(

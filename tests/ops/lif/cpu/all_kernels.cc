@@ -88,6 +88,7 @@ void run(const Case &c, uint64_t arch, Result &result) {
   for (size_t i = 0; i < layer.size(); ++i) {
     int n = c.neurons[i];
     layer[i].neurons = n;
+    layer[i].delay = i ? c.delay * int(i) : reset;
     layer[i].slots = c.slots && c.slots < n ? c.slots : n;
     layer[i].decay = array(n, 0.5f, 0.9f);
     layer[i].scale = array(n, 1, 2);
@@ -113,7 +114,6 @@ void run(const Case &c, uint64_t arch, Result &result) {
   network.input_slots = c.input_slots;
   network.layers = layers;
   network.leaky_readout = leaky;
-  network.delay = c.delay;
   network.reset = reset;
   network.reset_on = reset_on;
   network.reset_gradient = no_detach ? LIF_RESET_GRADIENT_NONE : c.reset_gradient;

@@ -66,7 +66,7 @@ struct Problem {
                   {"slots", capacity},
                   {"policy", Ints(static_cast<size_t>(layers), policy)},
                   {"detach_adaptation", Bools(static_cast<size_t>(layers), variant & 1)},
-                  {"delay", static_cast<int>(variant >> 1 & 1)},
+                  {"delay", Ints{policy, static_cast<int>(variant >> 1 & 1), 2}},
                   {"reset", policy},
                   {"reset_on", 0},
                   {"reset_gradient", 1},
@@ -207,7 +207,8 @@ void refusals() {
     refuses(with(node, "bias", Bools{true}), given, "the attributes describe no network");
     refuses(with(node, "policy", Ints{7, 7}), given, "policy");
     refuses(with(node, "detach_adaptation", Bools{true}), given, "describe no network");
-    refuses(with(node, "delay", 2), given, "delay");
+    refuses(with(node, "delay", Ints{0, -1, 1}), given, "layer 2: delay must be 0 to");
+    refuses(with(node, "delay", Ints{0}), given, "describe no network");
   }
   refuses(with(lif, "hidden", 2 * HIDDEN), inputs, "hidden must be 2; got 4");
   const char *other = "the record has 5 words of bits; it is another network's";

@@ -8,6 +8,7 @@ from typing import Any, Dict
 import pytest
 
 from ipulse_ops.lif.cpu import abi, libraries
+from ipulse_ops.lif.network import MAX_DELAY
 
 HEADER = (libraries.SOURCES / "bindings" / "lif.h").read_text("utf-8")
 ENUMERATORS = {
@@ -25,6 +26,7 @@ CHOICES: Dict[str, Dict[Any, int]] = {
     "LIF_STORE_": abi.STORE,
 }
 SINGLE = {
+    "LIF_MAX_DELAY": MAX_DELAY,
     "LIF_ABI_VERSION": abi.VERSION,
     "LIF_OUT_OF_MEMORY": abi.OUT_OF_MEMORY,
     "LIF_PHASE_LAYERS": abi.PHASE_LAYERS,

@@ -77,7 +77,7 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
             readout=spiking(4) if spiking_readout else LeakyReadout(**integrator(3, synapse, bias)),
             reset=reset,
             reset_on=reset_on,
-            delay=int(delayed),
+            delay=(int(delayed), (number % 3, 1, 2))[number % 2] if delayed else 0,
         )
 
 
@@ -112,7 +112,7 @@ def test_the_product_of_all_variants(
 
 VARIANTS: Tuple[Dict[str, Any], ...] = (
     {},
-    {"fields": {"recurrent": True, "bias": True}, "reset": "subtract"},
+    {"fields": {"recurrent": True, "bias": True}, "reset": "subtract", "delay": 2},
     {"fields": {"synapse": True, "bias": True}, "reset": "none", "spiking_readout": True},
     {"fields": {"capacity": 4, "policy": "top"}, "reset_on": "emission"},
     {"fields": {"capacity": 4, "policy": "cyclic", "recurrent": True, "synapse": True}},
@@ -128,6 +128,7 @@ VARIANTS: Tuple[Dict[str, Any], ...] = (
         "fields": {"adapts": True, "detaches": True, "capacity": 4, "synapse": True},
         "reset": "subtract",
         "spiking_readout": True,
+        "delay": 3,
     },
     {
         "fields": {"adapts": True, "capacity": 3, "recurrent": True, "bias": True},

@@ -35,6 +35,7 @@ def by_layers(p: Problem) -> Tuple[List[LayerTrace], List[Gradients]]:
         traces.append(trace)
         slots = trace.layers[0]
         delay = p.network.delay
+        assert isinstance(delay, int)
         entering.append((later(slots.spike_ids, delay), later(slots.spike_counts, delay)))
     separate: List[Gradients] = []
     arriving = np.zeros(p.grad_spikes[-1].shape)

@@ -69,11 +69,6 @@ WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
         chain("input", "w1", "n1", "wait", "w2", "n2", "output"),
         "whole number of steps",
     ),
-    "delayed input": (
-        plain(wait=nir.Delay(delay=0.001 * ones(3))),
-        chain("input", "wait", "w1", "n1", "w2", "n2", "output"),
-        "'n1'.*delayed",
-    ),
     "empty": (
         {
             **plain(n1=lif(1)),

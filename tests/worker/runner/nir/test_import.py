@@ -162,3 +162,12 @@ def test_a_skip_connection_is_a_residual_addition(tmp_path: Path) -> None:
     assert [layer["neurons"] for layer in found.network["layers"]] == [4, 4]
     assert found.network["readout"]["residual"] == [1]
     np.testing.assert_array_equal(found.weights["readout"], nodes["w2"].weight.T)
+
+
+def test_delays_that_differ_are_those_of_the_layers(tmp_path: Path) -> None:
+    nodes = plain(wait=nir.Delay(delay=0.003 * ones(3)), more=nir.Delay(delay=0.002 * ones(4)))
+    found = imported(
+        tmp_path, nodes, chain("input", "wait", "w1", "n1", "more", "w2", "n2", "output")
+    )
+    assert [found.network["layers"][0]["delay"], found.network["readout"]["delay"]] == [3, 2]
+    assert found.network["delay"] == 0

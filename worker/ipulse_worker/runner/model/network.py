@@ -16,7 +16,12 @@ from ipulse_core.spec.conv_layers import (
     input_scale,
     senders_to_dense,
 )
-from ipulse_core.spec.derived_values import class_count, first_capacity, spiking_layers
+from ipulse_core.spec.derived_values import (
+    class_count,
+    first_capacity,
+    input_delays,
+    spiking_layers,
+)
 from ipulse_core.spec.start_weights import CONSTANTS, constant_of, layer_names
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIFReadout, MultiLIF
@@ -97,7 +102,7 @@ def _network(spec: ExperimentSpec, inputs: int, layers: List[LIF], readout: Laye
         readout=readout,
         reset=network.reset,
         reset_gradient=network.reset_gradient,
-        delay=network.delay,
+        delay=_delay(network),
         surrogate=_surrogate(network.surrogate),
         reset_on=network.reset_on,
     )
@@ -365,6 +370,15 @@ def _names(network: Network, layers: List[str]) -> List[str]:
 def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
     """Convert a constant of a spec, which has one value or one per neuron."""
     return np.array(value) if isinstance(value, tuple) else value
+
+
+def _delay(network: Any) -> Union[int, Tuple[int, ...]]:
+    """Return the delay from layer to layer, or those of all layers' inputs if a layer has one."""
+    layers = [*network.layers, network.readout]
+    if all(getattr(layer, "delay", None) is None for layer in layers):
+        delay: int = network.delay
+        return delay
+    return tuple(input_delays(network))
 
 
 def _lif(

@@ -65,7 +65,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         membrane: Any = None
         for number, part in enumerate(self._parts):
             if number and self._delay:
-                ids, counts = later(ids), later(counts)
+                ids, counts = later(ids, 1), later(counts, 1)
             if isinstance(part, OpLayer):
                 ids, counts = part(ids, counts)
                 spike_ids.append(ids)

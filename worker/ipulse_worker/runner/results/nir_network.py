@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping, Optional
 import numpy as np
 
 from ipulse_core.spec.conv_layers import dense_layers
-from ipulse_core.spec.derived_values import class_count, input_channels
+from ipulse_core.spec.derived_values import class_count, input_channels, input_delays
 from ipulse_core.spec.nir_targets import (
     EULER_DECAY,
     ONE_THRESHOLD,
@@ -102,12 +102,18 @@ class NetworkGraph:
 
         spec = self._spec
         graph = GraphChain(input_channels(spec.data), class_count(spec.data))
+        delays = input_delays(spec.network) if self._target == "generic" else []
+
+        def append_delay(number: int, neurons: int) -> None:
+            if delays and delays[number]:
+                delay = np.full(neurons, delays[number] * self.step_s)
+                graph.append(f"delay_{number}", nir.Delay(delay=delay))
+
+        append_delay(0, input_channels(spec.data))
         senders: List[str] = []  # the node of each layer that other layers receive
         for number, layer in enumerate(dense_layers(spec.network), start=1):
             self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}", senders)
-            if spec.network.delay and self._target == "generic":
-                delay = np.full(layer.neurons, spec.network.delay * self.step_s)
-                graph.append(f"delay_{number}", nir.Delay(delay=delay))
+            append_delay(number, layer.neurons)
             senders.append(graph.last)
         self._append(
             graph, spec.network.readout, class_count(spec.data), "readout", "readout", senders

@@ -88,7 +88,7 @@ inline Status check_spikes(const Tensor &ids, const Tensor &counts, const Tensor
       .Attr("slots: list(int) >= 1")                                                               \
       .Attr("policy: list(int) >= 1")                                                              \
       .Attr("detach_adaptation: list(bool) >= 1")                                                  \
-      .Attr("delay: int")                                                                          \
+      .Attr("delay: list(int) >= 1")                                                               \
       .Attr("reset: int")                                                                          \
       .Attr("reset_on: int")                                                                       \
       .Attr("reset_gradient: int")                                                                 \
@@ -113,7 +113,7 @@ public:
     OP_REQUIRES_OK(c, c->GetAttr("detach_adaptation", &detach_adaptation_));
     OP_REQUIRES_OK(c, c->GetAttr("values", &values_));
     network_.version = LIF_ABI_VERSION;
-    OP_REQUIRES_OK(c, c->GetAttr("delay", &network_.delay));
+    OP_REQUIRES_OK(c, c->GetAttr("delay", &delay_));
     OP_REQUIRES_OK(c, c->GetAttr("reset", &network_.reset));
     OP_REQUIRES_OK(c, c->GetAttr("reset_on", &network_.reset_on));
     OP_REQUIRES_OK(c, c->GetAttr("reset_gradient", &network_.reset_gradient));
@@ -140,9 +140,9 @@ public:
       needed += has;
     OP_REQUIRES(c,
                 (all_ == layers_ || all_ == layers_ + 1) && recurrent_.size() == expected &&
-                    bias_.size() == expected && slots_.size() == spiking &&
-                    policy_.size() == spiking && detach_adaptation_.size() == spiking &&
-                    matrices == needed,
+                    bias_.size() == expected && delay_.size() == expected &&
+                    slots_.size() == spiking && policy_.size() == spiking &&
+                    detach_adaptation_.size() == spiking && matrices == needed,
                 errors::InvalidArgument("the attributes describe no network: ", all_, " layers, ",
                                         layers_, " that spike, ", slots_.size(), " slots, ",
                                         matrices, " weights instead of ", needed));
@@ -178,6 +178,7 @@ protected:
       const int64_t neurons = input.dim_size(1);
       LifLayer &layer = (*layers)[i];
       layer.neurons = static_cast<int32_t>(neurons);
+      layer.delay = delay_[i];
       layer.weights = floats_of(weights[matrix++]);
       rows = neurons;
       if (recurrent_[i]) {
@@ -246,7 +247,7 @@ protected:
 private:
   int all_, layers_;
   std::vector<bool> recurrent_, bias_, detach_adaptation_;
-  std::vector<int> slots_, policy_;
+  std::vector<int> slots_, policy_, delay_;
   std::vector<float> values_;
   LifNetwork network_{}; // its attributes; what depends on the inputs is empty
 };

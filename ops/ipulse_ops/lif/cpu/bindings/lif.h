@@ -19,7 +19,10 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 5 };
+enum { LIF_ABI_VERSION = 6 };
+
+// The longest delay from layer to layer, in steps.
+enum { LIF_MAX_DELAY = 65535 };
 
 // The effect of a spike on the membrane before the next step.
 enum LifReset { LIF_RESET_ZERO = 0, LIF_RESET_SUBTRACT = 1, LIF_RESET_NONE = 2 };
@@ -71,6 +74,7 @@ typedef struct LifLayer {
   int32_t slots; // of a sample and step, 1 to neurons
   int32_t policy;
   int32_t detach_adaptation;     // 1: spikes are constant where they raise the threshold
+  int32_t delay;                 // steps that its input spikes take, 0 to LIF_MAX_DELAY
   const float *decay;            // 0 <= decay <= 1
   const float *scale;            // of the current, finite: gain * (1 - decay), gain if decay is 1
   const float *synapse_decay;    // 0 <= synapse_decay < 1; NULL: no synapse
@@ -90,7 +94,6 @@ typedef struct LifNetwork {
   int32_t input_slots;   // slots of a sample and step
   int32_t layers;        // that spike, at least 1
   int32_t leaky_readout; // 1: a leaky readout follows them; 0: the last of them is the readout
-  int32_t delay;         // steps from layer to layer: 0 or 1
   int32_t reset, reset_on, reset_gradient;
   int32_t weights; // LifWeights
   int32_t store;   // LifStore; of both passes the same

@@ -70,6 +70,9 @@ bool check_layer(const LifLayer &layer, int number, bool readout, const Message 
     return message.fail("layer %d: adaptation_decay and adaptation_strength must be set together, "
                         "and not of a leaky readout",
                         number);
+  if (layer.delay < 0 || layer.delay > LIF_MAX_DELAY)
+    return message.fail("layer %d: delay must be 0 to %d; got %d", number, LIF_MAX_DELAY,
+                        layer.delay);
   if (!check_constants(layer, number, readout, message))
     return false;
   if (readout)
@@ -141,7 +144,7 @@ bool check_network(const LifNetwork &n, const Message &message) {
     return message.fail("sizes out of range: steps %d, batch %d, inputs %d, slots %d, layers %d",
                         n.steps, n.batch, n.inputs, n.input_slots, n.layers);
   if (!check_choice("leaky_readout", n.leaky_readout, 2, message) ||
-      !check_choice("delay", n.delay, 2, message) || !check_choice("reset", n.reset, 3, message) ||
+      !check_choice("reset", n.reset, 3, message) ||
       !check_choice("reset_on", n.reset_on, 2, message) ||
       !check_choice("reset_gradient", n.reset_gradient, 3, message) ||
       !check_choice("weights", n.weights, 2, message) ||

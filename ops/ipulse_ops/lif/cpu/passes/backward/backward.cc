@@ -71,11 +71,13 @@ private:
                                 n_.layer[0].neurons, first.panels, false, n_.weights);
     std::fill(grad, grad + call_.rows * n_.input_slots, 0.0f);
     parallel_for(call_.threads, call_.rows, [&](int64_t row, int) {
-      int64_t b = row / n_.steps, t = row % n_.steps;
+      int64_t b = row / n_.steps, t = row % n_.steps, delay = n_.layer[0].delay;
+      if (t + delay >= n_.steps)
+        return;
       int64_t start[2] = {0, input.start[row + 1] - input.start[row]};
       SampledProduct a{};
       a.steps = a.last = 1;
-      a.next = {first.panels, first.floats + row * first.panels.width, call_.rows};
+      a.next = {first.panels, first.floats + (row + delay) * first.panels.width, call_.rows};
       a.storage = n_.weights;
       a.weights = weights->get();
       a.neurons = n_.inputs;
@@ -92,7 +94,7 @@ private:
                      const Spikes *own) {
     const LifGradient &wanted = call_.gradient.gradient[number];
     if (wanted.weights)
-      sum_weight_gradient(call_, current, input, inputs_of(n_, number), number ? n_.delay : 0,
+      sum_weight_gradient(call_, current, input, inputs_of(n_, number), n_.layer[number].delay,
                           wanted.weights);
     if (own && wanted.recurrent)
       sum_weight_gradient(call_, current, *own, n_.layer[number].neurons, 1, wanted.recurrent);

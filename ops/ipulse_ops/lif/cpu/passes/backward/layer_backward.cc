@@ -32,9 +32,8 @@ LayerPass::LayerPass(const BackwardCall &call, int number, const Spikes *input, 
 GradCurrent LayerPass::run() {
   read_membranes();
   if (plan_.sparse) {
-    product_ =
-        slot_gradient(call_, layer_, bits_, *kept_, next_, after_ ? after_->weights : nullptr,
-                      direct_, plan_.plain ? membranes_ : nullptr);
+    product_ = slot_gradient(call_, layer_, bits_, *kept_, next_, after_, direct_,
+                             plan_.plain ? membranes_ : nullptr);
     next_ = GradCurrent(); // the product contains all that is needed of it
   }
   allocate_current();
@@ -165,7 +164,7 @@ void LayerPass::pass_panel(int p, int sample, float *products, int worker,
   if (grad_current)
     a.grad_current = grad_current;
   if (products)
-    a.products = products + int64_t(n_.delay) * panels_.width;
+    a.products = products + int64_t(after_->delay) * panels_.width;
   replay_.run(p, sample, 0, worker);
   replay_.show(a, p, sample, 0, worker);
   adaptation_.run(a, 0, worker);
@@ -190,7 +189,7 @@ PanelBackward LayerPass::panel(int p, int sample) const {
     return a;
   }
   a.membranes = membranes_ + (p * call_.rows + row) * panels_.width;
-  a.delay = n_.delay;
+  a.delay = after_ ? after_->delay : 0;
   a.grad_spikes = direct_ ? direct_ + int64_t(sample) * layer_.slots : nullptr;
   a.grad_spikes_stride = int64_t(n_.batch) * layer_.slots;
   a.slope = n_.surrogate.slope;

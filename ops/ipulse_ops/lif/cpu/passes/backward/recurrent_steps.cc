@@ -35,10 +35,10 @@ void LayerPass::pass_steps() {
       for (int p = 0; p < panels_.count; ++p) {
         PanelBackward a = panel(p, b);
         float products[MAX_WIDTH];
-        if (transposed && t + n_.delay < n_.steps) {
+        if (transposed && t + after_->delay < n_.steps) {
           const float *weights = transposed->get() + int64_t(p) * after_->neurons * panels_.width;
           call_.kernel.dense_product({panels_.vectors,
-                                      sample * n_.steps + t + n_.delay,
+                                      sample * n_.steps + t + after_->delay,
                                       1,
                                       call_.layer(next_),
                                       weights,

@@ -41,6 +41,7 @@ struct Operands {
   const BitRows &bits;
   const Spikes &kept;
   const GradCurrent &next;
+  const LifLayer *after;
   const float *weights, *direct, *membranes;
 };
 
@@ -73,7 +74,7 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
     start[r] = o.kept.start[row + r] - offset;
   SampledProduct all{};
   all.steps = n.steps;
-  all.delay = n.delay;
+  all.delay = o.after ? o.after->delay : 0;
   all.storage = n.weights;
   all.neurons = o.layer.neurons;
   all.start = start.get();
@@ -126,12 +127,13 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
 
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
-                                             const GradCurrent &next, const float *weights,
+                                             const GradCurrent &next, const LifLayer *after,
                                              const float *direct, const float *membranes) {
   // An expanding load reads a whole vector, so that the last one may end behind its place.
   std::unique_ptr<Buffer<float>> product(
       new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
-  Operands operands{layer, bits, kept, next, weights, direct, membranes};
+  const float *weights = after ? after->weights : nullptr;
+  Operands operands{layer, bits, kept, next, after, weights, direct, membranes};
   int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count / next.panels.chunk) : 1;
   int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
   auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };

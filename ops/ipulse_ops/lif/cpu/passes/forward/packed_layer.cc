@@ -6,7 +6,7 @@ PackedLayer::PackedLayer(const Kernel &kernel, const LifNetwork &n, int number, 
                          bool all)
     : layer(n.layer[number]), panels(cut(kernel, n, number)), constants(layer, panels),
       kernel_(kernel), network_(n), threads_(threads), inputs_(inputs_of(n, number)),
-      delay_(number ? n.delay : 0) {
+      delay_(layer.delay) {
   if (all)
     weights_ = pack_weights(kernel, threads, layer.weights, inputs_, layer.neurons, panels, false,
                             n.weights);
