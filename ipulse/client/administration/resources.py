@@ -82,6 +82,11 @@ class AgentStatus:
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
+    def sandbox(self) -> str:
+        """The sandbox for code of users: bubblewrap, off or missing; empty: not known."""
+        return str((self.json.get("sandbox") or {}).get("state", ""))
+
+    @property
     def has_unknown_data(self) -> bool:
         """True if it did not report its data sets; it may have any of them."""
         is_registered = bool(self.device_kinds)

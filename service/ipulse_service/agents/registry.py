@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Row, bindparam, delete, insert, select, update
 
@@ -31,6 +31,9 @@ class NoSuchAgent(NotFound):
     """There is no such agent; `ipulse agent list` shows all."""
 
 
+SandboxState = Literal["bubblewrap", "off", "missing"]
+
+
 @dataclass(frozen=True)
 class KnownAgent:
     """An agent that has registered or joined. Times are milliseconds since 1970."""
@@ -48,6 +51,8 @@ class KnownAgent:
     has_stopped: bool = False  # it signed off when it stopped
     fault: WorkerFault | None = None  # of its machine, for which it takes no job
     fault_since: int | None = None
+    sandbox: SandboxState | None = None  # for code of users; None if it did not say
+    sandbox_message: str = ""  # why it is missing
     labels: Mapping[str, str] = field(default_factory=dict)
     joined_at: int | None = None  # None: it has the token that agents share
     draining_at: int | None = None  # it takes no more jobs since then
@@ -85,10 +90,15 @@ class KnownAgent:
             for name, value in wanted.items()
         )
 
+    def has_sandbox(self, needs: Needs) -> bool:
+        """Returns whether it runs code of users; one that did not say may do so."""
+        return not needs.sandbox or self.sandbox != "missing"
+
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
         has_device = needs.device in self.device_kinds and self.has_ipus(needs)
-        return has_device and self.has_data(needs) and self.has_labels(needs)
+        has_rest = self.has_labels(needs) and self.has_sandbox(needs)
+        return has_device and self.has_data(needs) and has_rest
 
 
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
@@ -110,6 +120,8 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
         "ipus": strict_json.dumps(agent.ipus),
         "data_sets": None if sets is None else json.dumps(sorted(sets)),
         "cached": json.dumps(sorted(agent.cached)),
+        "sandbox": agent.sandbox,
+        "sandbox_message": agent.sandbox_message,
         "seen_at": now,
         "stopped_at": None,
         "since": stays.since if stays else now,
@@ -208,6 +220,8 @@ def _agent(row: Row[Any]) -> KnownAgent:
         has_stopped=row.stopped_at is not None,
         fault=fault,
         fault_since=row.fault_since,
+        sandbox=row.sandbox,
+        sandbox_message=row.sandbox_message,
         labels=json.loads(row.labels),
         joined_at=row.joined_at,
         draining_at=row.draining_at,

@@ -48,6 +48,7 @@ class JobRow(NamedTuple):
     ipus: int  # that it attaches; 0: none
     data_set: str | None  # KIND/NAME of files that its agent must have
     where_labels: str | None  # JSON: labels that its agent must have
+    sandbox: bool  # it has code of users, for which its agent needs a sandbox
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown

@@ -73,6 +73,7 @@ class ServiceAPI(FileTransfers):
             "ipus": dict(inventory.ipus),
             "data_sets": None if inventory.data_sets is None else list(inventory.data_sets),
             **({"cached": list(inventory.cached)} if inventory.cached else {}),
+            **({"sandbox": dict(inventory.sandbox)} if inventory.sandbox else {}),
             **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"

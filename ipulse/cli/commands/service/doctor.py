@@ -15,12 +15,21 @@ from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show
+from ipulse.client import AgentStatus
 from ipulse.client.location import find_service
 from ipulse.stack.home import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
 from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
+
+
+# What the state of an agent's sandbox means.
+_SANDBOX = {
+    "bubblewrap": "run programs and ops of users in a sandbox",
+    "off": "run programs and ops of users without a sandbox (IPULSE_SANDBOX=none)",
+    "missing": "run no programs and ops of users",
+}
 
 
 @dataclass(frozen=True)
@@ -122,14 +131,27 @@ def _agents(at: Address) -> Iterator[CheckResult]:
     """Check that the agents of the service can run jobs."""
     try:
         with at.connect() as client:
-            faulty = [agent for agent in client.agents() if agent.fault]
+            agents = client.agents()
     except IPUlseError as error:
         yield CheckResult("agents", False, error.message)
         return
+    faulty = [agent for agent in agents if agent.fault]
     for agent in faulty:
         yield CheckResult("agent", False, f"{agent.name} takes no job: {agent.fault}")
     if not faulty:
         yield CheckResult("agents", True, "none reports a full disk or another fault")
+    yield from sandbox_results([agent for agent in agents if agent.state != "offline"])
+
+
+def sandbox_results(agents: list[AgentStatus]) -> Iterator[CheckResult]:
+    """Return which agents run programs and ops of users; one without a sandbox is no fault."""
+    named = {state: [a.name for a in agents if a.sandbox == state] for state in _SANDBOX}
+    for state, text in _SANDBOX.items():
+        if named[state]:
+            names = ", ".join(named[state])
+            reasons = {a.json["sandbox"]["message"] for a in agents if a.sandbox == state} - {""}
+            more = f": {'; '.join(sorted(reasons))}" if reasons else ""
+            yield CheckResult("sandbox", True, f"{names} {text}{more}")
 
 
 def _check(name: str, examine: Callable[[], str]) -> CheckResult:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    false,
+)
 
 from ipulse_service.db.tables.base import KEY, metadata
 
@@ -41,6 +52,7 @@ jobs = Table(
     Column("ipus", Integer, nullable=False, server_default="0"),  # that it attaches; 0: none
     Column("data_set", String(160)),  # KIND/NAME of files that its agent must have
     Column("where_labels", Text),  # JSON: labels that its agent must have
+    Column("sandbox", Boolean, nullable=False, server_default=false()),  # it has code of users
     Column("dataset_sha256", String(64), index=True),  # of the uploaded data that it needs
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),

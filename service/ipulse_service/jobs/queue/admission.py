@@ -63,6 +63,8 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
         problems.append(_no_such_data(with_device, needs))
     if not any(agent.has_labels(needs) for agent in with_device):
         problems.append(_no_such_labels(with_device, needs))
+    if not any(agent.has_sandbox(needs) for agent in with_device):
+        problems.append(_no_sandbox(with_device))
     return NoMatchingAgent(problems or [_no_such_combination(needs)])
 
 
@@ -77,6 +79,9 @@ def _no_such_combination(needs: Needs) -> Problem:
     if needs.where_labels:
         wanted.append(f"the labels {_written(json.loads(needs.where_labels))}")
         cures.append("change device.where")
+    if needs.sandbox:
+        wanted.append("a sandbox for code of users")
+        cures.append("install bubblewrap on such a worker")
     detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
     pointer = "/device/ipus" if needs.ipus else "/device/where"
     return Problem(pointer, "no_such_combination", detail)
@@ -119,6 +124,16 @@ def _no_such_data(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
         "the service knows of it within half a minute"
     )
     return Problem("/data/name", "no_such_data_set", detail)
+
+
+def _no_sandbox(with_device: Iterable[KnownAgent]) -> Problem:
+    reason = next((agent.sandbox_message for agent in with_device if agent.sandbox_message), "")
+    detail = (
+        "no agent with this device has a sandbox for code of users"
+        f"{f' ({reason})' if reason else ''}: install bubblewrap on a worker and start its agent "
+        "again; `ipulse doctor` shows which agents have one"
+    )
+    return Problem("/device/kind", "no_sandbox", detail)
 
 
 def _without_replaced(known: Collection[KnownAgent], now: int) -> list[KnownAgent]:

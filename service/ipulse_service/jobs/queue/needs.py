@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
 from ipulse_core import strict_json
 from ipulse_core.data_sets import key_of
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_service.jobs.job import JobRow
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device
@@ -21,13 +22,14 @@ class Needs(NamedTuple):
     data_set: str | None = None  # KIND/NAME of files in the agent's data directory
     starts: bool = False  # from a stored file: of another job, an upload or a package
     where_labels: str | None = None  # labels that the agent must have, as sorted JSON
+    sandbox: bool = False  # it has code of users
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
         """Returns the needs of a spec."""
         if isinstance(spec, PoplarProgramSpec):
             labels = _as_text(spec.device.where)
-            return cls(spec.device.kind, spec.device.ipus, where_labels=labels)
+            return cls(spec.device.kind, spec.device.ipus, where_labels=labels, sandbox=True)
         device, data = spec.device, spec.data
         ipus = 0
         if device.kind != "cpu" and device.connection_type not in _ONLY_COMPILES:
@@ -35,13 +37,15 @@ class Needs(NamedTuple):
         data_set = None
         if isinstance(data, (NpzData, Recording)) and data.dataset is None:
             data_set = key_of(data.kind, data.name)
-        return cls(device.kind, ipus, data_set, where_labels=_as_text(device.where))
+        has_ops = bool(op_layers(spec.network))
+        labels = _as_text(device.where)
+        return cls(device.kind, ipus, data_set, where_labels=labels, sandbox=has_ops)
 
     @classmethod
     def of_job(cls, job: JobRow) -> Needs:
         """Returns the needs that were stored when the job was submitted."""
         starts = job.start_from is not None
-        return cls(job.device, job.ipus, job.data_set, starts, job.where_labels)
+        return cls(job.device, job.ipus, job.data_set, starts, job.where_labels, job.sandbox)
 
 
 def _as_text(where: Mapping[str, str]) -> str | None:

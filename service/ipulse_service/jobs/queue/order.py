@@ -27,6 +27,7 @@ _ENTRY = (
     *(jobs.c[name] for name in ("priority", "queued_at", "pk", "device", "ipus", "data_set")),
     jobs.c.start_from.is_not(None),
     jobs.c.where_labels,
+    jobs.c.sandbox,
     jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -53,12 +54,15 @@ class QueuedJob(NamedTuple):
     data_set: str | None
     starts: bool
     where_labels: str | None
+    sandbox: bool
     state_since: int
 
     @property
     def needs(self) -> Needs:
         """The needs of the job."""
-        return Needs(self.device, self.ipus, self.data_set, self.starts, self.where_labels)
+        return Needs(
+            self.device, self.ipus, self.data_set, self.starts, self.where_labels, self.sandbox
+        )
 
     @property
     def place(self) -> tuple[int, int, int]:

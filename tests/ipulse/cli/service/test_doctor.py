@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ipulse.cli.commands.service.doctor import sandbox_results
+from ipulse.client import AgentStatus
 from tests.ipulse.cli.conftest import Run
 
 
@@ -52,3 +54,27 @@ def test_several_kinds_of_trouble_are_no_outage(offline: Run, tmp_path: Path) ->
     home.mkdir()
     home.chmod(0o755)
     assert offline("doctor", "--json", "--home", str(home)).code == 6
+
+
+def test_which_agents_run_code_of_users_is_said() -> None:
+    def agent(name: str, state: str | None, message: str = "") -> AgentStatus:
+        sandbox = None if state is None else {"state": state, "message": message}
+        value = {
+            "name": name,
+            "state": "idle",
+            "device_kinds": ["emulator"],
+            "labels": {},
+            "version": "",
+            "joined_at": None,
+            "last_seen": "2026-01-31T12:00:00.000Z",
+            "holds": None,
+            "sandbox": sandbox,
+        }
+        return AgentStatus.from_json(value)
+
+    agents = [agent("a", "bubblewrap"), agent("b", "missing", "no bwrap"), agent("old", None)]
+    details = [result.detail for result in sandbox_results(agents)]
+    assert len(details) == 2
+    assert details[0].startswith("a ")
+    assert details[1].startswith("b ")
+    assert details[1].endswith("no bwrap")

@@ -6,14 +6,17 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import httpx
 import pytest
 
 from ipulse_core.source_package import PackedFile, write_package
 from tests.service.datasets.uploading import check_refused
-from tests.service.running import InProcess
+from tests.service.http.routes.test_queue import announce, claim
+from tests.service.http.routes.test_submission import check_problem
+from tests.service.running import SPEC, InProcess
 
 SOURCES = [PackedFile("main.cpp", b"int main() {}")]
 
@@ -61,6 +64,13 @@ def pushed(client: httpx.Client, content: bytes) -> httpx.Response:
 @pytest.fixture
 def coder(service: InProcess) -> Iterator[httpx.Client]:
     """A client with a token that may submit code."""
+    with coding(service) as client:
+        yield client
+
+
+@contextmanager
+def coding(service: InProcess) -> Iterator[httpx.Client]:
+    """Makes a client with a token that may submit code."""
     body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
     token = service.user.post("/v1/tokens", json=body).json()["token"]
     with service.client() as client:
@@ -152,3 +162,46 @@ def test_a_program_does_not_continue_a_training(service: InProcess, coder: httpx
 def test_a_sweep_of_programs_is_refused(coder: httpx.Client) -> None:
     body = {"version": 1, "spec": spec(package()), "method": "grid", "parameters": {}}
     assert coder.post("/v1/sweeps", json=body).status_code == 422
+
+
+class TestSandbox:
+    """Only agents with a sandbox get programs, and without one they are refused with words."""
+
+    MISSING: ClassVar[dict[str, str]] = {"state": "missing", "message": "bwrap is missing"}
+
+    def test_without_any_a_program_is_refused(self, alone: InProcess) -> None:
+        with coding(alone) as client:
+            content = package()
+            pushed(client, content)
+            announce(alone, "a", "emulator", sandbox=self.MISSING)
+            for path in ("/v1/jobs", "/v1/jobs:validate"):
+                problem = check_problem(client.post(path, json=spec(content)), 422)
+                assert problem["errors"][0]["code"] == "no_sandbox"
+                assert "bwrap is missing" in problem["errors"][0]["detail"]
+            emulated = {**SPEC, "device": {"kind": "emulator"}}
+            assert client.post("/v1/jobs", json=emulated).status_code == 202  # no code of users
+
+    def test_only_an_agent_with_one_gets_it(self, alone: InProcess) -> None:
+        with coding(alone) as client:
+            content = package()
+            pushed(client, content)
+            announce(alone, "a", "emulator", sandbox=self.MISSING)
+            announce(alone, "b", "emulator", sandbox={"state": "bubblewrap"})
+            job = client.post("/v1/jobs", json=spec(content)).json()
+            body = {"agent": "a", "device_kinds": ["emulator"], "job_id": job["id"]}
+            refused = alone.worker.post("/v1/worker/claims", json=body)
+            assert check_problem(refused, 409)["code"] == "not_claimable"
+            assert claim(alone, "b", "emulator").claim["job_id"] == job["id"]
+        listed = {
+            one["name"]: one["sandbox"] for one in alone.user.get("/v1/agents").json()["agents"]
+        }
+        assert listed["a"] == self.MISSING
+        assert listed["b"]["state"] == "bubblewrap"
+
+    def test_an_agent_that_does_not_say_may_have_one(self, alone: InProcess) -> None:
+        with coding(alone) as client:
+            content = package()
+            pushed(client, content)
+            announce(alone, "old", "emulator")
+            assert client.post("/v1/jobs", json=spec(content)).status_code == 202
+            assert claim(alone, "old", "emulator").claim["spec"]["kind"] == "poplar_program"

@@ -122,3 +122,34 @@ def test_specs_name_data_sets_as_agents_do() -> None:
         assert isinstance(data, Recording)
         keys.add(key_of(data.kind, data.name))
     assert keys == {f"{kind}/{kind}" for kind in KINDS_IN_FILES - {NPZ}}
+
+
+@pytest.mark.parametrize(
+    ("variable", "script", "state"),
+    [("none", "exit 1", "off"), ("", "exit 0", "bubblewrap"), ("", "exit 1", "missing")],
+)
+def test_the_sandbox_for_code_of_users_is_said(
+    settings: AgentSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    script: str,
+    state: str,
+) -> None:
+    for name in ("bwrap", "prlimit", "setpriv"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("IPULSE_SANDBOX", variable)
+    found = read(settings, None).sandbox
+    assert found is not None
+    assert found["state"] == state
+    assert bool(found["message"]) is (state == "missing")
+
+
+def test_a_runner_without_the_probe_says_nothing(
+    settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PROBE", "no_such_module")
+    assert read(settings, None).sandbox is None

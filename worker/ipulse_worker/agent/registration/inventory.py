@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -13,11 +14,14 @@ from pathlib import Path
 from ipulse_core import data_sets
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_core.messages import MAX_DATA_SETS
+from ipulse_core.worker_faults import MAX_MESSAGE
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
 COUNT_SECONDS = 20.0
+PROBE = "ipulse_worker.runner.sandbox.probe"
+PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
 MAX_CACHED = 1000  # digests that are reported
 
@@ -32,6 +36,8 @@ class Inventory:
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
     cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
+    # State and message of the sandbox for code of users; None: not known.
+    sandbox: Mapping[str, str] | None = None
 
 
 class InventoryReader:
@@ -44,6 +50,8 @@ class InventoryReader:
         self._environment = environment
         self._ipus: dict[str, int] | None = None
         self._is_unreadable = False
+        self._sandbox: Mapping[str, str] | None = None
+        self._has_probed = False
 
     def read(self) -> Inventory:
         """Returns the present inventory."""
@@ -51,7 +59,11 @@ class InventoryReader:
             self._ipus = self._count_ipus()
         cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
         cached = tuple(cache.digests()[:MAX_CACHED])
-        return Inventory(socket.gethostname(), self._ipus, self._find_data_sets(), cached)
+        if not self._has_probed:
+            self._has_probed = True
+            self._sandbox = self._probe_sandbox()
+        found = self._find_data_sets()
+        return Inventory(socket.gethostname(), self._ipus, found, cached, self._sandbox)
 
     def state_of_data(self) -> int:
         """Returns a number that changes when an entry of a directory with data comes or goes."""
@@ -68,6 +80,24 @@ class InventoryReader:
             for kind, count in counts.items()
             if kind in self._settings.device_kinds and count is not None
         }
+
+    def _probe_sandbox(self) -> Mapping[str, str] | None:
+        """Returns what the runner's Python says of the sandbox, None if it says nothing."""
+        command = [self._settings.runner_python, "-m", PROBE]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own module
+                command,
+                capture_output=True,
+                text=True,
+                timeout=PROBE_SECONDS,
+                check=True,
+                stdin=subprocess.DEVNULL,
+            )
+            found = json.loads(done.stdout)
+            return {"state": str(found["state"]), "message": str(found["message"])[:MAX_MESSAGE]}
+        except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
+            _log.warning("sandbox_not_known", extra={"why": str(error)[:300]})
+            return None
 
     def _find_data_sets(self) -> tuple[str, ...] | None:
         directory = self._settings.data_dir

@@ -77,6 +77,8 @@ def register_agent(
         data_sets=None if request.data_sets is None else frozenset(request.data_sets),
         cached=frozenset(request.cached),
         fault=request.trouble.fault() if request.trouble else None,
+        sandbox=request.sandbox.state if request.sandbox else None,
+        sandbox_message=request.sandbox.message if request.sandbox else "",
     )
     with state.database.write() as transaction:
         registry.announce(transaction, agent)

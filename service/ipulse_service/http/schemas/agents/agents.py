@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
 from ipulse_core.states import Reason
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.registry import KnownAgent, SandboxState
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, TROUBLE, Timestamp, example
@@ -36,6 +36,7 @@ _AGENT = {
     "draining_since": "2026-01-31T12:09:00.000Z",
     "drain_until": "2026-01-31T13:00:00.000Z",
     "holds": _HELD,
+    "sandbox": {"state": "bubblewrap", "message": ""},
     "fault": {**TROUBLE, "since": "2026-01-31T12:05:00.000Z"},
 }
 _DEVICE = {
@@ -87,6 +88,23 @@ class AgentFaultInfo(BaseModel):
         )
 
 
+class SandboxInfo(BaseModel):
+    """Whether an agent runs code of users, and how."""
+
+    state: SandboxState = Field(
+        description="bubblewrap: in a sandbox; off: without one, which its operator chose; "
+        "missing: it runs no code of users."
+    )
+    message: str = Field(description="Why it is missing.")
+
+    @classmethod
+    def of(cls, agent: KnownAgent) -> Self | None:
+        """Returns the model of an agent's sandbox, if it said so."""
+        if agent.sandbox is None:
+            return None
+        return cls(state=agent.sandbox, message=agent.sandbox_message)
+
+
 class AgentInfo(BaseModel):
     """An agent, and the job that it holds."""
 
@@ -118,6 +136,9 @@ class AgentInfo(BaseModel):
     fault: AgentFaultInfo | None = Field(
         description="Why it takes no job: a full disk or another fault of its machine."
     )
+    sandbox: SandboxInfo | None = Field(
+        description="The sandbox for code of users; null if it did not say."
+    )
 
     @classmethod
     def from_row(cls, listed: ListedAgent) -> Self:
@@ -139,6 +160,7 @@ class AgentInfo(BaseModel):
             drain_until=rfc3339(agent.drain_until),
             holds=HeldJob.of(listed.holding),
             fault=AgentFaultInfo.of(agent) if listed.is_present else None,
+            sandbox=SandboxInfo.of(agent),
         )
 
 

@@ -24,6 +24,7 @@ from ipulse_core.messages import (
 )
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
+from ipulse_service.agents.registry import SandboxState
 from ipulse_service.files.artifacts import NewArtifact
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, TROUBLE, example
 from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
@@ -81,6 +82,20 @@ class AgentTrouble(StrictModel):
         return WorkerFault(Reason(self.reason), self.message)
 
 
+class AgentSandbox(StrictModel):
+    """Whether an agent's machine has a sandbox for code of users."""
+
+    model_config = example(state="missing", message="bubblewrap is not installed")
+
+    state: SandboxState = Field(
+        description="bubblewrap: there is one; off: its operator runs code of users without one; "
+        "missing: it runs no code of users."
+    )
+    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
+        default="", description="Why it is missing."
+    )
+
+
 class AgentRegistration(StrictModel):
     """An agent, its devices and its data sets."""
 
@@ -93,6 +108,7 @@ class AgentRegistration(StrictModel):
         ipus={"ipu": 4},
         data_sets=["npz/mine", "shd/shd"],
         cached=["0f" * 32],
+        sandbox={"state": "bubblewrap", "message": ""},
     )
 
     agent: AgentName
@@ -116,6 +132,9 @@ class AgentRegistration(StrictModel):
     )
     cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
         default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
+    )
+    sandbox: AgentSandbox | None = Field(
+        default=None, description="The sandbox for code of users; null: not known."
     )
 
 
