@@ -13,7 +13,6 @@ from ipulse_ops.keras import LIF, LeakyReadout, LIFLayer, LIFReadout, MultiLIF, 
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
 from ipulse_ops.reference.spikes import dense_to_sparse
 
-pytestmark = pytest.mark.same_on_every_python
 LAYERS = (LIF(neurons=12, decay=0.75), LIF(neurons=8, decay=0.75, dropout=0.5))
 READOUT = LeakyReadout(neurons=3, decay=0.75, dropout=0.25)
 

@@ -13,7 +13,6 @@ from ipulse_ops.reference.spikes import sparse_to_dense
 from ipulse_ops.sparse import added_spikes
 from tests.ops.strategies import random_spikes
 
-pytestmark = pytest.mark.same_on_every_python
 NEURONS = 14
 
 

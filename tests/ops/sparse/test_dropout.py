@@ -12,7 +12,6 @@ from ipulse_ops.reference.dropout import kept_senders, received_spikes
 from ipulse_ops.sparse import kept_spikes
 from tests.ops.strategies import random_spikes
 
-pytestmark = pytest.mark.same_on_every_python
 
 
 def spikes(seed: int = 0, neurons: int = 21) -> Any:
