@@ -11,7 +11,7 @@ StepMs = Annotated[
     float,
     Field(gt=0.0, le=1000.0, description="Width of one time step.", json_schema_extra=unit("ms")),
 ]
-TestFraction = Annotated[float, Field(ge=0.05, le=0.95)]
+TestFraction = Annotated[float, Field(ge=0.05, le=0.5)]
 ValidationFraction = Annotated[
     float,
     Field(

@@ -54,13 +54,16 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
 
 
 def _problems_of_single_layers(network: NetworkSpec, on: str) -> Iterator[Problem]:
-    """Yields dropout and residual additions, which the Poplar op lacks."""
+    """Yields dropout, residual additions and standardised weights, which only a CPU has."""
     layers = network.layers
     places = [f"/network/layers/{index}" for index in range(len(layers))]
     for place, layer in zip([*places, "/network/readout"], [*layers, network.readout], strict=True):
         if getattr(layer, "dropout", 0.0):
             detail = f"spikes are not dropped {on}: remove it, or use device kind cpu"
             yield Problem(f"{place}/dropout", "unsupported", detail)
+        if getattr(layer, "standardised", False):
+            detail = f"weights are not standardised {on}: remove it, or use device kind cpu"
+            yield Problem(f"{place}/standardised", "unsupported", detail)
         if getattr(layer, "residual", ()):
             detail = f"layers receive one layer {on}: remove it, or use device kind cpu"
             yield Problem(f"{place}/residual", "unsupported", detail)

@@ -112,6 +112,11 @@ class _Integrator(StrictModel):
         description="Whether training changes the layer's weights, bias and trained constants; "
         "false: they keep their initial values.",
     )
+    standardised: bool = Field(
+        default=False,
+        description="Normalisation: whether the input weights of each neuron are reduced to mean 0 "
+        "and a trained standard deviation. It begins as that of the initial weights.",
+    )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
     delay: DelaySteps | None = Field(
         default=None,

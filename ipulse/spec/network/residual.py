@@ -35,13 +35,14 @@ def _misfits(
     pointer: str, number: int, previous: int, hidden: Sequence[HiddenLayer]
 ) -> Iterator[Problem]:
     """Yields what keeps the spikes of layer `number` from being added to those of `previous`."""
-    ours, theirs = hidden[previous - 1], hidden[number - 1]
-    if not (isinstance(ours, LayerSpec) and isinstance(theirs, LayerSpec)):
-        detail = "spikes of convolutions are not added: list dense layers only"
+    layers = hidden[number - 1 : previous]
+    dense = [layer for layer in layers if isinstance(layer, LayerSpec)]
+    if len(dense) < len(layers):
+        detail = "only spikes of dense layers are added, with only dense layers between them"
         yield Problem(pointer, "unsupported", detail)
-    elif ours.neurons != theirs.neurons:
+    elif dense[0].neurons != dense[-1].neurons:
         detail = (
-            f"layer {number} has {theirs.neurons:,} neurons and layer {previous} has "
-            f"{ours.neurons:,}: spikes are added neuron by neuron"
+            f"layer {number} has {dense[0].neurons:,} neurons and layer {previous} has "
+            f"{dense[-1].neurons:,}: spikes are added neuron by neuron"
         )
         yield Problem(pointer, "inconsistent", detail)

@@ -80,6 +80,10 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             rest = rest[len(layer.kernels) :]
         self.rest.set_kernels(rest)
 
+    def match_deviations(self) -> None:
+        """Set the trained standard deviations to those of the weights."""
+        self.rest.match_deviations()
+
     def call(
         self,
         ids: Any,

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
+import numpy as np
 import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras.network_layer import NetworkLayer
 from ipulse_ops.keras.packing import binary
+from ipulse_ops.keras.weights_in_use import (
+    Standardising,
+    match_deviations,
+    standardised_layers,
+    weights_in_use,
+)
 from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.run_options import LIFOutputs
@@ -18,7 +25,6 @@ from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
 from ipulse_ops.sparse import dense_to_sparse
 from ipulse_ops.sparse.seed import word64
-from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
 
@@ -41,6 +47,9 @@ class SequenceLayer(NetworkLayer):
     quantisation: the rule by which each run replaces matrices by integers times a scale, for all
         layers, or one or None for each layer and the readout. Biases, sums and training stay
         float32; the gradient passes straight through. Only with weights_dtype "float32".
+    standardised: True replaces the input weights of each neuron by standardised ones times a
+        trained standard deviation, before they are quantised; or one flag for each layer and the
+        readout. The equations are in ipulse_ops.reference.standardisation.
     return_membranes: True adds the membranes of every hidden layer to the outputs.
     input_scale: factor of the first layer's input weights, as after an average pool.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
@@ -68,6 +77,7 @@ class SequenceLayer(NetworkLayer):
         memory: str = "slots",
         weights_dtype: str = "float32",
         quantisation: Quantising = None,
+        standardised: Standardising = False,
         return_membranes: bool = False,
         input_scale: float = 1.0,
         time_major: bool = True,
@@ -83,6 +93,7 @@ class SequenceLayer(NetworkLayer):
         self._rules = quantisation_of(quantisation, len(self._all))
         if any(self._rules) and self.weights_dtype != "float32":
             raise ValueError("quantised weights are not rounded again: use weights_dtype float32")
+        self._deviations = self._add_deviations(standardised_layers(standardised, len(self._all)))
         self.return_membranes = flag("return_membranes", return_membranes)
         self.input_scale = float(input_scale)
         self.time_major = flag("time_major", time_major)
@@ -146,11 +157,32 @@ class SequenceLayer(NetworkLayer):
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
     def _weights_in_use(self) -> List[Any]:
-        """Return the weights as this layer's runs read them: matrices may be quantised."""
-        return [
-            quantised(kernel, None if shape.role == "bias" else self._rules[shape.layer])
-            for kernel, shape in zip(self._kernels, weight_shapes(self.network))
-        ]
+        """Return the weights as runs read them: matrices may be standardised and quantised."""
+        shapes = weight_shapes(self.network)
+        return weights_in_use(self._kernels, shapes, self._deviations, self._rules)
+
+    @property
+    def deviations(self) -> List[Optional[Any]]:
+        """The trained standard deviation `[neurons]` per layer and readout; None without one."""
+        return list(self._deviations)
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, and the standard deviations to those of the weights."""
+        super().set_kernels(arrays)
+        self.match_deviations()
+
+    def match_deviations(self) -> None:
+        """Set the trained standard deviations to those of the weights."""
+        match_deviations(self._kernels, weight_shapes(self.network), self._deviations)
+
+    def _add_deviations(self, chosen: Sequence[bool]) -> Tuple[Any, ...]:
+        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
+            return tuple(
+                self._variable(f"weight_std_{number}", shape=(layer.neurons,), initializer="ones")
+                if is_chosen
+                else None
+                for number, (layer, is_chosen) in enumerate(zip(self._all, chosen), start=1)
+            )
 
     def _listed(self, dense: Any) -> Tuple[Any, Any]:
         """Convert dense spikes to ids and counts."""
@@ -176,6 +208,7 @@ class SequenceLayer(NetworkLayer):
             "memory": self.memory,
             "weights_dtype": self.weights_dtype,
             "quantisation": [None if rule is None else asdict(rule) for rule in self._rules],
+            "standardised": [deviation is not None for deviation in self._deviations],
             "return_membranes": self.return_membranes,
             "input_scale": self.input_scale,
             "time_major": self.time_major,

@@ -59,6 +59,7 @@ def trained_network(
     if convolutions:
         options["input_scale"] = scale
     described = [*network["layers"][before:], network["readout"]]
+    options["standardised"] = [bool(layer.get("standardised")) for layer in described]
     options["quantisation"] = [quantisation_config(layer) for layer in described]
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):

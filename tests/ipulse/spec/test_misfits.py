@@ -147,6 +147,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/layers/0/dropout",
         "cpu",
     ),
+    "standardised weights on an emulated IPU": (
+        {"/network/layers/0/standardised": True, "/device": {"kind": "emulator"}},
+        "/network/layers/0/standardised",
+        "cpu",
+    ),
     "dropout of a readout on IPUs": (
         {"/network/readout": {"dropout": 0.2}, "/device": {"kind": "ipu"}},
         "/network/readout/dropout",

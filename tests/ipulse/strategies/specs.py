@@ -120,7 +120,10 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
         return replace(spec, device=CPUDevice())
     if any(layer.adaptation is not None for layer in spiking_layers(network)):
         return replace(spec, device=CPUDevice())
-    if any(layer.dropout or layer.residual for layer in (*network.layers, network.readout)):
+    if any(
+        layer.dropout or layer.residual or layer.standardised
+        for layer in (*network.layers, network.readout)
+    ):
         return replace(spec, device=CPUDevice())
     if isinstance(device, IPUDevice):
         trainable = tuple(name for name in network.trainable if name != "decay")

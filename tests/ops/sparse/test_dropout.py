@@ -13,7 +13,6 @@ from ipulse_ops.sparse import kept_spikes
 from tests.ops.strategies import random_spikes
 
 
-
 def spikes(seed: int = 0, neurons: int = 21) -> Any:
     rng = np.random.Generator(np.random.PCG64(seed))
     return random_spikes(rng, 12, 7, neurons, slots=9, duplicates=True)

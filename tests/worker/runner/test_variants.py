@@ -76,6 +76,10 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
         readout={"residual": [2, 1]},
         delay=1,
     ),
+    "standardised weights": network(
+        layers=[{**HIDDEN, "standardised": True, "bias": True}],
+        readout={"standardised": True, "quantisation": {"bits": 8}},
+    ),
     "dropout before a spiking readout": spiking("spike_count_mse", dropout=0.3, bias=True),
     "policy cyclic": layer(capacity=4, policy="cyclic"),
     "policy top": layer(capacity=4, policy="top"),

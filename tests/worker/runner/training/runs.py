@@ -10,6 +10,10 @@ from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.training.loop import Training
 from tests.worker.runner.trainings import recorded_progress, spec_of
 
+STANDARDISED: Dict[str, Any] = {
+    "layers": [{"neurons": 20, "standardised": True}],
+    "readout": {"standardised": True},
+}
 DROPOUT: Dict[str, Any] = {
     "layers": [{"neurons": 20, "dropout": 0.2}, {"neurons": 16, "dropout": 0.3}],
     "readout": {"dropout": 0.1},

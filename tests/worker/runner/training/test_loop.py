@@ -16,7 +16,14 @@ from ipulse_worker.runner.training.checkpoint import load, save
 from ipulse_worker.runner.training.divergence import Diverged
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.work_dir import WorkDir
-from tests.worker.runner.training.runs import DROPOUT, assert_same, run, same_bits, stop_after
+from tests.worker.runner.training.runs import (
+    DROPOUT,
+    STANDARDISED,
+    assert_same,
+    run,
+    same_bits,
+    stop_after,
+)
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_of
 
 DIGEST = "00" * 32
@@ -63,6 +70,21 @@ class TestRun:
         run(one, cancellation)
         run(other, cancellation)
         assert one.history.text() != other.history.text()
+
+    def test_standardised_weights_begin_as_active_as_others(
+        self, cancellation: Cancellation
+    ) -> None:
+        """Their results are the weights in use, from which a training starts as it ended."""
+        spec = spec_of(network=STANDARDISED)
+        one, two = training_of(spec), training_of(spec)
+        run(one, cancellation)
+        assert np.mean(one.history.epochs("firing_rate/1")) > 0.001
+        for array in (one.model.arrays["layer_1"], one.model.arrays["readout"]):
+            np.testing.assert_allclose(array.mean(axis=0), 0, atol=1e-6)
+        assert list(one.model.arrays) == ["layer_1", "readout"]
+        two.model.assign(one.model.arrays)
+        losses = [evaluate(it.model, it.dataset, spec).metrics.loss for it in (one, two)]
+        assert losses[1] == pytest.approx(losses[0], rel=1e-3)
 
     def test_dropout_changes_the_training_and_not_the_evaluation(
         self, cancellation: Cancellation

@@ -14,6 +14,7 @@ from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.training.runs import (
     DROPOUT,
     EVERYTHING,
+    STANDARDISED,
     assert_same,
     run,
     same_bits,
@@ -25,7 +26,9 @@ DIGEST = "00" * 32
 
 
 class TestResumed:
-    @pytest.mark.parametrize("network", [None, DROPOUT], ids=["plain", "dropout"])
+    @pytest.mark.parametrize(
+        "network", [None, DROPOUT, STANDARDISED], ids=["plain", "dropout", "standardised"]
+    )
     def test_resumed_within_an_epoch_ends_with_the_same_bits(
         self, network: Optional[Dict[str, Any]], cancellation: Cancellation, tmp_path: Path
     ) -> None:

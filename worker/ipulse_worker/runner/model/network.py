@@ -31,8 +31,8 @@ from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.surrogate import SURROGATES, Surrogate
+from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised, rule_of
 from ipulse_worker.runner.model.op_network import OpNetwork
-from ipulse_worker.runner.model.quantised_arrays import rule_of
 from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
@@ -88,7 +88,7 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
         )
     ]
     hidden = len(network.layers) - before
-    readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec)
+    readout: Layer = spiking[-1] if len(spiking) > hidden else _leaky(spec, before)
     if isinstance(readout, LeakyReadout) and not hidden:
         readout = LIF(**vars(readout))
     return _network(spec, senders_to_dense(spec), spiking[:hidden], readout)
@@ -114,13 +114,14 @@ def stretch_network(
     """Return the layers between two custom ops; the last one is described as the readout."""
     limits = limits or initial_limits(spec)
     network, neurons = spec.network, spiking_neurons(spec)
+    before = stretch.layers[0] if stretch.layers else len(network.layers)
     layers: List[LIF] = [
         _lif(
             network.layers[index],
             neurons[index],
             limits.capacities[index],
             limits.second_thresholds[index],
-            before=0,
+            before,
         )
         for index in stretch.layers
     ]
@@ -129,10 +130,14 @@ def stretch_network(
         readout = layers.pop()
     elif network.readout.kind == "spiking":
         readout = _lif(
-            network.readout, neurons[-1], limits.capacities[-1], limits.second_thresholds[-1], 0
+            network.readout,
+            neurons[-1],
+            limits.capacities[-1],
+            limits.second_thresholds[-1],
+            before,
         )
     else:
-        readout = _leaky(spec)
+        readout = _leaky(spec, before)
         if not layers:
             readout = LIF(**vars(readout))
     return _network(spec, stretch.senders, layers, readout)
@@ -192,6 +197,7 @@ def keras_network(
             threads=threads,
             input_scale=scale,
             quantisation=rule_of(spec.network.readout),
+            standardised=is_standardised(spec.network.readout),
             name="readout",
         )
     return ConvNetwork(
@@ -232,6 +238,7 @@ def _op_network(
                 _leaky(spec),
                 threads=threads,
                 quantisation=rule_of(spec.network.readout),
+                standardised=is_standardised(spec.network.readout),
                 name="readout",
             )
             parts.append(readout)
@@ -267,6 +274,7 @@ def _multi_lif(
         threads=threads,
         seed=spec.seed,
         quantisation=[rule_of(layer) for layer in layers],
+        standardised=[is_standardised(layer) for layer in layers],
         return_membranes=_bounds_membranes(spec),
         name=name,
         **_backend(spec.device),
@@ -317,16 +325,22 @@ def spiking_names(spec: ExperimentSpec) -> List[str]:
 
 
 def trained_names(spec: ExperimentSpec) -> List[str]:
-    """Return the weights' names and those of the trained constants, such as layer_1_decay."""
-    layers = [f"layer_{number}" for number in range(1, len(spec.network.layers) + 1)]
+    """Return the names of the trained arrays.
+
+    These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
+    standardised weights.
+    """
+    network = spec.network
+    layers = list(zip(layer_names(network), [*network.layers, network.readout]))
     constants = [
         f"{name}_{constant}"
         for constant in CONSTANTS
-        if constant in spec.network.trainable
-        for name, layer in zip([*layers, "readout"], [*spec.network.layers, spec.network.readout])
+        if constant in network.trainable
+        for name, layer in layers
         if constant_of(layer, constant) is not None
     ]
-    return [*weight_names(spec), *constants]
+    deviations = [f"{name}{DEVIATION}" for name, layer in layers if is_standardised(layer)]
+    return [*weight_names(spec), *constants, *deviations]
 
 
 def is_frozen(spec: ExperimentSpec, name: str) -> bool:
@@ -405,8 +419,7 @@ def _adaptation(adaptation: Optional[AdaptationSpec]) -> Dict[str, Any]:
     }
 
 
-def _leaky(spec: ExperimentSpec) -> LeakyReadout:
-    before = len(conv_layers(spec.network))
+def _leaky(spec: ExperimentSpec, before: int = 0) -> LeakyReadout:
     return LeakyReadout(**_integrator(spec.network.readout, class_count(spec.data), before))
 
 

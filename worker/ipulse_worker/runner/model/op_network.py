@@ -51,6 +51,11 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
             layer.set_kernels(rest[: len(layer.kernels)])
             rest = rest[len(layer.kernels) :]
 
+    def match_deviations(self) -> None:
+        """Set the trained standard deviations to those of the weights."""
+        for layer in self.neuron_layers:
+            layer.match_deviations()
+
     def call(
         self,
         ids: Any,

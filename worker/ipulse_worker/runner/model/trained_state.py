@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
+from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
 from ipulse_worker.runner.model.network import trained_names
 from ipulse_worker.runner.model.optimizer import Optimizer
-from ipulse_worker.runner.model.quantised_arrays import arrays_in_use
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class TrainedState:
     """Reads and sets the variables of a network and its optimizer."""
 
     spec: ExperimentSpec
+    net: Any  # MultiLIF or ConvNetwork
     optimizer: Optimizer
     _kernels: List[tf.Variable]
     _variables: List[tf.Variable]  # the kernels, then the trained constants
@@ -33,6 +34,7 @@ class TrainedState:
     def weights(self, values: Sequence[np.ndarray]) -> None:
         for kernel, value in zip(self._kernels, values):
             kernel.assign(value)
+        self.net.match_deviations()
 
     @property
     def trained(self) -> List[np.ndarray]:
@@ -49,10 +51,11 @@ class TrainedState:
         for name, variable in zip(trained_names(self.spec), self._variables):
             if name in arrays:
                 variable.assign(arrays[name])
+        self.net.match_deviations()
 
     @property
     def arrays(self) -> Dict[str, np.ndarray]:
-        """All trained arrays by name; quantised weights are those that runs read."""
+        """All trained arrays by name, with weights as runs read them."""
         return arrays_in_use(self.spec, dict(zip(trained_names(self.spec), self.trained)))
 
     def state(self) -> State:

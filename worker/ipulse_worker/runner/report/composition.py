@@ -10,8 +10,8 @@ from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.spec.derived_values import spiking_layers
+from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.network import spiking_names
-from ipulse_worker.runner.model.quantised_arrays import rule_of
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import ReportTable
 from ipulse_worker.runner.results.results import Results
@@ -49,12 +49,14 @@ def network(results: Results) -> Dict[str, Any]:
 
 
 def _received(name: str, layer: Any) -> Iterator[str]:
-    """Yield what a layer receives other than all spikes of the layer before."""
+    """Yield how a layer receives other than all spikes of the layer before, by plain weights."""
     place = "The readout" if name == "readout" else f"Layer {name}"
     residual, dropout = getattr(layer, "residual", ()), getattr(layer, "dropout", 0.0)
     if residual:
         numbers = " and ".join(str(number) for number in residual)
         yield f"{place} also receives the spikes of layer {numbers}."
+    if is_standardised(layer):
+        yield f"{place} has standardised weights."
     if dropout:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
 

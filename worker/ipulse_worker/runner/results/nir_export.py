@@ -20,7 +20,7 @@ from ipulse_core.spec.nir_targets import (
     file_name,
     losses,
 )
-from ipulse_worker.runner.model.quantised_arrays import rule_of
+from ipulse_worker.runner.model.arrays_in_use import rule_of
 from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
 from ipulse_worker.runner.results.nir_network import (

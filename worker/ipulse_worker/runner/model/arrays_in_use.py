@@ -1,4 +1,4 @@
-"""The quantised weights of a training, as its runs read them and as its results list them."""
+"""The weights of a training as its runs read them and as its results list them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 
 from ipulse_core.spec.start_weights import INTEGERS, SCALE, layer_names, start_shapes
 from ipulse_ops.quantisation import Quantisation, quantise
+from ipulse_ops.training.standardised_weights import standardised
+
+DEVIATION = "_weight_std"  # ending of the name of trained standard deviations
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -21,13 +24,24 @@ def rule_of(layer: Any) -> Optional[Quantisation]:
     return Quantisation(described.bits, described.scale, described.power_of_two)
 
 
+def is_standardised(layer: Any) -> bool:
+    """Return whether the input weights of a layer of a spec are standardised."""
+    return bool(getattr(layer, "standardised", False))  # specs of older jobs lack it
+
+
 def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
-    """Return trained arrays by name, with weights as runs read them."""
-    rules = _rules(spec)
-    return {
-        name: quantise(array, rules[name]).weights if name in rules else array
-        for name, array in arrays.items()
-    }
+    """Return trained arrays by name, with weights as runs read them.
+
+    Standardised weights contain their standard deviations, which are left out.
+    """
+    rules, found = _rules(spec), {}
+    for name, array in arrays.items():
+        if name.endswith(DEVIATION):
+            continue
+        if f"{name}{DEVIATION}" in arrays:
+            array = standardised(array, arrays[f"{name}{DEVIATION}"]).numpy()
+        found[name] = quantise(array, rules[name]).weights if name in rules else array
+    return found
 
 
 def with_integers(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
