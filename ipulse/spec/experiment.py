@@ -11,9 +11,6 @@ from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, v
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
 from ipulse_core.op_manifest.layer import op_layers
-from ipulse_core.spec.conv_layers import (
-    conv_layers,
-)
 from ipulse_core.spec.derived_values import (
     class_count,
     image_of,
@@ -198,11 +195,6 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/early_stopping/metric", "inconsistent", detail)
 
     def _problems_of_export(self) -> Iterator[Problem]:
-        if conv_layers(self.network):
-            for index in range(len(self.export.nir)):
-                detail = "convolutions are not exported to NIR: remove it"
-                yield Problem(f"/export/nir/{index}", "unsupported", detail)
-            return
         for index in range(len(self.export.nir) if op_layers(self.network) else 0):
             detail = "custom ops are not exported to NIR: remove it"
             yield Problem(f"/export/nir/{index}", "unsupported", detail)

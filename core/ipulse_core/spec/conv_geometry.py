@@ -54,6 +54,11 @@ class ConvGeometry:
         return self.size[0] * self.size[1] * self.filters
 
     @property
+    def neuron_shape(self) -> Tuple[int, int, int]:
+        """Filters, height and width of the neurons' planes."""
+        return (self.filters, *self.size)
+
+    @property
     def pooled(self) -> Planes:
         """The shape of what leaves the pool; rows and columns that fill no window are cropped."""
         return Planes(self.size[0] // self.pool[0], self.size[1] // self.pool[1], self.filters)

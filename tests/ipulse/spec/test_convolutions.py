@@ -126,7 +126,11 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "/network/layers/0/second_threshold",
             "above",
         ),
-        (document(CONV, export={"nir": [{"target": "norse"}]}), "/export/nir/0", "NIR"),
+        (
+            document(CONV, network={"delay": 1}, export={"nir": [{"target": "norse"}]}),
+            "/export/nir/0/target",
+            "Delay",
+        ),
         (document({**CONV, "neurons": 3}), "/network/layers/0/neurons", ""),
         (document({**CONV, "kind": "conv3d"}), "/network/layers/0/kind", "conv2d"),
         (document({**CONV, "filters": 4096}), "/network/layers/0/filters", "at most"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Dict
 
+import h5py
 import numpy as np
 import pytest
 
@@ -81,8 +82,10 @@ def test_a_job_learns_and_leaves_its_files(tmp_path: Path) -> None:
     assert network(ids, counts, training=False).membrane.shape == (40, 50, 10)
     report = (done.directory / "report.html").read_text("utf-8")
     assert "384" in report  # neurons of the first convolution
-    assert not (done.directory / "network.nir").exists()
-    assert any("NIR" in line for line in done.log)
+    with h5py.File(str(done.directory / "network.nir"), "r") as file:
+        nodes = file["node/nodes"]
+        kernels = [nodes[f"weights_{number}"]["weight"].shape for number in (1, 2)]
+    assert kernels == [(6, 1, 3, 3), (12, 6, 3, 2)]
 
 
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, List, Mapping
 
 import numpy as np
 
+from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import Network
-from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_worker.runner.data import Dataset
-from ipulse_worker.runner.model.network import network_of, weight_names
+from ipulse_worker.runner.model.network import convolutions_of, network_of
+from ipulse_worker.runner.model.reference_run import run_reference
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -42,15 +43,18 @@ def crossings_of(
         dataset: of the training.
     """
     network = _trained_network(spec, arrays)
-    fitting = MOST_MEMBRANES // (spec.data.steps * sum(network.sizes[1:]))
+    neurons = sum(hidden_sizes(spec)) + network.sizes[-1]
+    fitting = MOST_MEMBRANES // (spec.data.steps * neurons)
     samples = dataset.test[: int(np.clip(fitting, 1, MOST_SAMPLES))]
-    weights = [arrays[name] for name in weight_names(spec)]
-    trace = reference.forward(network, weights, *dataset.trains.batch(samples))
+    run = run_reference(spec, network, arrays, *dataset.trains.batch(samples))
+    thresholds: List[Any] = [layer.threshold for layer in convolutions_of(spec)]
+    thresholds += [layer.threshold for layer in network.spiking]
     equal = double = 0
-    for layer, constants in zip(trace.layers, network.spiking):
-        threshold = np.asarray(constants.threshold, np.float64)
-        equal += int(np.count_nonzero(layer.u == threshold))
-        double += int(np.count_nonzero(layer.u > 2 * threshold * (1 - ROUNDING)))
+    membranes = [layer.u for layer in run.convolutions] + [layer.u for layer in run.network.layers]
+    for u, constant in zip(membranes, thresholds):
+        threshold = np.asarray(constant, np.float64)
+        equal += int(np.count_nonzero(u == threshold))
+        double += int(np.count_nonzero(u > 2 * threshold * (1 - ROUNDING)))
     return Crossings(samples=len(samples), equal=equal, double=double)
 
 

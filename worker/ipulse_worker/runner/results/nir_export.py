@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from ipulse_core.op_manifest.layer import op_layers
-from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.nir_targets import (
     NO_ADAPTATION,
@@ -22,14 +22,13 @@ from ipulse_core.spec.nir_targets import (
 )
 from ipulse_worker.runner.model.arrays_in_use import rule_of
 from ipulse_worker.runner.results.crossings import Crossings
-from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
-from ipulse_worker.runner.results.nir_network import (
+from ipulse_worker.runner.results.nir_dialects import (
     DISCRETIZATIONS,
-    Arrays,
-    NetworkGraph,
     has_one_value,
     weights_dtype,
 )
+from ipulse_worker.runner.results.nir_file import Metadata, require_nir, write_graph
+from ipulse_worker.runner.results.nir_network import Arrays, NetworkGraph
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -145,6 +144,15 @@ def _notes(spec: ExperimentSpec, target: str) -> Iterator[str]:
         yield "the leaky readout is a neuron that never spikes: read its membrane"
     if any(map(rule_of, [*spec.network.layers, spec.network.readout])):
         yield "quantised weights are integers times their scale, times the gains"
+    if conv_layers(spec.network):
+        yield "the input is [channels, height, width]"
+        if any(len(set(geometry.kernel)) > 1 for geometry in conv_geometries(spec)):
+            yield "nir 1.0.8 reads it with type_check=False, because kernels are not square"
+        if target != "generic":
+            yield (
+                "fully connected layers are convolutions of planes of one site, and the output is "
+                "[classes, 1, 1]"
+            )
     if weights_dtype(spec) != "float32":
         yield f"weights are rounded to {weights_dtype(spec)}, as runs read them"
 
@@ -158,8 +166,6 @@ def left_out(spec: ExperimentSpec) -> List[str]:
 
 def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
-    if conv_layers(spec.network):
-        return "convolutions are not exported to NIR"
     if op_layers(spec.network):
         return "custom ops are not exported to NIR"
     layers = spiking_layers(spec.network)

@@ -33,13 +33,13 @@ def require_nir() -> None:
 class GraphChain:
     """A chain of nodes, with loops at the last one and other edges."""
 
-    def __init__(self, inputs: int, classes: int) -> None:
+    def __init__(self, inputs: Tuple[int, ...], outputs: Tuple[int, ...]) -> None:
         import nir
 
-        self._nodes = {"input": nir.Input(input_type={"input": np.array([inputs])})}
+        self._nodes = {"input": nir.Input(input_type={"input": np.array(inputs)})}
         self._edges: List[Tuple[str, str]] = []
         self._last = "input"
-        self._output = nir.Output(output_type={"output": np.array([classes])})
+        self._output = nir.Output(output_type={"output": np.array(outputs)})
 
     def append(self, name: str, node: Any) -> None:
         """Add a node behind the last one."""
@@ -92,9 +92,9 @@ def write_graph(path: Path, graph: Any, metadata: Metadata, *, has_one_value: bo
                 del node["v_reset"]
             for name in _CONSTANTS if has_one_value else ():
                 if name in node:
-                    value = node[name][:1]
+                    first = np.ravel(node[name])[:1]
                     del node[name]
-                    node.create_dataset(name, data=value)
+                    node.create_dataset(name, data=first)
         group = file["node"].require_group("metadata")
         for key, value in metadata.items():
             group.create_dataset(key, data=value)

@@ -9,68 +9,46 @@ exactly, with
 where the gain is multiplied into the weights and the bias. A decay of 1 is a very long tau. In a
 CubaLIF, the synapse is updated before the membrane. A spike is a current of 1 during one step.
 `network.nir` and the target generic are this graph. A LIF of NIR resets to zero. Any other reset is
-an LI and a Threshold behind it; to
-subtract, the spike returns to the LI one dt later, times -decay threshold / (1 - decay).
-
-Norse 1.1.0 (norse.torch.from_nir), snnTorch 1.0.0 (snntorch.import_nir) and SpikingJelly 2.0.0
-(spikingjelly.activation_based.nir_exchange) take Euler's step, so that decay = 1 - dt / tau.
-snnTorch's step is fixed at 0.1 ms. snnTorch and SpikingJelly add the input without a factor, for
-which r = tau / dt and w_in = tau_syn / dt stand, and have one threshold per layer: the weights take
-the factors and thresholds. None of them runs NIR's LI. A leaky readout is there a LIF whose
-threshold is never reached: its membrane is the readout. Sinabs 3.1.3 (sinabs.nir) counts time in
-steps, solves exactly, adds the input without a factor, and subtracts the threshold after a spike.
+an LI and a Threshold behind it; to subtract, the spike returns to the LI one dt later, times
+-decay threshold / (1 - decay). The other targets are in nir_dialects.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ipulse_core.spec.conv_layers import dense_layers
+from ipulse_core.spec.conv_geometry import Planes
+from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, input_scale, planes_of
 from ipulse_core.spec.derived_values import class_count, input_channels, input_delays
 from ipulse_core.spec.nir_targets import (
-    EULER_DECAY,
     ONE_THRESHOLD,
     SMALLEST_THRESHOLD,
-    UNSCALED_INPUT,
 )
 from ipulse_ops.training.weight_types import rounded
+from ipulse_worker.runner.results.nir_dialects import (
+    ALMOST_1,
+    NEVER,
+    SNNTORCH_STEP_S,
+    tau_s,
+    weights_dtype,
+)
 from ipulse_worker.runner.results.nir_file import GraphChain
+from ipulse_worker.runner.results.nir_layer import LayerPlace, NeuronConstants
+from ipulse_worker.runner.results.nir_planes import (
+    by_planes,
+    convolution,
+    flatten,
+    matrix_on_planes,
+    shape_of,
+    sum_pool,
+)
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
 
 Arrays = Mapping[str, np.ndarray]
-
-_EXACT_STEP = "decay = exp(-dt / tau); v = decay * v + (1 - decay) * r * I"
-DISCRETIZATIONS = {
-    "generic": _EXACT_STEP,
-    "norse": f"{EULER_DECAY}; v = decay * v + (1 - decay) * r * I",
-    "snntorch": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
-    "spikingjelly": f"{EULER_DECAY}; v = decay * v + (dt / tau) * r * I",
-    "sinabs": f"decay = exp(-1 / tau), tau in steps; {UNSCALED_INPUT}",
-}
-SNNTORCH_STEP_S = 1e-4
-# A threshold that no membrane reaches. It is finite because a reset by subtraction multiplies it
-# by 0 where there is no spike.
-NEVER = 1e30
-# Represents a decay of 1, for which tau would be infinite. It is 1 in float32, and its input has an
-# exact factor.
-ALMOST_1 = 1 - 2.0**-30
-# exp(-NO_MEMORY) is 0 in double precision. It represents a decay of 0, for which tau would be 0.
-NO_MEMORY = 1000.0
-
-
-@dataclass(frozen=True)
-class _Constants:
-    """The constants of one layer, float64 `[neurons]`."""
-
-    decay: np.ndarray
-    synapse: Optional[np.ndarray]
-    threshold: Optional[np.ndarray]  # None in a leaky readout
-    gain: np.ndarray
 
 
 class NetworkGraph:
@@ -101,56 +79,78 @@ class NetworkGraph:
         import nir
 
         spec = self._spec
-        graph = GraphChain(input_channels(spec.data), class_count(spec.data))
+        convolutions = conv_geometries(spec)
+        classes, enters = class_count(spec.data), None if not convolutions else planes_of(spec.data)
+        # Only the generic graph flattens planes.
+        self._stays_planes = bool(convolutions) and self._target != "generic"
+        inputs = (input_channels(spec.data),) if enters is None else shape_of(enters)
+        graph = GraphChain(inputs, self._shape(classes))
         delays = input_delays(spec.network) if self._target == "generic" else []
 
-        def append_delay(number: int, neurons: int) -> None:
+        def append_delay(number: int, shape: Tuple[int, ...]) -> None:
             if delays and delays[number]:
-                delay = np.full(neurons, delays[number] * self.step_s)
+                delay = np.full(shape, delays[number] * self.step_s)
                 graph.append(f"delay_{number}", nir.Delay(delay=delay))
 
-        append_delay(0, input_channels(spec.data))
+        append_delay(0, inputs)
+        scale = 1.0
         senders: List[str] = []  # the node of each layer that other layers receive
-        for number, layer in enumerate(dense_layers(spec.network), start=1):
-            self._append(graph, layer, layer.neurons, f"layer_{number}", f"{number}", senders)
-            append_delay(number, layer.neurons)
+        sizes = hidden_sizes(spec)
+        for number, layer in enumerate(spec.network.layers, start=1):
+            geometry = convolutions[number - 1] if number <= len(convolutions) else None
+            shape = self._shape(sizes[number - 1]) if geometry is None else geometry.neuron_shape
+            place = LayerPlace(f"layer_{number}", f"{number}", shape, enters, geometry, scale)
+            self._append(graph, layer, place, senders)
+            scale = input_scale(layer)
+            enters = self._planes(sizes[number - 1]) if geometry is None else geometry.pooled
+            append_delay(number, shape if enters is None else shape_of(enters))
             senders.append(graph.last)
-        self._append(
-            graph, spec.network.readout, class_count(spec.data), "readout", "readout", senders
-        )
+        place = LayerPlace("readout", "readout", self._shape(classes), enters, None, scale)
+        self._append(graph, spec.network.readout, place, senders)
         return graph.finished()
 
-    def _append(
-        self,
-        graph: GraphChain,
-        layer: Any,
-        neurons: int,
-        name: str,
-        suffix: str,
-        senders: List[str],
-    ) -> None:
-        def values(field: str) -> np.ndarray:
-            value = self._arrays.get(f"{name}_{field}", getattr(layer, field))
-            return np.array(np.broadcast_to(np.asarray(value, np.float64), (neurons,)))
+    def _shape(self, neurons: int) -> Tuple[int, ...]:
+        """Return the shape of fully connected neurons."""
+        return (neurons, 1, 1) if self._stays_planes else (neurons,)
 
-        decay, gain = values("decay"), np.full(neurons, layer.gain)
-        constants = _Constants(
+    def _planes(self, neurons: int) -> Optional[Planes]:
+        """Return the planes of fully connected neurons, None if they are a vector."""
+        return Planes(1, 1, neurons) if self._stays_planes else None
+
+    def _append(self, graph: GraphChain, layer: Any, place: LayerPlace, senders: List[str]) -> None:
+        def values(field: str) -> np.ndarray:
+            value = np.asarray(
+                self._arrays.get(f"{place.name}_{field}", getattr(layer, field)), np.float64
+            )
+            value = value.reshape(value.shape + (1,) * (value.ndim and len(place.shape) - 1))
+            return np.array(np.broadcast_to(value, place.shape))
+
+        decay, gain = values("decay"), np.full(place.shape, layer.gain)
+        has_synapse = getattr(layer, "synapse_decay", None) is not None
+        constants = NeuronConstants(
             decay=np.where(decay == 1, ALMOST_1, decay),
-            synapse=None if layer.synapse_decay is None else values("synapse_decay"),
+            synapse=values("synapse_decay") if has_synapse else None,
             threshold=values("threshold") if hasattr(layer, "threshold") else None,
             gain=np.where(decay == 1, gain / (1 - ALMOST_1), gain),
         )
-        here = "readout" if name == "readout" else f"lif_{suffix}"
-        graph.append(f"weights_{suffix}", self._weights(name, constants))
+        suffix = place.suffix
+        here = "readout" if place.name == "readout" else f"lif_{suffix}"
+        if place.is_flattened(self._stays_planes):
+            assert place.enters is not None  # noqa: S101 - flattened
+            graph.append(f"flatten_{suffix}", flatten(place.enters))
+        graph.append(f"weights_{suffix}", self._weights(place, constants))
         for number in getattr(layer, "residual", ()) if self._target == "generic" else ():
             graph.connect(senders[number - 1], f"weights_{suffix}")
         entry = self._append_neurons(graph, constants, here, suffix)
+        if place.geometry is not None and place.geometry.pool != (1, 1):
+            graph.append(f"pool_{suffix}", sum_pool(place.geometry))
         if getattr(layer, "recurrent", False) and self._target not in ("snntorch", "sinabs"):
-            weights = self._weights(f"{name}_recurrent", constants)
-            graph.loop(f"recurrent_{suffix}", weights, entry)
+            size = self._planes(place.shape[0])
+            loop = LayerPlace(f"{place.name}_recurrent", suffix, place.shape, size)
+            graph.loop(f"recurrent_{suffix}", self._weights(loop, constants), entry)
 
     def _append_neurons(
-        self, graph: GraphChain, constants: _Constants, here: str, suffix: str
+        self, graph: GraphChain, constants: NeuronConstants, here: str, suffix: str
     ) -> str:
         """Append the neurons of a layer; return the name of the node that takes their input."""
         import nir
@@ -176,8 +176,8 @@ class NetworkGraph:
                 graph.loop(f"reset_{suffix}", nir.Scale(scale=returned), membrane)
         return membrane if constants.synapse is None else synapse
 
-    def _weights(self, name: str, constants: _Constants) -> Any:
-        """Return the node of a matrix and its bias, times all factors of the neurons behind."""
+    def _weights(self, place: LayerPlace, constants: NeuronConstants) -> Any:
+        """Return the node of weights and their bias, times all factors of the neurons behind."""
         import nir
 
         factor = constants.gain.astype(np.float64)
@@ -187,20 +187,32 @@ class NetworkGraph:
                 factor *= 1 - constants.synapse
         if self._target in ONE_THRESHOLD and constants.threshold is not None:
             factor /= np.maximum(constants.threshold, SMALLEST_THRESHOLD)
-        narrow = np.asarray(rounded(self._arrays[name], weights_dtype(self._spec)))
-        matrix = _float32(narrow.T.astype(np.float64) * factor[:, np.newaxis])
-        bias = self._arrays.get(f"{name}_bias")
+        factor = constants.by_output(factor)
+        narrow = np.asarray(rounded(self._arrays[place.name], weights_dtype(self._spec)))
+        weights = narrow.astype(np.float64) * (factor * place.scale)
+        bias = self._arrays.get(f"{place.name}_bias")
         if bias is not None:
-            return nir.Affine(weight=matrix, bias=_float32(bias.astype(np.float64) * factor))
+            bias = _float32(bias.astype(np.float64) * factor)
+        if place.geometry is not None:
+            has_groups = self._target == "generic"
+            return convolution(place.geometry, weights, bias, has_groups=has_groups)
+        matrix = weights.T
+        if place.enters is not None:
+            if self._stays_planes:
+                return matrix_on_planes(matrix, bias, place.enters)
+            matrix = by_planes(matrix, place.enters).reshape(matrix.shape)
+        matrix = _float32(matrix)
+        if bias is not None:
+            return nir.Affine(weight=matrix, bias=bias)
         if self._target == "sinabs":  # it reads no Linear
             return nir.Affine(weight=matrix, bias=np.zeros(len(matrix), np.float32))
         return nir.Linear(weight=matrix)
 
-    def _neurons(self, constants: _Constants) -> Any:
+    def _neurons(self, constants: NeuronConstants) -> Any:
         """Return a LIF or CubaLIF."""
         import nir
 
-        tau, ones = self._tau(constants.decay), np.ones(len(constants.decay))
+        tau, ones = self._tau(constants.decay), np.ones(constants.decay.shape)
         threshold, synapse = constants.threshold, constants.synapse
         subtracts = threshold is not None and self._spec.network.reset == "subtract"
         if self._target == "norse" and subtracts and synapse is None:
@@ -223,7 +235,7 @@ class NetworkGraph:
     def _integrator(self, decay: np.ndarray) -> Any:
         import nir
 
-        zeros = np.zeros(len(decay))
+        zeros = np.zeros(decay.shape)
         return nir.LI(tau=self._tau(decay), r=1 + zeros, v_leak=zeros)
 
     def _tau(self, decay: np.ndarray) -> np.ndarray:
@@ -231,24 +243,6 @@ class NetworkGraph:
             return tau_s(decay, self.step_s)
         tau: np.ndarray = self.step_s / (1 - decay)
         return tau
-
-
-def has_one_value(target: str) -> bool:
-    """Return whether the target reads one value for all neurons of a layer."""
-    return target == "sinabs"
-
-
-def tau_s(decay: Any, step_s: float) -> np.ndarray:
-    """Convert the decay per step of `step_s` seconds to time constants in seconds."""
-    decay = np.asarray(decay, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        tau: np.ndarray = np.where(decay > 0, -step_s / np.log(decay), step_s / NO_MEMORY)
-    return tau
-
-
-def weights_dtype(spec: ExperimentSpec) -> str:
-    """Return the type to which runs round the weights that they read."""
-    return spec.device.weights_dtype if spec.device.kind == "cpu" else "float32"
 
 
 def _float32(values: np.ndarray) -> np.ndarray:
