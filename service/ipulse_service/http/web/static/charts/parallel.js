@@ -34,7 +34,7 @@ export function parallel(axes, lines, colored) {
       parallelAxis: axes.map((axis, dim) => ({
         dim, nameTextStyle: { align: dim === 0 ? "left" : dim === axes.length - 1 ? "right" : "center", ...(dim === 0 ? { padding: [0, 0, 0, -40] } : {}) },
         name: axis.label.length > 22 ? `${axis.label.slice(0, 21)}…` : axis.label,
-        axisLabel: { formatter: (value) => (typeof value === "number" ? metric(axis.key, value) : value) },
+        axisLabel: { formatter: (value) => metric(axis.key, value) },
         ...(axis.isNumber ? { type: axis.isLog ? "log" : "value", scale: true } : { type: "category", data: axis.categories }),
       })),
       ...(numbers.length > 1 ? { visualMap: { show: false, type: "continuous", dimension: colored, min: Math.min(...numbers), max: Math.max(...numbers), inRange: { color: [colors.s6, colors.s2, colors.s1] } } } : {}),

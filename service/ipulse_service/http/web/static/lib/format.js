@@ -37,6 +37,7 @@ export const percent = (share) => (share === null || share === undefined ? "—"
 
 const SHARES = /(^|[._])(accuracy|firing_rate|gradient_set|share|fraction)([._/]|$)|accuracy$|_rate(\/\d+)?$|fraction(\/\d+)?$/;
 const SECONDS = /seconds$/;
+const DIGEST = /^(sha256:[0-9a-f]{8})[0-9a-f]{56}$/;
 
 /** Whether a metric or column is a share that is shown in percent. */
 export const isShare = (name) => SHARES.test(name) && !/learning_rate/.test(name);
@@ -45,20 +46,20 @@ export const isShare = (name) => SHARES.test(name) && !/learning_rate/.test(name
 export function metric(name, value) {
   if (value === null || value === undefined) return "—";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value).replace(DIGEST, "$1…");
   if (isShare(name)) return percent(value);
   if (SECONDS.test(name)) return duration(value);
   return number(value);
 }
 
-const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes" };
+const WORDS = { test_accuracy: "Test acc.", test_loss: "Test loss", validation_accuracy: "Validation acc.", validation_loss: "Validation loss", test_mae: "Test abs. error", validation_mae: "Validation abs. error", mae: "Training abs. error", test_r2: "Test R²", accuracy: "Training acc.", loss: "Training loss", gradient_set: "Active-gradient fraction", overflow: "Dropped spikes", "data.dataset": "Data set" };
 
 /** A metric or column in words; displayed layers count from 1. */
 export function label(name) {
   if (WORDS[name]) return WORDS[name];
   const [, kind, layer] = /^(\w+)\/(\w+)$/.exec(name) ?? [];
   if (kind) return `${label(kind)}, ${/^\d+$/.test(layer) ? `layer ${layer}` : layer}`;
-  const words = plain(name).replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "");
+  const words = plain(name).replace(/^(?:(?:network\.)?layers\.)?(\d+)\./, (_, index) => `layer ${Number(index) + 1} `).replace(/^(?:training\.)?(?:optimizer|schedule)\./, "").replaceAll(".", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

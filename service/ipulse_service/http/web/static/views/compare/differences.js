@@ -8,6 +8,8 @@ import { chip } from "../../parts/chip.js";
 const ROWS = 50;
 const MOST_OPTIONS = 200; // jobs to choose from
 
+export const isThere = (value) => value !== null && value !== undefined;
+
 /** The best of the kept values of a metric, undefined if they are equal. */
 function best(jobs, { key, isSmallGood }) {
   const values = jobs.map((job) => job.metrics[key]?.kept).filter((value) => typeof value === "number");
@@ -15,10 +17,13 @@ function best(jobs, { key, isSmallGood }) {
   return values.length < 2 || low === high ? undefined : isSmallGood ? low : high;
 }
 
-/** The columns of the table: what differs, then the metrics. */
-export function columnsOf({ settings, metrics, smaller_is_better: falling }) {
+/** The columns of the table: what differs, first what most jobs have, then the metrics. */
+export function columnsOf({ jobs, settings, metrics, smaller_is_better: falling }) {
+  // A setting with one value differs only because some jobs do not have it.
+  const weight = ({ name, distinct }) => (distinct > 1 ? jobs.length : 0) + jobs.filter((job) => isThere(job.settings[name])).length;
+  const weights = new Map(settings.map((one) => [one.name, weight(one)]));
   return [
-    ...settings.map((one) => ({ key: one.name, words: label(one.label), value: (job) => job.settings[one.name], isMetric: false })),
+    ...[...settings].sort((a, b) => weights.get(b.name) - weights.get(a.name)).map((one) => ({ key: one.name, words: label(one.label), value: (job) => job.settings[one.name], isMetric: false })),
     ...metrics.map((name) => ({ key: name, words: label(name), value: (job) => job.metrics[name]?.kept, isMetric: true, isSmallGood: falling.includes(name) })),
   ];
 }

@@ -4,18 +4,20 @@ import { navigate, updateQuery } from "../../app/router.js";
 import { keptOption } from "../../charts/chart.js";
 import { axisOf, parallel } from "../../charts/parallel.js";
 import { scatter } from "../../charts/scatter.js";
-import { columnsOf } from "./differences.js";
+import { columnsOf, isThere } from "./differences.js";
 
 const MOST_AXES = 9;
 
 /** The jobs as lines over the axes. */
 export function lines({ comparison }) {
   const columns = columnsOf(comparison);
-  const { settings } = comparison;
-  const shown = columns.filter((column, at) => at < Math.min(settings.length, MOST_AXES - 1)).concat(columns.slice(settings.length, settings.length + 2));
+  // An axis says something if most jobs have a value on it.
+  const isCommon = (column) => 2 * comparison.jobs.filter((job) => isThere(column.value(job))).length > comparison.jobs.length;
+  const settings = columns.filter((column) => !column.isMetric && isCommon(column)).slice(0, MOST_AXES - 1);
+  const shown = settings.concat(columns.filter((column) => column.isMetric).slice(0, 2));
   const axes = shown.map((column) => axisOf(column.key, column.words, comparison.jobs.map((job) => column.value(job))));
   const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${job.name || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
-  return { columns, axes, rows, colored: Math.min(settings.length, MOST_AXES - 1) };
+  return { columns, axes, rows, colored: settings.length };
 }
 
 function brush(view, rows) {

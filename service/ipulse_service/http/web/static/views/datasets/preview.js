@@ -3,6 +3,7 @@ import { LitElement, html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { number } from "../../lib/format.js";
 import { onTheme } from "../../lib/theme.js";
+import { ticksBelow } from "../../charts/ticks.js";
 
 const PAD = { left: 44, right: 10, top: 8, bottom: 28 };
 
@@ -78,7 +79,7 @@ class Sample extends LitElement {
     pen.strokeStyle = color("--grid");
     pen.strokeRect(PAD.left, PAD.top, width - PAD.left - PAD.right, height - PAD.top - PAD.bottom);
     pen.textAlign = "center";
-    for (const share of [0, 0.25, 0.5, 0.75]) pen.fillText(number(share * last), x(share * last), height - 10);
+    for (const tick of ticksBelow(last)) pen.fillText(number(tick), x(tick), height - 10);
     pen.textAlign = "right";
     pen.fillText("0", PAD.left - 6, height - PAD.bottom);
     pen.fillText(number(rows - 1), PAD.left - 6, PAD.top + 10);

@@ -1,21 +1,22 @@
 // One row a layer: size, activity, and time.
-import { bytes, number, percent, shortDuration } from "../../lib/format.js";
+import { bytes, number, percent, plain, shortDuration } from "../../lib/format.js";
+import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { empty } from "../../parts/states.js";
 import { Tab, documentOf, html, notYet, nothing } from "./tab.js";
 
 class Layers extends Tab {
   async load(job, signal) {
-    const [profile, spikes] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal)]);
-    return { profile, spikes };
+    const [profile, spikes, schema] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal), specSchema(signal)]);
+    return { profile, spikes, network: withoutDefaults(job.spec, schema).network };
   }
 
-  draw({ profile, spikes }) {
-    if (!profile) return this.planned();
+  draw({ profile, spikes, network }) {
+    if (!profile) return this.planned(network);
     const times = new Map((profile.execution.runs[0]?.layers?.layers ?? []).map((one) => [String(one.layer), one]));
     const step = profile.execution.runs[0]?.steps.seconds.mean;
     const activity = new Map(profile.activity.layers.map((one) => [String(one.layer), one]));
     const counted = new Map((spikes?.layers ?? []).map((one) => [String(one.layer), one]));
-    const rows = this.layers().map((layer) => ({ ...layer, ...cells(activity.get(layer.name), counted.get(layer.name), times.get(layer.name), step) }));
+    const rows = this.layers(network).map((layer) => ({ ...layer, ...cells(activity.get(layer.name), counted.get(layer.name), times.get(layer.name), step) }));
     const heads = [["neurons", "Neurons"], ["weights", "Weights"], ["rate", "Firing rate"], ["dead", "Dead"], ["saturated", "Saturated"], ["active", "Active gradients"],
       ["dropped", "Dropped spikes"], ["forward", "Forward"], ["backward", "Backward"], ["share", "Share of a step"]];
     const shown = heads.filter(([key]) => rows.some((row) => row[key] !== undefined && row[key] !== ""));
@@ -23,8 +24,8 @@ class Layers extends Tab {
     return html`
       ${slowest?.part ? html`<p>${slowest.title} takes the most time: ${percent(slowest.part)} of a training step.</p>` : nothing}
       <div class="grid-box"><table class="grid"><caption>Layers</caption>
-        <thead><tr><th scope="col">Layer</th>${shown.map(([, words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
-        <tbody>${rows.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th>
+        <thead><tr><th scope="col">Layer</th><th scope="col">Settings</th>${shown.map(([, words]) => html`<th scope="col" class="number">${words}</th>`)}</tr></thead>
+        <tbody>${rows.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td data-label="Settings" class="soft">${row.settings}</td>
           ${shown.map(([key, words]) => html`<td class="number" data-label=${words}>${row[key] ?? ""}</td>`)}</tr>`)}</tbody></table></div>
       <p class="soft small">Firing rate: share of neurons that spike in a step, on held-out samples. Dead neurons never spike; saturated ones spike in more than half of all steps
         (of ${number(spikes?.measured_samples ?? 0)} samples). Active gradients: share of neurons and steps with a gradient. Dropped spikes exceeded the capacity in training.
@@ -34,19 +35,34 @@ class Layers extends Tab {
   }
 
   /** The layers of the spec before anything is measured. */
-  planned() {
-    const layers = this.layers();
+  planned(network) {
+    const layers = this.layers(network);
     if (!layers.length) return empty({ title: "No layers" });
-    return html`<div class="grid-box"><table class="grid"><caption>Layers</caption><thead><tr><th scope="col">Layer</th><th scope="col" class="number">Neurons</th></tr></thead>
-      <tbody>${layers.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td class="number" data-label="Neurons">${row.neurons ?? ""}</td></tr>`)}</tbody></table></div>
+    return html`<div class="grid-box"><table class="grid"><caption>Layers</caption><thead><tr><th scope="col">Layer</th><th scope="col">Settings</th><th scope="col" class="number">Neurons</th></tr></thead>
+      <tbody>${layers.map((row) => html`<tr><th scope="row" data-label="Layer">${row.title}</th><td data-label="Settings" class="soft">${row.settings}</td><td class="number" data-label="Neurons">${row.neurons ?? ""}</td></tr>`)}</tbody></table></div>
       ${notYet(this.job, "measurement of layers")}`;
   }
 
-  layers() {
+  /** The layers of the spec. @param {any} changed the network without what equals the defaults */
+  layers(changed) {
     const { network } = this.job.spec;
-    const hidden = (network?.layers ?? []).map((layer, at) => ({ name: String(at + 1), title: `Layer ${at + 1}`, neurons: number(layer.neurons) }));
-    return hidden.length ? [...hidden, { name: "readout", title: "Readout", neurons: undefined }] : [];
+    const hidden = (network?.layers ?? []).map((layer, at) => ({
+      name: String(at + 1), title: `Layer ${at + 1}`, neurons: layer.neurons === undefined ? undefined : number(layer.neurons), settings: settingsOf(changed?.layers?.[at]),
+    }));
+    return hidden.length ? [...hidden, { name: "readout", title: "Readout", neurons: undefined, settings: settingsOf(changed?.readout) }] : [];
   }
+}
+
+/** What a layer has beside its neurons, whatever its kind: "conv2d, filters 8, pool average 2". */
+function settingsOf(layer) {
+  const { kind, neurons: _neurons, ...rest } = layer ?? {};
+  const words = ([name, value]) => (value === true ? plain(name) : `${plain(name)} ${texts(value)}`);
+  return [kind, ...Object.entries(rest).map(words)].filter(Boolean).join(", ");
+}
+
+function texts(value) {
+  if (typeof value === "number") return number(value);
+  return value !== null && typeof value === "object" ? Object.values(value).map(texts).join(" ") : String(value);
 }
 
 function cells(activity, counted, time, step) {
