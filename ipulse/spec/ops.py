@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import is_op, op_layers
+from ipulse_core.op_manifest.layer import indexed_ops
+
+from .device import EmulatorDevice, IPUDevice
 
 if TYPE_CHECKING:
     from .experiment import ExperimentSpec
@@ -14,12 +16,20 @@ if TYPE_CHECKING:
 
 def op_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields what cannot be combined with custom ops."""
-    if not op_layers(spec.network):
+    ops, device = indexed_ops(spec.network), spec.device
+    if not ops:
         return
-    for index, layer in enumerate(spec.network.layers):
-        if is_op(layer) and spec.device.kind != "cpu":
-            detail = f"custom ops run on the device cpu only; got {spec.device.kind}"
+    if isinstance(device, IPUDevice):
+        for index, _ in ops:
+            detail = "custom ops run on the devices cpu and emulator; got ipu"
             yield Problem(f"/network/layers/{index}/op", "unsupported", detail)
+    elif isinstance(device, EmulatorDevice):
+        if device.ipus != 1:
+            detail = f"a network with custom ops is on one emulated IPU; got {device.ipus}"
+            yield Problem("/device/ipus", "unsupported", detail)
+        if device.training == "device":
+            detail = "the loss of a network with custom ops is on the host: set it to host"
+            yield Problem("/device/training", "unsupported", detail)
     for number, bound in enumerate(spec.training.regularisers):
         if bound.kind == "membrane":
             detail = "membranes cannot be bounded in a network with custom ops: remove it"

@@ -77,6 +77,9 @@ class Emulator(Device):
             **engine_options(self._settings.engine_options),
         }
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
+        if self.ops is not None:  # each part is compiled for itself
+            size = self.spec.training.batch_size
+            return Model(self.spec, slots, self._threads, batch=size, ops=self.ops)
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:

@@ -240,6 +240,7 @@ def _op_network(
                 quantisation=rule_of(spec.network.readout),
                 standardised=is_standardised(spec.network.readout),
                 name="readout",
+                **_backend(spec.device),
             )
             parts.append(readout)
     return OpNetwork(parts, spec.network.delay, name="network_with_ops")
@@ -308,7 +309,9 @@ def placement_of(device: IPUs) -> Placement:
 
 def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
     """Return the placement as it is shown in a job's documents."""
-    split = split_of(network_of(spec), placement_of(device))
+    split = "layers"  # a network with custom ops is on one IPU
+    if not op_layers(spec.network):
+        split = split_of(network_of(spec), placement_of(device))
     return {"mapping": device.mapping, "split": split}
 
 

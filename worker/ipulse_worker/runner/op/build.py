@@ -18,13 +18,18 @@ from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import OpManifest
 from ipulse_core.states import Reason
-from ipulse_worker.runner.program.build import FirstError, compile_in_sandbox
+from ipulse_worker.runner.program.build import (
+    FirstError,
+    compile_in_sandbox,
+    tool_environment,
+)
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
+from poplar_emulator.build import POPC, fingerprint, program_flags
 from poplar_emulator.op_project.project import KERNEL_FLAGS
 
 PACKAGE = "/package"  # a place in the sandbox
-KERNEL = "kernel.so"
+KERNEL, LIBRARY, CODELETS = "kernel.so", "library.so", "codelets.gp"
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
@@ -50,6 +55,39 @@ def build_kernel(
         _require(complete / KERNEL)
 
     return _built("kernel", reference, [*KERNEL_FLAGS], KERNEL, make, report)
+
+
+def build_poplar(
+    sandbox: Sandbox,
+    reference: OpReference,
+    manifest: OpManifest,
+    prefix: Path,
+    errors: FirstError,
+    report: ProgressCallback,
+) -> Path:
+    """Return the folder with the library and the codelets of an op for the emulator.
+
+    prefix: of the emulator, which the sandbox shows at the same place.
+    Raises what `build_kernel` raises.
+    """
+
+    def make(complete: Path, scratch: Path, steps: Steps) -> None:
+        steps.begin(1)
+        package, environment = sandbox.place(PACKAGE), tool_environment(prefix)
+        if manifest.codelets:
+            listed = [f"{package}/{name}" for name in manifest.codelets]
+            command = [str(prefix / POPC), "-O3", *listed, "-o", CODELETS]
+            what = ", ".join(manifest.codelets)
+            compile_in_sandbox(sandbox, command, environment, complete, what, errors)
+            _require(complete / CODELETS)
+        sources = [f"{package}/{name}" for name in manifest.sources]
+        command = [*compiler(), "-O1", "-shared", "-fPIC", *sources, f"-I{package}"]
+        command += ["-o", LIBRARY, *program_flags(prefix)]
+        what = ", ".join(manifest.sources)
+        compile_in_sandbox(sandbox, command, environment, complete, what, errors)
+        _require(complete / LIBRARY)
+
+    return _built("poplar", reference, [fingerprint(prefix)], LIBRARY, make, report)
 
 
 def _built(

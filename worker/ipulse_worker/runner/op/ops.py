@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
 
 import numpy as np
 
 import ipulse_core
 import ipulse_worker
 import poplar_emulator
+from ipulse_core import strict_json
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
@@ -28,13 +29,21 @@ from ipulse_core.source_package import unpack_package
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.states import Reason
-from ipulse_worker.runner.op.build import KERNEL, PACKAGE, build_kernel
+from ipulse_worker.runner.op.build import (
+    CODELETS,
+    KERNEL,
+    LIBRARY,
+    PACKAGE,
+    build_kernel,
+    build_poplar,
+)
 from ipulse_worker.runner.op.process import LIMITS, OpProcess
-from ipulse_worker.runner.program.build import FirstError
+from ipulse_worker.runner.program.build import FirstError, tool_environment
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
 from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from poplar_emulator import build as emulator
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -115,24 +124,52 @@ class CustomOps:
 
         Raises ProgramFailure, SandboxUnavailable and OSError.
         """
-        for place, folder in python_folders().items():
+        folders = {**python_folders(), **compiler_folders(compiler())}
+        for place, folder in folders.items():
             self._sandbox.add(place, folder)
-        kind, file = "reference", f"{self._sandbox.place(PACKAGE)}/{self.manifest.reference}"
-        if self.manifest.kernel:
-            for place, folder in compiler_folders(compiler()).items():
-                self._sandbox.add(place, folder)
-            built = build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
-            self._sandbox.add(BUILT, built)
-            kind, file = "kernel", f"{self._sandbox.place(BUILT)}/{KERNEL}"
-        command = [sys.executable, "-I", "-m", _SERVER, kind, file]
+        package = self._sandbox.place(PACKAGE)
+        files: Dict[str, Any]
+        kind, files = "reference", {"path": f"{package}/{self.manifest.reference}"}
+        environment = _ENVIRONMENT
+        if self._spec.device.kind == "emulator":
+            prefix = emulator.build(progress=report)
+            self._sandbox.add(str(prefix), prefix)
+            environment = {**_ENVIRONMENT, **tool_environment(prefix)}
+            self._show_build(
+                build_poplar(
+                    self._sandbox, self.reference, self.manifest, prefix, self._errors, report
+                )
+            )
+            kind, files = "poplar", self._poplar_files(prefix, self._spec.device.tiles)
+        elif self.manifest.kernel:
+            self._show_build(
+                build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
+            )
+            kind, files = "kernel", {"path": f"{self._sandbox.place(BUILT)}/{KERNEL}"}
+        command = [sys.executable, "-I", "-m", _SERVER, kind, strict_json.dumps(files)]
         self._process = OpProcess(
-            self.reference.name, lambda: self._sandbox.start(command, _ENVIRONMENT, LIMITS)
+            self.reference.name, lambda: self._sandbox.start(command, environment, LIMITS)
         )
         try:
             for text in dict.fromkeys(self._attributes.values()):
                 self._process.load(text)
         except ProgramFailure as failure:
             raise ProgramFailure(Reason.BUILD_FAILED, failure.message) from failure
+
+    def _show_build(self, built: Path) -> None:
+        self._sandbox.add(BUILT, built)
+
+    def _poplar_files(self, prefix: Path, tiles: int) -> Dict[str, Any]:
+        built, manifest = self._sandbox.place(BUILT), self.manifest
+        return {
+            "path": f"{built}/{LIBRARY}",
+            "codelets": f"{built}/{CODELETS}" if manifest.codelets else "",
+            "prefix": str(prefix),
+            "op_name": manifest.op_name,
+            "gradient_attributes": manifest.gradient_attributes,
+            "declared": not isinstance(manifest.attributes, str),
+            "tiles": tiles,
+        }
 
     def forward(self, layer: int, spikes: np.ndarray) -> np.ndarray:
         """Return the spikes `[steps, batch, neurons]` of layer `layer`, an index from 0."""

@@ -18,23 +18,27 @@ from typing import IO, Any, Dict, List, Sequence, Union
 
 import numpy as np
 
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.errors import InvalidInput, IPUlseError
 from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
+from poplar_emulator.op_project.poplar_op import PoplarOp
 
 MAX_MESSAGE = 4000  # bytes
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 GOOD, FAILED = b"\0", b"\1"
-Op = Union[KernelOp, ReferenceOp]
+Op = Union[KernelOp, ReferenceOp, PoplarOp]
 
 
 def main(arguments: Sequence[str]) -> None:
     """Answer requests until their pipe is closed.
 
-    Arguments: `kernel` or `reference`, its file, and the descriptors of the two pipes.
+    Arguments: `kernel`, `reference` or `poplar`, JSON about its files, and the descriptors of the
+    two pipes.
     """
-    kind, path, reads, writes = arguments
+    kind, files, reads, writes = arguments
     ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # if the training ends first
     requests, answers = os.fdopen(int(reads), "rb"), os.fdopen(int(writes), "wb")
+    described = json.loads(files)
     ops: Dict[str, Op] = {}
     for line in requests:
         request = json.loads(line)
@@ -42,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
         try:
             attributes = request["attributes"]
             if attributes not in ops:
-                ops[attributes] = _load(kind, Path(path), attributes)
+                ops[attributes] = _load(kind, described, attributes)
             results = _call(ops[attributes], request, arrays)
         except Exception as error:  # noqa: BLE001 - the op is the user's code
             _refuse(answers, error)
@@ -53,12 +57,28 @@ def main(arguments: Sequence[str]) -> None:
         answers.flush()
 
 
-def _load(kind: str, path: Path, attributes: str) -> Op:
+def _load(kind: str, files: Dict[str, Any], attributes: str) -> Op:
+    path = Path(files["path"])
+    if kind == "poplar":
+        _show_emulator(Path(files["prefix"]))
+        # Attributes that are declared are given to the gradient as well.
+        by_gradient = files["gradient_attributes"] or (attributes if files["declared"] else "")
+        return PoplarOp(
+            path, files["codelets"], attributes, by_gradient, files["op_name"], files["tiles"]
+        )
     if kind == "kernel":
         return KernelOp(path, attributes)
     op = ReferenceOp(path, attributes)
     op.require_gradient()
     return op
+
+
+def _show_emulator(prefix: Path) -> None:
+    """Put the emulator, which is in the cache of others, into the empty cache of this process."""
+    cache = cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    if prefix.parent != cache and not (cache / prefix.name).exists():
+        (cache / prefix.name).symlink_to(prefix)
 
 
 def _call(op: Op, request: Dict[str, Any], arrays: List[np.ndarray]) -> Sequence[np.ndarray]:
