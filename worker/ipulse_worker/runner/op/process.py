@@ -17,6 +17,7 @@ from ipulse_worker.runner.sandbox.process import ProcessEnded, SandboxedProcess
 
 CALL_SECONDS = 600.0  # a call of an op for one batch
 LIMITS = SandboxLimits(seconds=366 * 86_400, memory_bytes=2**32, disk_bytes=2**28, processes=64)
+_NEEDS_MEMORY = f"needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory"
 Shape = Tuple[int, ...]
 
 
@@ -87,8 +88,7 @@ class OpProcess:
                 return self._exchange(call, attributes, arrays, results)
             except ProcessEnded as ended:
                 if ended.exceeded == "memory":
-                    needs = f"needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory"
-                    self._fail(Reason.OUT_OF_MEMORY, needs)
+                    self._fail(Reason.OUT_OF_MEMORY, _NEEDS_MEMORY)
                 if ended.exceeded:
                     late = f"did not return from {call} within {CALL_SECONDS:g} s"
                     self._fail(Reason.LIMIT_EXCEEDED, late)
@@ -116,7 +116,10 @@ class OpProcess:
         status = bytearray(1)
         process.receive(status, deadline)
         if status != b"\0":
-            self._fail(Reason.PROGRAM_FAILED, f"failed in {call}: {self._message(deadline)}")
+            message = self._message(deadline)
+            if message.startswith(MemoryError.__name__):
+                self._fail(Reason.OUT_OF_MEMORY, _NEEDS_MEMORY)
+            self._fail(Reason.PROGRAM_FAILED, f"failed in {call}: {message}")
         made = [np.empty(shape, np.float32) for shape in results]
         for array in made:
             process.receive(_bytes(array), deadline)

@@ -1,0 +1,291 @@
+"""Custom ops in their sandbox: what they compute, and what they cannot do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, List
+
+import numpy as np
+import pytest
+
+from ipulse_core.errors import InvalidInput
+from ipulse_core.events import LogEvent
+from ipulse_core.states import Reason
+from ipulse_worker.runner.op import process
+from ipulse_worker.runner.op.ops import CustomOps
+from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.sandbox.limits import SandboxLimits
+from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from tests.worker.runner.op.packages import layer, packed, project
+from tests.worker.runner.specs import spec_from
+
+requires_bubblewrap = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed"
+)
+SENDERS, NEURONS = 8, 4
+
+
+def described(reference: str, device: Dict[str, Any]) -> Any:
+    return spec_from(
+        {
+            "version": 1,
+            "data": {"kind": "digits", "steps": 5},
+            "network": {
+                "layers": [{"neurons": SENDERS}, layer(reference, NEURONS), {"neurons": 4}]
+            },
+            "training": {"batch_size": 3},
+            "device": device,
+        }
+    )
+
+
+@contextmanager
+def running(
+    folder: Path, kind: str = "cpu", sandbox: str = "", **files: Any
+) -> Iterator[CustomOps]:
+    """Start the op of the template with other files; without a kernel, it runs the reference."""
+    fields = files.pop("manifest", {"kernel": None})
+    package = packed(project(folder / "op-project", files, **fields))
+    lines: List[LogEvent] = []
+    (folder / "work").mkdir()
+    device = {"kind": kind, **({"tiles": 4} if kind == "emulator" else {})}
+    ops = CustomOps(
+        described(package.reference, device),
+        str(package.path),
+        folder / "work",
+        {"IPULSE_SANDBOX": sandbox, **os.environ} if sandbox else {},
+        lines.append,
+        lambda: None,
+    )
+    try:
+        ops.start(lambda build: None)
+        yield ops
+    finally:
+        ops.close()
+
+
+def spikes() -> np.ndarray:
+    random = np.random.RandomState(3)
+    made: np.ndarray = (random.uniform(size=(5, 3, SENDERS)) < 0.4).astype(np.float32)
+    return made
+
+
+def expected(entering: np.ndarray, gradient: np.ndarray) -> List[np.ndarray]:
+    groups = entering.reshape(5, 3, NEURONS, 2)
+    first = groups.argmax(axis=-1)[..., None] == np.arange(2)
+    return [groups.max(axis=-1), (first * gradient[..., None]).reshape(entering.shape)]
+
+
+@requires_bubblewrap
+@pytest.mark.parametrize("backend", ["reference", "kernel", "emulator"])
+def test_every_back_end_computes_what_the_reference_does(tmp_path: Path, backend: str) -> None:
+    manifest = {"kernel": None} if backend == "reference" else {}
+    kind = "emulator" if backend == "emulator" else "cpu"
+    entering, gradient = spikes(), np.random.RandomState(4).normal(size=(5, 3, NEURONS))
+    gradient = gradient.astype(np.float32)
+    with running(tmp_path, kind, manifest=manifest) as ops:
+        output = ops.forward(1, entering)
+        found = [output, ops.backward(1, gradient, entering, output)]
+    for array, exact in zip(found, expected(entering, gradient)):
+        np.testing.assert_array_equal(array, exact)
+
+
+def test_without_a_sandbox_only_where_the_operator_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxUnavailable), running(tmp_path):
+        pass
+    monkeypatch.undo()
+    (tmp_path / "again").mkdir()
+    with running(tmp_path / "again", sandbox="none") as ops:
+        assert ops.forward(1, spikes()).shape == (5, 3, NEURONS)
+
+
+REFERENCE = """
+import os, resource, socket, sys, time
+import numpy as np
+
+def forward(inputs, attributes):
+    try:
+{body}
+        verdict = "done"
+    except BaseException as error:
+        verdict = type(error).__name__
+    raise ValueError(f"verdict {{verdict}}")
+
+def backward(gradients, inputs, outputs, attributes):
+    return [inputs[0]]
+"""
+
+
+FAILING = """
+import os, time
+import numpy as np
+
+def forward(inputs, attributes):
+    {line}
+
+def backward(gradients, inputs, outputs, attributes):
+    return [inputs[0]]
+"""
+
+
+def verdict_of(folder: Path, *lines: str) -> str:
+    """Run lines in the op, and return what became of them."""
+    body = "\n".join(f"        {line}" for line in lines)
+    with running(folder, **{"reference.py": REFERENCE.format(body=body)}) as ops:
+        with pytest.raises(ProgramFailure) as failed:
+            ops.forward(1, spikes())
+        assert isinstance(ops.failure, ProgramFailure)
+    return failed.value.message.partition("verdict ")[2].rstrip(".")
+
+
+@requires_bubblewrap
+def test_it_reads_no_file_and_no_variable_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("secret-of-the-worker")
+    monkeypatch.setenv("IPULSE_TOKEN", "secret-of-the-worker")
+    found = verdict_of(
+        tmp_path,
+        "texts = [str(sorted(os.environ.items()))]",
+        f"paths = [{str(secret)!r}, '/proc/1/environ', '/proc/self/environ', '/etc/shadow']",
+        f"paths += [f'/proc/{{pid}}/environ' for pid in ({os.getpid()}, os.getppid())]",
+        "for path in paths:",
+        "    try:",
+        "        texts.append(open(path, errors='replace').read())",
+        "    except OSError:",
+        "        pass",
+        "assert 'secret-of-the-worker' not in ''.join(texts)",
+    )
+    assert found == "done"
+
+
+@requires_bubblewrap
+def test_it_reaches_no_network(tmp_path: Path) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        found = verdict_of(tmp_path, f"socket.create_connection(('127.0.0.1', {port}), 5)")
+    assert found in ("ConnectionRefusedError", "OSError")
+
+
+@requires_bubblewrap
+def test_it_writes_to_no_cache_and_no_package(tmp_path: Path) -> None:
+    found = verdict_of(
+        tmp_path,
+        "import ipulse_core, numpy",
+        "places = ['/package', '/op', '/usr', sys.prefix, os.path.dirname(numpy.__file__)]",
+        "places += [os.path.dirname(ipulse_core.__file__), '/', '/dev', os.path.expanduser('~/x')]",
+        "for place in places:",
+        "    try:",
+        "        os.makedirs(place, exist_ok=True)",
+        "        open(os.path.join(place, 'mine'), 'w').write('x')",
+        "    except OSError:",
+        "        continue",
+        "    assert place.startswith('/tmp'), place",
+    )
+    assert found == "done"
+    assert [path.name for path in (tmp_path / "work").rglob("mine")] == []
+
+
+@requires_bubblewrap
+def test_it_fills_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, disk_bytes=2**22)
+    found = verdict_of(
+        tmp_path,
+        "file = open('/work/large', 'wb')",
+        "while True:",
+        "    file.write(b'x' * 2**20)",
+    )
+    assert found == "OSError"
+
+
+@requires_bubblewrap
+def test_it_forks_only_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, processes=16)
+    found = verdict_of(
+        tmp_path,
+        "while True:",
+        "    if os.fork() == 0:",
+        "        time.sleep(600)",
+    )
+    assert found == "BlockingIOError"
+
+
+@requires_bubblewrap
+@pytest.mark.parametrize(
+    ("line", "reason", "words"),
+    [
+        ("return [np.ones(2**40)]", Reason.OUT_OF_MEMORY, "MiB of memory"),
+        ("kept = [np.ones(2**20) for _ in range(10**6)]", Reason.OUT_OF_MEMORY, "MiB of memory"),
+        ("time.sleep(600)", Reason.LIMIT_EXCEEDED, "did not return from forward"),
+        ("os._exit(0)", Reason.PROGRAM_FAILED, "ended its process"),
+        ("return [np.zeros((5, 3, 9))]", Reason.PROGRAM_FAILED, "(5, 3, 9)"),
+        ("return [np.full((5, 3, 4), 0.5)]", Reason.PROGRAM_FAILED, "0.5"),
+        ("return 3", Reason.PROGRAM_FAILED, "int"),
+    ],
+)
+def test_an_op_that_fails_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, reason: Reason, words: str
+) -> None:
+    limited(monkeypatch, memory_bytes=2**29)
+    monkeypatch.setattr(process, "CALL_SECONDS", 3.0)
+    code = FAILING.format(line=line)
+    with running(tmp_path, **{"reference.py": code}) as ops:
+        for _ in range(2):  # the first error stays
+            with pytest.raises(ProgramFailure) as failed:
+                ops.forward(1, spikes())
+            assert failed.value.reason is reason
+            assert words in failed.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("reference.py", "nothing = missing", "missing"),
+        ("reference.py", "def forward(inputs, attributes):\n    return inputs\n", "backward"),
+    ],
+)
+@requires_bubblewrap
+def test_an_op_that_cannot_be_loaded_says_why(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    with pytest.raises(ProgramFailure) as failed, running(tmp_path, **{name: text}):
+        pass
+    assert failed.value.reason is Reason.BUILD_FAILED
+    assert words in failed.value.message
+
+
+@requires_bubblewrap
+def test_a_kernel_that_does_not_compile_says_why(tmp_path: Path) -> None:
+    files = {"kernel.cpp": "int forward() { return nothing; }", "manifest": {}}
+    with pytest.raises(ProgramFailure) as failed, running(tmp_path, **files):
+        pass
+    assert failed.value.reason is Reason.BUILD_FAILED
+    assert "kernel.cpp" in failed.value.message
+    assert "nothing" in failed.value.message
+
+
+@requires_bubblewrap
+def test_a_package_with_another_digest_is_refused(tmp_path: Path) -> None:
+    package = packed(project(tmp_path / "op-project"))
+    package.path.write_bytes(package.path.read_bytes() + b"\0" * 512)
+    (tmp_path / "work").mkdir()
+    spec = described(package.reference, {"kind": "cpu"})
+    with pytest.raises(InvalidInput, match="digest"):
+        CustomOps(spec, str(package.path), tmp_path / "work", {}, lambda line: None, lambda: None)
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
+    """Give ops other limits."""
+    changed: SandboxLimits = process.LIMITS._replace(**limits)
+    monkeypatch.setattr("ipulse_worker.runner.op.ops.LIMITS", changed)
+    monkeypatch.setattr(process, "LIMITS", changed)
