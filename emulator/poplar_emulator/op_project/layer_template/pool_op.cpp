@@ -1,4 +1,5 @@
-// pool_op on the IPU: the largest of each `width` neighbouring senders, which is their pooled spike.
+// pool_op on the IPU: the largest of each `width` neighbouring senders, which is their pooled
+// spike.
 //
 // TensorFlow calls the functions with C names; docs.graphcore.ai describes them under "Custom
 // operations". Change the codelets first, then reference.py, kernel.cpp and op.json.
