@@ -6,6 +6,7 @@
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
     python -m benchmarks.emulator published         cycles beside published figures of IPUs
+    python -m benchmarks.emulator scaling           how compilation grows with the graph
     python -m benchmarks.emulator connections       seconds of a runner's phases by connection
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
@@ -23,6 +24,7 @@ COMMANDS = {
     "speed": "op_speed",
     "questions": "questions",
     "published": "published",
+    "scaling": "scaling",
     "connections": "connections",
 }
 

@@ -6,6 +6,8 @@
 #include <poplar/DeviceManager.hpp>
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
+#include <popops/DynamicSlice.hpp>
+#include <popops/codelets.hpp>
 #include <poputil/TileMapping.hpp>
 
 using namespace poplar;
@@ -171,6 +173,21 @@ std::uint32_t exchange(const Device &device, std::size_t elements) {
   return runOf(device, graph, prog, cycles);
 }
 
+/// A table's rows by random indices, one index a lookup.
+std::uint32_t gather(const Device &device, std::size_t rows, std::size_t columns,
+                     std::size_t lookups) {
+  Graph graph(device.getTarget());
+  popops::addCodelets(graph);
+  const auto plan = popops::embedding::plan(graph, FLOAT, rows, columns, {lookups}, {});
+  const Tensor table =
+      popops::createSliceableTensor(graph, FLOAT, {rows, columns}, {0}, {1}, plan, {});
+  const Tensor offsets = popops::createIndicesTensor(graph, {0}, lookups, plan, {});
+  Sequence prog;
+  popops::multiSlice(graph, table, offsets, {0}, {1}, prog, plan, {});
+  const Tensor cycles = cycleCount(graph, prog, 0, SyncType::INTERNAL);
+  return runOf(device, graph, prog, cycles);
+}
+
 } // namespace
 
 int main() {
@@ -182,5 +199,6 @@ int main() {
   std::cout << "heat_17_17_18 " << heat(device, 17, 17, 18) << '\n';
   std::cout << "triad_6144 " << triad(device, 1024) << '\n';
   std::cout << "exchange_16384 " << exchange(device, 16384) << '\n';
+  std::cout << "gather_576000 " << gather(device, 44000, 15, 576000) << '\n';
   return 0;
 }

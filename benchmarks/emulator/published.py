@@ -24,6 +24,7 @@ PI = "github.com/UCL-RITS/pi_examples"
 HEAT = "github.com/simehaa/IPU"
 HEAT_AGAIN = "github.com/TszwangKo/FYP_IPU_DEVITO"
 COOKBOOK = "github.com/UoB-HPC/ipu-hpc-cookbook"
+SPLATTING = "github.com/nmjfry/ipu-3dgs"
 SHEET = "data sheet of the GC200"
 
 
@@ -38,7 +39,8 @@ class Figure(NamedTuple):
 
 
 def _figures() -> list[Figure]:
-    mk2, cells, tiles = 1.33e9, 360**3 / 1472 / 6, 1472
+    mk2, c600 = 1.33e9, 1.85e9
+    cells, tiles = 360**3 / 1472 / 6, 1472
     heat = cells / (17 * 17 * 18)  # the published mesh has some more cells for each worker
     mk1_triad = 6144 * 12 / (8e12 / 1216 / 1.6e9)
     exchange = 16384 * 4 / (8e12 / tiles / mk2)
@@ -49,6 +51,7 @@ def _figures() -> list[Figure]:
         Figure("heat equation in 3D, a step", HEAT, 0.43e-3 * mk2, "heat_17_17_18", heat),
         Figure("the same, repeated by others", HEAT_AGAIN, 0.36e-3 * mk2, "heat_17_17_18", heat),
         Figure("STREAM triad, Mk1, 8 TB/s", COOKBOOK, mk1_triad, "triad_6144"),
+        Figure("multiSlice, 576,000 of 44,000 rows", SPLATTING, 0.238e-3 * c600, "gather_576000"),
         Figure("exchange of all tiles, 8 TB/s", SHEET, exchange, "exchange_16384"),
     ]
 

@@ -1,5 +1,4 @@
-// Products of popsparse::dynamic with matrices whose places the host gives, as rows, columns and
-// single places, of single elements and of blocks. Prints how many products differ from the host's.
+// Products of popsparse::dynamic with matrices that the host gives as rows, columns and places, of single elements and of blocks. Prints how many products differ from the host's.
 #include <iostream>
 #include <random>
 

@@ -10,8 +10,8 @@
 namespace popsparse {
 namespace dynamic {
 
-/// The sizes of a product of a sparse matrix, [groups, m, k], whose places the host may change, and
-/// a dense one, [groups, k, n].
+/// The sizes of a product of a sparse matrix, [groups, m, k], and a dense one, [groups, k, n]. The
+/// host may change the places of the sparse one.
 class MatMulParams {
 public:
   /// nzRatio: the largest fraction of non-zero values. Raises poplibs_error unless it is in (0, 1]
@@ -35,7 +35,7 @@ public:
   double getNzRatio() const { return layer.getNzRatio(); }
   std::size_t getNumNonZeroValues() const { return layer.getNumNonZeroValues(); }
 
-  /// For internal use: the layer whose product of weights and inputs is this one.
+  /// For internal use: a layer with this product of weights and inputs.
   const FullyConnectedParams &asLayer() const { return layer; }
 
   friend bool operator<(const MatMulParams &a, const MatMulParams &b) { return a.layer < b.layer; }

@@ -7,7 +7,7 @@
 
 namespace popsparse {
 
-/// What the formats have in common: blocks of values, row-major within each.
+/// The common part of the formats: blocks of values, row-major within each.
 template <typename T> struct SparseMatrix {
   std::size_t numRows = 0, numColumns = 0; ///< 0: not given
   std::vector<T> nzValues;
@@ -43,7 +43,7 @@ template <typename T> struct COOMatrix : SparseMatrix<T> {
                         std::vector<std::size_t>(numNZValues), blockDimensions) {}
 };
 
-/// By rows: rowIndices has, for each row of blocks and at the end, the number of values before it.
+/// Sorted by rows: rowIndices has, for each row of blocks and at the end, the number of values before it.
 template <typename T> struct CSRMatrix : SparseMatrix<T> {
   using SparseMatrix<T>::SparseMatrix;
   CSRMatrix(std::size_t numNZValues, std::size_t numRows,
@@ -52,7 +52,7 @@ template <typename T> struct CSRMatrix : SparseMatrix<T> {
                         std::vector<std::size_t>(numRows + 1), blockDimensions) {}
 };
 
-/// By columns: columnIndices has, for each column of blocks and at the end, the number of values
+/// Sorted by columns: columnIndices has, for each column of blocks and at the end, the number of values
 /// before it.
 template <typename T> struct CSCMatrix : SparseMatrix<T> {
   using SparseMatrix<T>::SparseMatrix;

@@ -16,7 +16,7 @@ public:
       : metaInfo(metaInfo), nzValues(nzValues), opMetaData(std::move(opMetaData)) {}
   const poplar::Tensor &getMetaInfoTensor() const { return metaInfo; }
   const poplar::Tensor &getNzValuesTensor() const { return nzValues; }
-  /// What the operation that made the tensors remembers of them.
+  /// Returns the data that the operation stored with its tensors.
   const poputil::TensorMetaData &getOpMetaData() const { return opMetaData; }
 
 private:

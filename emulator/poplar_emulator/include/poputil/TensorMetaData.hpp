@@ -6,13 +6,13 @@
 
 namespace poputil {
 
-/// What a library remembers of a tensor that it made.
+/// The data that a library stores with a tensor.
 class TensorMetaDataBase {
 public:
   virtual ~TensorMetaDataBase() = default;
 };
 
-/// A reference to it, or to nothing.
+/// A reference to such data, or to none.
 class TensorMetaData {
 public:
   TensorMetaData() = default;

@@ -52,7 +52,7 @@ void splineBasis(Graph &graph, const Tensor &pseudo, const Tensor &kernelSize,
         basis.getDebugStr() + " and indices of weights " + weightIndex.getDebugStr());
   const poplar::Type type = pseudo.elementType();
   const Tensor sizes = kernelSize.flatten(), open = isOpenSpline.flatten();
-  // By dimension: the place before a coordinate, its polynomials, and the step of its index.
+  // For each dimension: the place before a coordinate, its polynomials, and the step of its index.
   std::vector<Tensor> places, steps;
   std::vector<std::vector<Tensor>> parts;
   for (std::size_t d = 0; d < dims; ++d) {

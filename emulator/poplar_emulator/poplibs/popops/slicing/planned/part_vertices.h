@@ -7,7 +7,7 @@
 
 namespace poplar::emulator {
 
-/// Of planned slices. Fields: see PartVertex.
+/// The vertices of planned slices. PartVertex lists their fields.
 constexpr const char *kSlicePart = "popops::MultiSlicePart";
 constexpr const char *kChoosePart = "popops::MultiSliceChoosePart";
 constexpr const char *kCollectPart = "popops::MultiUpdateCollectPart";

@@ -37,13 +37,14 @@ template <typename F> void eachTile(const SlicePartition &p, F &&f) {
 Interval storedRows(const SlicePartition &p, std::size_t lookup, std::size_t row) {
   return partOf(p.rowsOf(row), lookup, p.lookups);
 }
-/// The lookups whose result tile (lookup, row, ...) makes.
+/// The lookups with their result on tile (lookup, row, ...).
 Interval madeLookups(const SlicePartition &p, std::size_t serial, std::size_t lookup,
                      std::size_t row) {
   return partOf(p.lookupsOf(serial, lookup), row, p.rows);
 }
 
-/// A matrix whose columns are apart by their parts: each block of rows of a part is contiguous.
+/// A matrix in one variable for each part of its columns: each block of rows of a part is
+/// contiguous.
 struct ByColumns {
   std::vector<Tensor> parts; // [rows, columns of the part]
   ByColumns(Graph &graph, const Type &type, std::size_t rows, const SlicePartition &p,

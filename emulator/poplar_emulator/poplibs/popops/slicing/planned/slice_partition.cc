@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "poplibs/popops/elementwise/array_vertices.h"
 #include "slice_costs.h"
@@ -20,13 +21,18 @@ constexpr std::size_t kMostSerialSlices = 1 << 8; // each has vertices of its ow
 constexpr std::size_t kMostRuns = 1 << 21;        // of a tensor of slices: columns apart
 constexpr std::size_t kGrainBytes = 8;
 
-/// What a tile does in all serial parts, and the memory that it takes.
+/// The cycles of a tile in all serial parts, and its memory.
 struct Estimate {
   double cycles, bytes;
 };
 
 Estimate estimate(const poplar::Target &target, const poplar::Type &type, const SlicePartition &p,
                   SliceUse use) {
+  if (use == SliceUse::ReadAndCombine) {
+    const Estimate read = estimate(target, type, p, SliceUse::Read),
+                   combine = estimate(target, type, p, SliceUse::Combine);
+    return {read.cycles + combine.cycles, std::max(read.bytes, combine.bytes)};
+  }
   const auto size = static_cast<double>(target.getTypeSize(type));
   const auto number = [](std::size_t n) { return static_cast<double>(n); };
   const std::size_t columns = ceilDivide(p.sizes.columns, p.columns);
@@ -111,10 +117,15 @@ SlicePartition planSlices(const poplar::Target &target, const poplar::Type &type
   for (std::size_t serial = 1; serial <= std::min(kMostSerialSlices, sizes.lookups); serial *= 2) {
     SlicePartition p;
     p.serial = serial;
-    const std::size_t least = like ? like->columns : 1, most = like ? like->columns : mostColumns;
-    for (p.columns = least; p.columns <= most; p.columns = next(p.columns))
-      for (p.rows = 1; p.rows <= std::min(sizes.rows, tiles / p.columns); p.rows = next(p.rows))
+    const bool sameRows = like && use != SliceUse::Write;
+    const auto [leastColumns, lastColumns] =
+        like ? std::pair(like->columns, like->columns)
+             : std::pair<std::size_t, std::size_t>(1, mostColumns);
+    for (p.columns = leastColumns; p.columns <= lastColumns; p.columns = next(p.columns)) {
+      const std::size_t lastRows = sameRows ? like->rows : std::min(sizes.rows, tiles / p.columns);
+      for (p.rows = sameRows ? like->rows : 1; p.rows <= lastRows; p.rows = next(p.rows))
         consider(p);
+    }
   }
   if (best.bytes > room)
     poplar::emulator::log(poplar::emulator::LogModule::Graph, poplar::emulator::LogLevel::Warn,

@@ -34,11 +34,12 @@ struct SlicePartition {
   poplar::Interval lookupsOf(std::size_t serialPart, std::size_t lookup) const;
 };
 
-/// What the slices are for.
+/// The use of slices.
 enum class SliceUse {
   Read,
-  Combine, // by an operation whose order does not matter, of parts of the lookups at once
-  Write    // in the order of the lookups
+  ReadAndCombine, // the sum of both costs decides
+  Combine,        // updates by an operation of any order: parts of the lookups at once
+  Write           // updates in the order of the lookups
 };
 
 /// Returns part `part` of `parts` of an interval, of nearly equal sizes.
@@ -46,7 +47,8 @@ poplar::Interval partOf(const poplar::Interval &whole, std::size_t part, std::si
 
 /// Returns the partition with the least estimated cycles that fits into the share of a tile's
 /// memory. If none fits, returns the one that needs the least memory, and logs a warning.
-/// like: null, or a partition whose parts of columns are kept: they decide the order in memory.
+/// like: null, or a partition with the parts of rows and columns to use. Ordered updates use its
+/// columns only.
 SlicePartition planSlices(const poplar::Target &target, const poplar::Type &type,
                           const SliceSizes &sizes, SliceUse use, double share,
                           const SlicePartition *like = nullptr);

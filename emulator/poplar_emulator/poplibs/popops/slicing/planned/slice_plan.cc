@@ -68,13 +68,14 @@ SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::si
   auto made = std::make_shared<SlicePlanInternal>();
   const bool updates = isSet(options, "usedForUpdate", true) &&
                        textOf(options, "operationForUpdate", "add") != "none";
-  made->use = isSet(options, "usedForSlice", true) || !updates ? SliceUse::Read : SliceUse::Combine;
+  const bool reads = isSet(options, "usedForSlice", true) || !updates;
+  made->use = !reads ? SliceUse::Combine : updates ? SliceUse::ReadAndCombine : SliceUse::Read;
   const double share = poplin::availableMemoryProportion(options);
   const SliceSizes sizes{
       numEntries, outputSize,
       numLookups.empty() ? 0 : *std::max_element(numLookups.begin(), numLookups.end())};
   const poplar::Target &target = graph.getTarget();
-  // As createSliceableTensor maps a row.
+  // createSliceableTensor maps a row in this way.
   const std::size_t grain = target.getVectorWidth(dataType);
   const std::size_t grains = (outputSize + grain - 1) / grain;
   const std::size_t tiles = std::min<std::size_t>(grains, target.getNumTiles());

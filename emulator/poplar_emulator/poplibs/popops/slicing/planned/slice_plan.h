@@ -7,7 +7,7 @@
 
 namespace popops {
 
-/// What a plan of embedding::plan knows.
+/// The content of a plan of embedding::plan.
 class SlicePlanInternal {
 public:
   SlicePartition partition;
