@@ -8,7 +8,7 @@ namespace poplar::emulator {
 /// Costs of the codelets that this thread has run. popc adds to them in every basic block by
 /// offset, so that the order of the members is part of popc's output.
 struct Counters {
-  std::uint64_t bundles, loads, stores, flops;
+  std::uint64_t bundles, flops;
 };
 
 /// The tile that this thread runs: its number in the machine, and its registers.

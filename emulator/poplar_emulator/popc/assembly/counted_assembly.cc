@@ -152,8 +152,8 @@ void add(BlockCost &sum, const BlockCost &cost) {
 std::string increments(const BlockCost &cost) {
   std::ostringstream text;
   text << "\tmovq\tpopc_counters@gottpoff(%rip), %rax\n";
-  const unsigned amounts[] = {cost.bundles(), cost.loads, cost.stores, cost.flops};
-  for (unsigned n = 0; n < 4; ++n)
+  const unsigned amounts[] = {cost.bundles(), cost.flops}; // the order of Counters
+  for (unsigned n = 0; n < 2; ++n)
     if (amounts[n])
       text << "\taddq\t$" << amounts[n] << ", %fs:" << 8 * n << "(%rax)\n";
   return text.str();
