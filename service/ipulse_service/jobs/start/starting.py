@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from ipulse.spec import AnySpec, ExperimentSpec, PoplarProgramSpec, parse_spec
+from ipulse.spec import (
+    AnySpec,
+    ExperimentSpec,
+    PoplarProgramSpec,
+    parse_spec,
+    spec_to_json,
+)
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.source_package import PREFIX
@@ -66,7 +72,8 @@ def resolve(
         raise NothingToStartFrom(
             f"the job {parent.id} is {parent.state.value}: wait for its end, pause or stop it"
         )
-    former = json.loads(parent.spec)
+    # It may lack the fields of a later version, which have their defaults.
+    former = spec_to_json(parse_spec(json.loads(parent.spec)))
     if not isinstance(spec, ExperimentSpec):
         detail = "only the training of a network starts from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from ipulse_core import messages
+from ipulse_service.db.tables import jobs
 from tests.service.agents import PHASES, Attempt, phase
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess
@@ -57,6 +60,22 @@ def test_a_continued_job_gets_the_checkpoint_and_more_epochs(service: InProcess)
     assert attempt.claim["start_from"]["sha256"] == start["sha256"]
     assert file_of(attempt) == CHECKPOINT
     attempt.finish("diverged")
+
+
+def test_a_job_of_an_older_version_lacks_later_fields_and_is_continued(
+    service: InProcess,
+) -> None:
+    parent = trained(service)
+    with service.database.write() as transaction:
+        here = jobs.c.id == parent
+        text = transaction.connection.execute(select(jobs.c.spec).where(here)).scalar_one()
+        spec = json.loads(text)
+        del spec["network"]["layers"][0]["adaptation"], spec["export"]
+        changed = update(jobs).where(here).values(spec=json.dumps(spec))
+        transaction.connection.execute(changed)
+    answer = service.user.post(f"/v1/jobs/{parent}/continue", json={"epochs": 3})
+    assert answer.status_code == 202, answer.text
+    service.user.post(f"/v1/jobs/{answer.json()['id']}/cancel")
 
 
 def test_the_file_is_kept_after_its_job_is_deleted(service: InProcess) -> None:
