@@ -23,9 +23,9 @@ function item(node, targets, next) {
 /** One value, or the shape and the range of many. */
 function value({ type, shape, value: single, low, mean, high }) {
   if (single !== undefined && single !== null) return number(single);
-  const size = html`<span class="soft">${shape.join(" × ") || "no value"}${type === "text" ? " texts" : ""}</span>`;
+  const size = `${shape.join(" × ") || "no value"}${type === "text" ? " texts" : ""}`;
   if (low === undefined || low === null) return size;
-  return low === high ? html`${number(low)} ${size}` : html`${number(low)} to ${number(high)}, mean ${number(mean)} ${size}`;
+  return low === high ? html`${number(low)} <span class="soft">all ${size}</span>` : html`${number(low)} to ${number(high)}, mean ${number(mean)} <span class="soft">of ${size}</span>`;
 }
 
 /** The nodes from the inputs on, each after one that feeds it; edges that lead back do not count. */
