@@ -34,6 +34,7 @@ from .quantised_layers import quantisation_problems
 from .regression import regression_problems
 from .sizes import layer_sizes, weight_count
 from .training.training import SPIKE_LOSSES, TrainingSpec
+from .truncation import truncation_problems
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
@@ -116,6 +117,7 @@ class ExperimentSpec(StrictModel):
         yield from regression_problems(self)
         yield from quantisation_problems(self)
         yield from delay_problems(self)
+        yield from truncation_problems(self)
         yield from self._problems_of_training()
         yield from self._problems_of_export()
         for problem in self.profile.problems_on(self.device):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few, unit
+from ipulse.spec.fields import Steps
 from ipulse_core.errors import Problem
 
 from .augmentation import AugmentationSpec
@@ -84,6 +85,12 @@ class TrainingSpec(StrictModel):
         le=1e6,
         description="Time constant of the loss first_spike_cross_entropy; null: 10 ms.",
         json_schema_extra=unit("ms"),
+    )
+    truncate_steps: Steps | None = Field(
+        default=None,
+        description="Truncated backpropagation through time: samples are cut into windows of this "
+        "many steps. Membranes and spikes pass from window to window, gradients do not. Null: "
+        "gradients pass through the whole sample.",
     )
     regularisers: Annotated[
         ListOf[Annotated[Regulariser, ByKind()]],

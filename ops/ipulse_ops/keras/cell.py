@@ -28,8 +28,8 @@ class NetworkCell(NetworkLayer):
     reset; its synaptic current if it has a synapse; and its spikes if the layer is recurrent or
     they arrive one step later.
 
-    Raises UnsupportedNetwork if a layer has adaptive thresholds, dropout or a delay above 1, which
-    MultiLIF and LIFLayer run.
+    Raises UnsupportedNetwork if a layer has adaptive thresholds, dropout or a delay above 1, or if
+    gradients are truncated, which MultiLIF and LIFLayer do.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -42,6 +42,8 @@ class NetworkCell(NetworkLayer):
             raise UnsupportedNetwork(
                 f"the delay of cells must be 0 or 1; got {self.network.delay}: use MultiLIF"
             )
+        if self.network.truncate is not None:
+            raise UnsupportedNetwork("cells do not truncate gradients; MultiLIF does")
         for number, layer in enumerate(self.network.spiking):
             if layer.adapts:
                 raise UnsupportedNetwork(

@@ -36,8 +36,8 @@ class SequenceLayer(NetworkLayer):
     layer returns them, `[time, batch, 2]`; a pair of both; or dense spikes `[time, batch, inputs]`
     of zeros and ones. float32 ids receive a gradient, including those of gradient-only neurons.
 
-    inputs, layers, readout, reset, reset_gradient, reset_on, delay, surrogate, trainable, seed:
-        as for NetworkLayer. A call may pass another `seed`, a number or an int64 tensor.
+    inputs, layers, readout, reset, reset_gradient, reset_on, delay, surrogate, truncate, trainable,
+    seed: as for NetworkLayer. A call may pass another `seed`, a number or an int64 tensor.
     threads: 0 for all processors that the process may use; results do not depend on it.
     memory: what is stored for the backward pass: "slots", the membranes that carry gradient;
         "recompute", the spikes alone, from which the layers are run again; on emulated and real

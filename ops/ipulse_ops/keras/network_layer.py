@@ -22,7 +22,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
     """A network with its weights and constants as Keras variables; subclasses run it.
 
     inputs: channels of the input.
-    layers, readout, reset, reset_gradient, reset_on, delay, surrogate: as in
+    layers, readout, reset, reset_gradient, reset_on, delay, surrogate, truncate: as in
         ipulse_ops.lif.network.Network. A surrogate may be its name in
         ipulse_ops.surrogate.SURROGATES.
     trainable: constants that are trained with the weights: names among "decay", "threshold",
@@ -53,6 +53,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         reset_on: str = "state",
         delay: Union[int, Sequence[int]] = 0,
         surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
+        truncate: Optional[int] = None,
         trainable: Trainable = (),
         seed: int = 0,
         **kwargs: Any,
@@ -72,6 +73,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             reset_on=reset_on,
             delay=delay if isinstance(delay, int) else tuple(delay),
             surrogate=surrogate_of(surrogate),
+            truncate=truncate,
         )
         key_of(seed)
         self.seed = int(seed)
@@ -148,6 +150,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             "reset_on": network.reset_on,
             "delay": network.delay if isinstance(network.delay, int) else list(network.delay),
             "surrogate": plain_surrogate(network.surrogate),
+            "truncate": network.truncate,
             "trainable": [list(names) for names in self._trained],
             "frozen": not self.trainable,
             "seed": self.seed,

@@ -20,6 +20,7 @@ PerNeuron = Union[float, np.ndarray]
 
 RESETS = ("zero", "subtract", "none")
 MAX_DELAY = 65_535
+MAX_TRUNCATE = 2**31 - 1
 RESET_GRADIENTS = ("mask", "term", "none")
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -136,6 +137,9 @@ class Network:
         readout, while input spikes are not delayed; or a tuple with the steps that spikes take to
         each layer and the readout. Recurrent spikes always take one step.
     surrogate: derivative of a spike with respect to the membrane.
+    truncate: steps of truncated backpropagation through time: the gradient does not pass from a
+        step that is a multiple of it to the step before; None: it passes through all. The delay
+        must be 0.
 
     Raises ValueError if a field is out of range.
     """
@@ -148,6 +152,7 @@ class Network:
     delay: Union[int, Tuple[int, ...]] = 0
     surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
     reset_on: str = "state"
+    truncate: Optional[int] = None
 
     def __post_init__(self) -> None:
         whole("inputs", self.inputs)
@@ -165,6 +170,10 @@ class Network:
                 f"delay must be one number, or one for each of {len(self.sizes) - 1} layers (the "
                 f"readout is the last); got {self.delay!r}"
             )
+        if self.truncate is not None:
+            whole("truncate", self.truncate, 1, MAX_TRUNCATE)
+            if any(self.delays):
+                raise ValueError("truncate needs a delay of 0")
         for steps in self.delays:
             whole("delay", steps, 0, MAX_DELAY)
         _check_residuals(self)

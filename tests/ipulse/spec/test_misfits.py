@@ -80,6 +80,16 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/delay",
         "0 steps or 1; got 2",
     ),
+    "truncated gradients of delayed spikes": (
+        {"/training/truncate_steps": 5, "/network/delay": 1},
+        "/training/truncate_steps",
+        "where spikes are delayed: remove it",
+    ),
+    "truncated gradients on an IPU": (
+        {"/training/truncate_steps": 5, "/device": {"kind": "ipu"}},
+        "/training/truncate_steps",
+        "on ipu: remove it",
+    ),
     "a policy without a capacity": (
         {f"{LAYER}/policy": "top"},
         f"{LAYER}/policy",

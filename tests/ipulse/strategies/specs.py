@@ -31,6 +31,7 @@ from ipulse.spec.on_ipus import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
     class_count,
     input_channels,
+    input_delays,
     spiking_layers,
 )
 from ipulse_core.spec.nir_targets import losses
@@ -58,11 +59,14 @@ def specs(draw: Any) -> ExperimentSpec:
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // max(1, neurons))
     batch = min(spec.training.batch_size, max(1, MAX_STATE // max(1, neurons * steps)))
+    network = _fit_delays(spec, steps)
+    truncates = isinstance(spec.device, CPUDevice) and not any(input_delays(network))
+    truncate = spec.training.truncate_steps if truncates else None
     return replace(
         spec,
-        network=_fit_delays(spec, steps),
+        network=network,
         data=replace(spec.data, steps=steps),
-        training=replace(spec.training, batch_size=batch),
+        training=replace(spec.training, batch_size=batch, truncate_steps=truncate),
     )
 
 

@@ -139,9 +139,13 @@ def twin_loss(
             arriving = [spikes * kept for spikes in arriving]
             matrix = matrix / (1 - layer.dropout)
         for t in range(steps):
+            before = emitted[-1] if emitted else None
+            if network.truncate and t % network.truncate == 0:  # the states are constants here
+                v, i, b = v.real, i.real, b.real
+                before = None if before is None else before.real
             current = arriving[t] @ matrix + bias
-            if recurrent is not None and t > 0:
-                current = current + emitted[t - 1] @ recurrent
+            if recurrent is not None and before is not None:
+                current = current + before @ recurrent
             i = synapse_decay * i + (1 - synapse_decay) * current
             # A neuron that integrates and fires has an absolute gain.
             scale = np.where(np.equal(layer.decay, 1), layer.gain, layer.gain * (1 - decay))

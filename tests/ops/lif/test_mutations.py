@@ -136,6 +136,8 @@ MUTATIONS = (
         "return ones, zeros, by_threshold",
     ),
     ("ipulse_ops.lif.reference.adjoint", "axis=(0, 1)", "axis=(0, 1)) * (1 + 1e-9"),
+    ("ipulse_ops.lif.reference.adjoint", "(t + 1) % network.truncate", "t % network.truncate"),
+    ("ipulse_ops.lif.reference.adjoint", "not None and not is_cut", "not None"),
     ("ipulse_ops.lif.reference.adjoint", "arriving + run.grad_spikes", "arriving"),
     ("ipulse_ops.lif.reference.adjoint", "arriving + run.grad_spikes", "run.grad_spikes"),
     (
@@ -168,7 +170,8 @@ def proving() -> Tuple[Tuple[Problem, Any], ...]:
                 reset=reset,
                 reset_gradient=reset_gradient,
                 reset_on="emission" if policy == "top" else "state",
-                delay=(number % 3, number % 2, 2),
+                delay=(number % 3, number % 2, 2) if number else 0,
+                truncate=None if number else 2,
                 surrogate=SURROGATES[0],
             )
             problems.append(eventful(network, drops=True)[0])

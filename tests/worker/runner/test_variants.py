@@ -100,6 +100,7 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
             "trainable": ["adaptation_strength", "adaptation_decay"],
         }
     },
+    "truncated": training(truncate_steps=6),
     "max of the membrane": training(loss="max_membrane_cross_entropy"),
     "each step": training(loss="step_cross_entropy"),
     "spike counts": spiking("spike_count_cross_entropy"),

@@ -74,6 +74,7 @@ class LifNetwork(ctypes.Structure):
         ("reset", ctypes.c_int32),
         ("reset_on", ctypes.c_int32),
         ("reset_gradient", ctypes.c_int32),
+        ("truncate", ctypes.c_int32),
         ("weights", ctypes.c_int32),
         ("store", ctypes.c_int32),
         ("threads", ctypes.c_int32),

@@ -63,6 +63,7 @@ class Call:
             reset=abi.RESET[network.reset],
             reset_on=abi.RESET_ON[network.reset_on],
             reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
+            truncate=network.truncate or 0,
             weights=abi.WEIGHTS[choice("weight_type", weight_type, tuple(abi.WEIGHTS))],
             store=abi.STORE[choice("store", store, tuple(abi.STORE))],
             threads=whole("threads", threads, 0),

@@ -87,7 +87,7 @@ OUTPUTS: Dict[str, Optional[str]] = {
 }
 ATTRIBUTES = (
     *("recurrent", "bias", "slots", "policy", "detach_adaptation"),
-    *("delay", "reset", "reset_on", "reset_gradient"),
+    *("delay", "reset", "reset_on", "reset_gradient", "truncate"),
     *("surrogate", "slope", "width", "values", "weight_type", "store", "threads", "arch"),
 )
 

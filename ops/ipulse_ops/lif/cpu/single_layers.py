@@ -91,6 +91,7 @@ def _alone(network: Network, number: int, layer: Layer) -> Network:
         layers=(),
         readout=alone,
         delay=(network.delays[number],),
+        truncate=network.truncate,
         surrogate=network.surrogate,
         reset_on=network.reset_on,
         **reset,

@@ -63,6 +63,7 @@ def run_on_cpu(
         reset=abi.RESET[network.reset],
         reset_on=abi.RESET_ON[network.reset_on],
         reset_gradient=abi.RESET_GRADIENT[network.reset_gradient],
+        truncate=network.truncate or 0,
         weight_type=abi.WEIGHTS[options.weights_dtype],
         store=abi.STORE[store],
         threads=options.threads,

@@ -143,6 +143,8 @@ def _check_supported(network: Network, placement: Placement) -> None:
         raise UnsupportedNetwork(
             f"delay must be 0 or 1 on the Poplar op; got {network.delay}: use the back end cpu"
         )
+    if network.truncate is not None:
+        raise UnsupportedNetwork("the Poplar op does not truncate gradients: use the back end cpu")
     for number, layer in enumerate(network.spiking, start=1):
         if layer.adapts:
             raise UnsupportedNetwork(

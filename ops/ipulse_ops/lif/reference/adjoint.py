@@ -135,8 +135,11 @@ def _backward_in_time(
     by_decay, by_threshold, by_synapse_decay, by_strength, by_rate = np.zeros((5, *shape))
     v_by_u, v_by_r, v_by_threshold = _reset_derivatives(network, run.u, run.reset, threshold)
     for t in reversed(range(steps)):
+        is_cut = network.truncate is not None and (t + 1) % network.truncate == 0
+        if is_cut:
+            grad_i, grad_v, grad_b = np.zeros((3, *shape))
         e = grad_spikes[t] + v_by_r[t] * grad_v
-        if recurrent is not None:
+        if recurrent is not None and not is_cut:
             e = e + grad_current[t + 1] @ recurrent.T
         if raises:
             e = e + grad_b

@@ -44,7 +44,8 @@ backwards in time:
     dL/di[t] = gain (1 - decay) lambda[t] + synapse_decay dL/di[t + 1]
     dL/dI[t] = (1 - synapse_decay) dL/di[t]
 
-where ' is the next layer and detach_adaptation leaves mu out of e, and, summed over t and samples,
+where ' is the next layer, detach_adaptation leaves mu out of e, and `truncate` takes what comes
+from step t + 1 for 0 where t + 1 is a multiple of it, and, summed over t and samples,
 
     dL/dW[j] = dL/dI[t] where the input spikes at j     dL/dbias = dL/dI[t]
     dL/dR[j] = dL/dI[t] where the layer spiked at j one step before

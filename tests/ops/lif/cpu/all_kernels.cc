@@ -117,6 +117,7 @@ void run(const Case &c, uint64_t arch, Result &result) {
   network.reset = reset;
   network.reset_on = reset_on;
   network.reset_gradient = no_detach ? LIF_RESET_GRADIENT_NONE : c.reset_gradient;
+  network.truncate = c.delay || reset ? 0 : 2; // it needs layers without delays
   network.weights = weight_type;
   network.store = stored ? LIF_STORE_SPIKES : LIF_STORE_MEMBRANES;
   network.seed = c.variant;

@@ -57,6 +57,7 @@ struct Problem {
     Ints capacity;
     for (int i = 0; i < layers; ++i)
       capacity.push_back(variant & 512 ? (NEURONS[i] + 1) / 2 : NEURONS[i]);
+    const int delay = static_cast<int>(variant >> 1 & 1);
     attributes = {{"matrices", matrices},
                   {"all", HIDDEN + 1},
                   {"layers", layers},
@@ -66,7 +67,7 @@ struct Problem {
                   {"slots", capacity},
                   {"policy", Ints(static_cast<size_t>(layers), policy)},
                   {"detach_adaptation", Bools(static_cast<size_t>(layers), variant & 1)},
-                  {"delay", Ints{policy, static_cast<int>(variant >> 1 & 1), 2}},
+                  {"delay", Ints{policy, delay, 2 * delay}},
                   {"reset", policy},
                   {"reset_on", 0},
                   {"reset_gradient", 1},
@@ -74,6 +75,7 @@ struct Problem {
                   {"slope", 10.0f},
                   {"width", 0.5f},
                   {"values", Floats{0, 0.5f, 1, 0.25f}},
+                  {"truncate", policy || delay ? 0 : 2},
                   {"weight_type", 0},
                   {"store", static_cast<int>(recompute ? LIF_STORE_SPIKES : LIF_STORE_MEMBRANES)},
                   {"threads", 1},
@@ -209,6 +211,8 @@ void refusals() {
     refuses(with(node, "detach_adaptation", Bools{true}), given, "describe no network");
     refuses(with(node, "delay", Ints{0, -1, 1}), given, "layer 2: delay must be 0 to");
     refuses(with(node, "delay", Ints{0}), given, "describe no network");
+    Node cut = with(node, "truncate", 2);
+    refuses(with(cut, "delay", Ints{0, 0, 1}), given, "need a delay of 0; got 1");
   }
   refuses(with(lif, "hidden", 2 * HIDDEN), inputs, "hidden must be 2; got 4");
   const char *other = "the record has 5 words of bits; it is another network's";

@@ -78,6 +78,7 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
             reset=reset,
             reset_on=reset_on,
             delay=(int(delayed), (number % 3, 1, 2))[number % 2] if delayed else 0,
+            truncate=None if delayed or number % 3 else 1 + number % 5,
         )
 
 
@@ -124,6 +125,12 @@ VARIANTS: Tuple[Dict[str, Any], ...] = (
         "delay": 1,
     },
     {"fields": {"adapts": True}},
+    {"truncate": 3},
+    {
+        "fields": {"capacity": 4, "recurrent": True, "synapse": True, "adapts": True},
+        "reset": "subtract",
+        "truncate": 2,
+    },
     {
         "fields": {"adapts": True, "detaches": True, "capacity": 4, "synapse": True},
         "reset": "subtract",

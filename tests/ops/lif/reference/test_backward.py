@@ -103,6 +103,26 @@ class TestAgainstTheSmoothTwin:
         error, size = error_and_size_in_a_direction(problem, trace, gradients(problem, trace))
         assert error < 1e-12 * size
 
+    @pytest.mark.parametrize("steps", [1, 3, 5, 11, 12, 20])
+    @pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
+    @pytest.mark.parametrize("spiking_readout", [False, True])
+    @pytest.mark.same_on_every_python
+    def test_truncated_gradients_take_states_for_constants(
+        self, spiking_readout: bool, reset: str, steps: int
+    ) -> None:
+        """The twin drops the derivatives of all states at every window's first step."""
+        fields = {"capacity": 4, "recurrent": True, "bias": True, "synapse": True, "adapts": True}
+        options = {"reset": reset, "reset_gradient": "none"}
+        network = varied(2, True, spiking_readout, fields, **options)
+        problem = random_problem(replace(network, truncate=steps), seed=3, steps=12, batch=3)
+        trace = run(problem)
+        actual = gradients(problem, trace)
+        error, size = error_and_size_in_a_direction(problem, trace, actual)
+        assert error < 1e-12 * size
+        whole = gradients(replace(problem, network=network), trace)
+        same = [np.array_equal(a, b) for a, b in zip(actual.weights, whole.weights)]
+        assert all(same) if steps >= 12 else not any(same)
+
     @pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda s: type(s).__name__)
     @pytest.mark.parametrize("reset_gradient", ["mask", "term", "none"])
     @pytest.mark.parametrize("layers", [1, 2, 3])

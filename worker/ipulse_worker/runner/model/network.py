@@ -105,6 +105,8 @@ def _network(spec: ExperimentSpec, inputs: int, layers: List[LIF], readout: Laye
         delay=_delay(network),
         surrogate=_surrogate(network.surrogate),
         reset_on=network.reset_on,
+        # Specs of older jobs lack it.
+        truncate=getattr(spec.training, "truncate_steps", None),
     )
 
 
@@ -271,6 +273,7 @@ def _multi_lif(
         reset_on=network.reset_on,
         delay=network.delay,
         surrogate=network.surrogate,
+        truncate=network.truncate,
         trainable=spec.network.trainable,
         threads=threads,
         seed=spec.seed,

@@ -92,6 +92,7 @@ inline Status check_spikes(const Tensor &ids, const Tensor &counts, const Tensor
       .Attr("reset: int")                                                                          \
       .Attr("reset_on: int")                                                                       \
       .Attr("reset_gradient: int")                                                                 \
+      .Attr("truncate: int >= 0")                                                                  \
       .Attr("surrogate: int")                                                                      \
       .Attr("slope: float")                                                                        \
       .Attr("width: float")                                                                        \
@@ -117,6 +118,7 @@ public:
     OP_REQUIRES_OK(c, c->GetAttr("reset", &network_.reset));
     OP_REQUIRES_OK(c, c->GetAttr("reset_on", &network_.reset_on));
     OP_REQUIRES_OK(c, c->GetAttr("reset_gradient", &network_.reset_gradient));
+    OP_REQUIRES_OK(c, c->GetAttr("truncate", &network_.truncate));
     OP_REQUIRES_OK(c, c->GetAttr("weight_type", &network_.weights));
     OP_REQUIRES_OK(c, c->GetAttr("store", &network_.store));
     OP_REQUIRES_OK(c, c->GetAttr("threads", &network_.threads));

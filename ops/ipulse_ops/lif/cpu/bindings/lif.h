@@ -95,11 +95,12 @@ typedef struct LifNetwork {
   int32_t layers;        // that spike, at least 1
   int32_t leaky_readout; // 1: a leaky readout follows them; 0: the last of them is the readout
   int32_t reset, reset_on, reset_gradient;
-  int32_t weights; // LifWeights
-  int32_t store;   // LifStore; of both passes the same
-  int32_t threads; // to use; 0: as many as the process may run on
-  uint64_t arch;   // CPU features that may be used, see arch.h; others are left alone
-  uint64_t seed;   // of the policy cyclic
+  int32_t truncate; // steps after which gradients are cut, at least 1; 0: never
+  int32_t weights;  // LifWeights
+  int32_t store;    // LifStore; of both passes the same
+  int32_t threads;  // to use; 0: as many as the process may run on
+  uint64_t arch;    // CPU features that may be used, see arch.h; others are left alone
+  uint64_t seed;    // of the policy cyclic
   LifSurrogate surrogate;
   int32_t id_bytes;      // 4: ids are int32_t; 2: uint16_t
   const void *ids;       // [time, batch, input_slots]

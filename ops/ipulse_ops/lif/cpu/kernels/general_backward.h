@@ -160,6 +160,8 @@ template <int V, bool ADAPTS> void run_general_backward(const PanelBackward &a) 
   const float nothing[W] = {};
   BackwardRow<V> row = {};
   for (int t = a.last - 1; t >= a.first; --t) {
+    if (a.truncate && (t + 1) % a.truncate == 0)
+      state = {};
     if (a.kept) {
       read_sparse_row<V>(a, t, row);
     } else if (a.spiking) {

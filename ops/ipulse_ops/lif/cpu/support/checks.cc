@@ -152,11 +152,17 @@ bool check_network(const LifNetwork &n, const Message &message) {
     return false;
   if (n.id_bytes != 2 && n.id_bytes != 4)
     return message.fail("id_bytes must be 2 or 4; got %d", n.id_bytes);
+  if (n.truncate < 0)
+    return message.fail("truncate must be at least 0; got %d", n.truncate);
   if (n.threads < 0 || n.threads > MAX_THREADS)
     return message.fail("threads must be 0 to %d; got %d", MAX_THREADS, n.threads);
-  for (int number = 0; number < n.layers + n.leaky_readout; ++number)
+  for (int number = 0; number < n.layers + n.leaky_readout; ++number) {
     if (!check_layer(n.layer[number], number + 1, number == n.layers, message))
       return false;
+    if (n.truncate && n.layer[number].delay)
+      return message.fail("layer %d: truncated gradients need a delay of 0; got %d", number + 1,
+                          n.layer[number].delay);
+  }
   return true;
 }
 

@@ -27,6 +27,9 @@ inline bool is_truncated(const LifLayer &layer) { return layer.slots < layer.neu
 // The thresholds rise with the neurons' own spikes.
 inline bool adapts(const LifLayer &layer) { return layer.adaptation_decay; }
 
+// Returns true if gradients are cut at a step within the sequence.
+inline bool cuts_gradients(const LifNetwork &n) { return n.truncate && n.truncate < n.steps; }
+
 // Returns true if the membranes of a layer, over all steps, take more than 64 MiB.
 inline bool is_long(const LifNetwork &network, int neurons) {
   constexpr int64_t MANY = 64 << 20; // bytes

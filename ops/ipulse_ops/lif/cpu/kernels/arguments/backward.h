@@ -47,6 +47,7 @@ struct PanelBackward {
   bool spiking;       // not a leaky readout
   int reset;          // LifReset
   int reset_gradient; // LifResetGradient
+  int truncate;       // steps after which the gradient is cut, 0: never
   const LifSurrogate *surrogate;
   float *grad_i; // as lambda, and null together with it
   bool detach_adaptation;

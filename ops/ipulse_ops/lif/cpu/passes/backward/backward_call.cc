@@ -36,6 +36,7 @@ PanelBackward BackwardCall::panel(int number, const GradCurrent &current,
   a.spiking = number < n.layers;
   a.reset = n.reset;
   a.reset_gradient = n.reset_gradient;
+  a.truncate = n.truncate;
   a.surrogate = &n.surrogate;
   a.detach_adaptation = n.layer[number].detach_adaptation;
   if (const float *grad_u = grad_u_of(number))

@@ -30,7 +30,9 @@ void LayerPass::pass_steps() {
       adaptation_.run(panel(p, b), p, worker);
     }
     for (int t = n_.steps - 1; t >= 0; --t) {
-      if (t + 1 < n_.steps)
+      if (cuts_gradients(n_) && (t + 1) % n_.truncate == 0)
+        std::fill(extra, extra + padded, 0.0f);
+      else if (t + 1 < n_.steps)
         add_recurrent(sample * n_.steps + t, recurrent->get(), all_neurons.data(), extra);
       for (int p = 0; p < panels_.count; ++p) {
         PanelBackward a = panel(p, b);
