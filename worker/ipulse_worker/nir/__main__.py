@@ -40,6 +40,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             "network": found.network,
             "arrays": {name: list(array.shape) for name, array in found.weights.items()},
             "inputs": found.inputs,
+            "input_shape": list(found.input_shape),
             "classes": found.classes,
             "step_ms": found.step_ms,
             "metadata": found.metadata,

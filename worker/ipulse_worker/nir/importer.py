@@ -9,13 +9,14 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_worker.nir.discretization import Options, discretization_of
+from ipulse_worker.nir.convolutions import Convolutions, by_rows, leading_convolutions
+from ipulse_worker.nir.discretization import Discretization, Options, discretization_of
 from ipulse_worker.nir.errors import NirInvalid, at_node
 from ipulse_worker.nir.hdf5_file import Graph, read_graph
 from ipulse_worker.nir.layers import ImportedLayer, layer_of
 from ipulse_worker.nir.linear_map import Shape
 from ipulse_worker.nir.node_fields import numbers
-from ipulse_worker.nir.structure import NodePath, chain_of
+from ipulse_worker.nir.structure import NodePath, Unit, chain_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class ImportedNetwork:
     network: Dict[str, Any]  # of a spec, without `initial`
     weights: Dict[str, np.ndarray]  # float32, by the names of weights.npz
     inputs: int
+    input_shape: Shape  # of the graph's input
     classes: int
     step_ms: float
     metadata: Dict[str, Any]  # numbers and text of the file
@@ -43,16 +45,7 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
     if not chain:
         raise NirInvalid("the graph has no neurons")
     shape = _input_shape(graph, start)
-    inputs = math.prod(shape)
-    layers: List[ImportedLayer] = []
-    earlier: Dict[str, Tuple[int, Shape]] = {}
-    for number, unit in enumerate(chain, start=1):
-        is_last = unit is chain[-1]
-        name = "readout" if is_last else f"layer_{number}"
-        layer = layer_of(unit, name, shape, discretization, is_last, earlier)
-        layers.append(layer)
-        shape = layer.shape
-        earlier[unit.name] = (number, shape)
+    layers = _layers(chain, shape, discretization)
     _check_end(onward)
     if len(layers) < 2:
         raise at_node(
@@ -61,8 +54,9 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
     return ImportedNetwork(
         network=_network(layers),
         weights={name: array for layer in layers for name, array in layer.weights.items()},
-        inputs=inputs,
-        classes=math.prod(shape),
+        inputs=math.prod(shape),
+        input_shape=shape,
+        classes=math.prod(layers[-1].shape),
         step_ms=discretization.step_ms,
         metadata={
             key: value if isinstance(value, str) else np.ravel(value)[0].item()
@@ -73,10 +67,47 @@ def import_network(path: Path, options: Options) -> ImportedNetwork:
     )
 
 
+def _layers(
+    chain: Sequence[Unit], shape: Shape, discretization: Discretization
+) -> List[ImportedLayer]:
+    """Return the layers, with convolutions where a spec can have them."""
+    first = leading_convolutions(chain, shape, discretization)
+    convolutions = {unit.name for unit in chain[: len(first.layers)]}
+    if any(convolutions & set(unit.residual) for unit in first.rest):
+        first = Convolutions([], list(chain), shape)  # only spikes of dense layers are added
+    layers = [*first.layers, *_dense(first, discretization)]
+    if first.layers and not _has_one_delay(layers):  # convolutions have no delay of their own
+        return _dense(Convolutions([], list(chain), shape), discretization)
+    return layers
+
+
+def _dense(first: Convolutions, discretization: Discretization) -> List[ImportedLayer]:
+    """Return the layers behind convolutions."""
+    layers: List[ImportedLayer] = []
+    earlier: Dict[str, Tuple[int, Shape]] = {}
+    shape, before = first.shape, len(first.layers)
+    for number, unit in enumerate(first.rest, start=before + 1):
+        is_last = unit is first.rest[-1]
+        name = "readout" if is_last else f"layer_{number}"
+        layer = layer_of(unit, name, shape, discretization, is_last, earlier)
+        if before and not layers:
+            layer.weights[name] = by_rows(layer.weights[name], shape)
+        layers.append(layer)
+        shape = layer.shape
+        earlier[unit.name] = (number, shape)
+    return layers
+
+
+def _has_one_delay(layers: Sequence[ImportedLayer]) -> bool:
+    """Return whether spikes of layers take the same time, and those of the input none."""
+    delays = [layer.delay for layer in layers]
+    return delays[:1] == [0] and len(set(delays[1:])) < 2
+
+
 def _network(layers: Sequence[ImportedLayer]) -> Dict[str, Any]:
     """Return the network of a spec; its reset is that of all layers."""
     delays = [layer.delay for layer in layers]
-    is_one = delays == [0, *[delays[1]] * (len(layers) - 1)]
+    is_one = _has_one_delay(layers)
     fields = [
         layer.fields if is_one else {**layer.fields, "delay": layer.delay} for layer in layers
     ]

@@ -49,7 +49,7 @@ def layer_of(
     size = math.prod(mapped.shape)
     if size < 1:
         raise at_node(unit.name, "it has no neurons")
-    neurons = _neurons(unit, size, discretization)
+    neurons = constants_of(unit, size, discretization)
     spikes = neurons.threshold is not None
     if not spikes and not is_last:
         raise at_node(unit.name, "it passes its membrane on: only the last layer may, others spike")
@@ -73,20 +73,20 @@ def layer_of(
     notes: List[str] = []
     # Without a factor, weights in float32 keep the bits of the file.
     is_kept = isinstance(factor, float) and mapped.dense.dtype == np.float32
-    weights = {name: _float32(unit, mapped.dense if is_kept else mapped.dense * factor)}
+    weights = {name: float32(unit, mapped.dense if is_kept else mapped.dense * factor)}
     bias = mapped.bias
     if neurons.current is not None:
         bias = neurons.current + (0.0 if bias is None else np.ravel(bias))
         notes.append(f"{unit.name}: v_leak is a bias of {name}")
     if bias is not None:
         fields["bias"] = True
-        weights[f"{name}_bias"] = _float32(unit, np.ravel(bias) * factor)
+        weights[f"{name}_bias"] = float32(unit, np.ravel(bias) * factor)
     if recurrent is not None:
         fields["recurrent"] = True
-        weights[f"{name}_recurrent"] = _float32(unit, recurrent * factor)
+        weights[f"{name}_recurrent"] = float32(unit, recurrent * factor)
     if mapped.unrolled:
         notes.append(f"{unit.name}: its convolution is {name}, a dense matrix")
-    delay = _steps(unit, mapped.delay_s, discretization.solver.step_s)
+    delay = steps_of(unit, mapped.delay_s, discretization.solver.step_s)
     return ImportedLayer(fields, mapped.shape, reset, delay, weights, notes)
 
 
@@ -115,7 +115,7 @@ def _sum(paths: Sequence[NodePath], shape: Shape) -> LinearMap:
     return total
 
 
-def _neurons(unit: Unit, size: int, discretization: Discretization) -> Neurons:
+def constants_of(unit: Unit, size: int, discretization: Discretization) -> Neurons:
     """Return the constants of a layer, from its one to three nodes."""
     parts = [neurons_of(node, discretization.solver, size) for node in unit.nodes]
     threshold, current = parts[-1].threshold, parts[0].current
@@ -155,7 +155,7 @@ def _loops(
                 f"a loop of {unit.name} must return {size:,} values without bias or delay",
             )
         matrix = mapped.dense
-        if can_subtract and path.target == membrane and _subtracts(neurons, matrix):
+        if can_subtract and path.target == membrane and _has_subtracting(neurons, matrix):
             reset = "subtract"
         elif path.target == entry:
             recurrent = matrix if recurrent is None else recurrent + matrix
@@ -164,20 +164,28 @@ def _loops(
     return recurrent, reset
 
 
-def _subtracts(neurons: Neurons, matrix: np.ndarray) -> bool:
+def _has_subtracting(neurons: Neurons, matrix: np.ndarray) -> bool:
+    """Return whether the matrix of a loop subtracts the threshold."""
+    diagonal = np.diag(matrix)
+    return np.count_nonzero(matrix) == np.count_nonzero(diagonal) and subtracts(neurons, diagonal)
+
+
+def subtracts(neurons: Neurons, returned: np.ndarray) -> bool:
     """Return whether a loop subtracts the threshold: v = decay (u - threshold s) + ..."""
     gain, threshold = neurons.gain, neurons.threshold
     if not gain.all() or threshold is None:
         return False
     forgotten = np.where(neurons.decay == 1, 1.0, 1 - neurons.decay)
     wanted = -neurons.decay * threshold / forgotten / gain
-    diagonal = np.diag(matrix)
-    if np.count_nonzero(matrix) != np.count_nonzero(diagonal):
-        return False
-    return bool(np.allclose(diagonal, wanted, rtol=1e-5, atol=0))
+    return bool(np.allclose(returned, wanted, rtol=1e-5, atol=0))
 
 
-def _steps(unit: Unit, delay_s: float, step_s: float) -> int:
+def steps_of(unit: Unit, delay_s: float, step_s: float) -> int:
+    """Return a delay in steps.
+
+    Raises:
+        NirInvalid: it is not a whole number of steps.
+    """
     steps = delay_s / step_s
     if abs(steps - round(steps)) > 1e-6:
         raise at_node(
@@ -202,7 +210,12 @@ def _compact(values: np.ndarray) -> Any:
     return [float(value) for value in values]
 
 
-def _float32(unit: Unit, values: np.ndarray) -> np.ndarray:
+def float32(unit: Unit, values: np.ndarray) -> np.ndarray:
+    """Return weights in the type of a spec's files.
+
+    Raises:
+        NirInvalid: they do not fit.
+    """
     with np.errstate(over="ignore"):
         narrow: np.ndarray = np.ascontiguousarray(values.astype(np.float32))
     if not np.isfinite(narrow).all():

@@ -21,8 +21,8 @@ def pooled(before: LinearMap, node: NirNode) -> LinearMap:
     """Return a map with the sums or averages of windows behind it."""
     if len(before.shape) != 3:
         raise at_node(node.name, f"it pools images [channels, y, x]; got {size_text(before.shape)}")
-    kernel, stride = _pair(node, "kernel_size"), _pair(node, "stride")
-    padding = _pair(node, "padding")
+    kernel, stride = pair(node, "kernel_size"), pair(node, "stride")
+    padding = pair(node, "padding")
     high, wide = _output(node, before.shape[1:], kernel, stride, padding, (1, 1))
     average = kernel[0] * kernel[1] if node.type == "AvgPool2d" else 1
 
@@ -51,10 +51,10 @@ def convolved(before: LinearMap, node: NirNode) -> LinearMap:
     if is_flat:
         weight = weight[:, :, np.newaxis]
         image = before.reshaped((before.shape[0], 1, before.shape[1]))
-    stride, dilation = _pair(node, "stride", is_flat), _pair(node, "dilation", is_flat)
+    stride, dilation = pair(node, "stride", is_flat), pair(node, "dilation", is_flat)
     groups = whole_number(node, "groups")
     kernel = (weight.shape[2], weight.shape[3])
-    padding = _conv_padding(node, kernel, stride, dilation, is_flat)
+    padding = conv_padding(node, kernel, stride, dilation, is_flat)
     outs, ins = weight.shape[0], weight.shape[1]
     if groups < 1 or outs % groups or ins * groups != image.shape[0]:
         raise at_node(
@@ -90,7 +90,12 @@ def convolved(before: LinearMap, node: NirNode) -> LinearMap:
     return result.reshaped((outs, wide)) if is_flat else result
 
 
-def _pair(node: NirNode, field: str, is_flat: bool = False) -> Pair:
+def pair(node: NirNode, field: str, is_flat: bool = False) -> Pair:
+    """Return a field of one or two numbers as y and x.
+
+    Raises:
+        NirInvalid: it has other values.
+    """
     values = [int(value) for value in np.ravel(numbers(node, field))]
     if is_flat:
         values = [0 if field == "padding" else 1, values[0]] if len(values) == 1 else []
@@ -102,7 +107,12 @@ def _pair(node: NirNode, field: str, is_flat: bool = False) -> Pair:
     return values[0], values[1]
 
 
-def _conv_padding(node: NirNode, kernel: Pair, stride: Pair, dilation: Pair, is_flat: bool) -> Pair:
+def conv_padding(node: NirNode, kernel: Pair, stride: Pair, dilation: Pair, is_flat: bool) -> Pair:
+    """Return the zeros on both sides of y and x.
+
+    Raises:
+        NirInvalid: the padding is unknown, or would differ between the sides.
+    """
     padding = node.fields.get("padding")
     if isinstance(padding, str) and padding == "valid":
         return 0, 0
@@ -111,7 +121,7 @@ def _conv_padding(node: NirNode, kernel: Pair, stride: Pair, dilation: Pair, is_
         if stride != (1, 1) or any(span % 2 for span in spans):
             raise at_node(node.name, "padding same needs a stride of 1 and odd kernels")
         return spans[0] // 2, spans[1] // 2
-    return _pair(node, "padding", is_flat)
+    return pair(node, "padding", is_flat)
 
 
 def _output(

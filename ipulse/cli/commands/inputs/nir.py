@@ -20,6 +20,7 @@ from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.document.file import read_spec_file
 from ipulse.spec.document.yaml_document import yaml
 from ipulse_core.errors import InvalidInput, InvalidSpec, IPUlseError, Problem
+from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_core.worker_faults import errors_name
 
 # Losses by a word of what network.nir says about its logits.
@@ -150,10 +151,15 @@ def _document(
     time: dict[str, Any] = {"step_ms": found["step_ms"]}
     if isinstance(steps, int) and 1 <= steps <= _MAX_STEPS:
         time["steps"] = steps
-    if (found["inputs"], found["classes"]) == (64, 10):
+    shape = found["input_shape"]
+    is_image = any(layer.get("kind") in CONV_KINDS for layer in network["layers"])
+    is_digits = not is_image or shape == [1, 8, 8]
+    if (found["inputs"], found["classes"]) == (64, 10) and is_digits:
         data: dict[str, Any] = {"kind": "digits", **time}
     else:
         sizes = {"channels": found["inputs"], "classes": found["classes"]}
+        if is_image:
+            sizes["shape"] = shape if len(shape) == 3 else [shape[0], 1, shape[1]]
         data = {"kind": "npz", "name": name, **sizes, "steps": 100, **time}
     logits = str(metadata.get("logits", ""))
     loss = _LOSSES.get(logits.split(" ")[0])

@@ -57,6 +57,28 @@ def test_writes_a_spec_that_names_the_weights(offline: Run, theirs: Path) -> Non
     assert "exists already" in again.err
 
 
+def test_images_of_convolutions_have_a_shape(offline: Run, theirs: Path) -> None:
+    kernel, ones = np.ones((3, 2, 3, 3), np.float32), np.ones((3, 6, 8))
+    constants = {"tau": 0.02 * ones, "r": ones, "v_leak": 0 * ones, "v_threshold": ones}
+    nodes = {
+        "input": nir.Input(input_type={"input": np.array([2, 6, 8])}),
+        "kernel": nir.Conv2d((6, 8), kernel, 1, 1, 1, 1, np.zeros(3, np.float32)),
+        "spikes": nir.LIF(**constants),
+        "pool": nir.SumPool2d(np.array([2, 2]), np.array([2, 2]), np.array([0, 0])),
+        "flat": nir.Flatten({"input": np.array([3, 3, 4])}, 0, -1),
+        "matrix": nir.Linear(weight=np.ones((5, 36), np.float32)),
+        "out": nir.LI(tau=np.ones(5), r=np.ones(5), v_leak=np.zeros(5)),
+        "output": nir.Output(output_type={"output": np.array([5])}),
+    }
+    nir.write(theirs, nir.NIRGraph(nodes=nodes, edges=list(pairwise(nodes))))
+    ran = offline("nir", "import", "theirs.nir", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["spec"]["data"]["shape"] == [2, 6, 8]
+    [layer] = ran.json["spec"]["network"]["layers"]
+    assert (layer["kind"], layer["padding"], layer["pool"]["kind"]) == ("conv2d", "same", "sum")
+    assert ran.json["arrays"] == {"layer_1": [3, 3, 2, 3], "readout": [36, 5]}
+
+
 def test_prints_a_spec_without_writing_anything(offline: Run, theirs: Path) -> None:
     ran = offline("nir", "import", "theirs.nir", "--json")
     assert ran.code == 0

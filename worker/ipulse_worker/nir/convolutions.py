@@ -1,0 +1,251 @@
+"""Turns the convolutions at the beginning of a NIR graph into convolutions of a spec.
+
+Others, such as those with a padding that is neither "valid" nor "same", neurons with different
+constants or overlapping pools, are left to ipulse_worker.nir.layers, which makes matrices of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ipulse_core.spec.conv_geometry import ConvGeometry, EmptyOutput, Planes, conv_geometry
+from ipulse_worker.nir.discretization import Discretization
+from ipulse_worker.nir.hdf5_file import NirNode
+from ipulse_worker.nir.layers import (
+    GAINS,
+    ImportedLayer,
+    constants_of,
+    float32,
+    steps_of,
+    subtracts,
+)
+from ipulse_worker.nir.linear_map import Shape
+from ipulse_worker.nir.neurons import Neurons, without_decay
+from ipulse_worker.nir.node_fields import numbers, whole_number
+from ipulse_worker.nir.structure import NodePath, Unit
+from ipulse_worker.nir.windows import conv_padding, pair
+
+_CONVOLUTIONS = ("Conv1d", "Conv2d")
+_POOLS = {"SumPool2d": "sum", "AvgPool2d": "average"}
+_UNCHANGING = ("Identity", "Delay")
+
+
+@dataclass(frozen=True)
+class Convolutions:
+    """The convolutions at the beginning of a graph."""
+
+    layers: List[ImportedLayer]
+    rest: List[Unit]  # the layers behind, without a pool that is part of the last convolution
+    shape: Shape  # of what enters them
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """The nodes in front of a layer's neurons."""
+
+    pool: Optional[NirNode]
+    convolution: NirNode
+    delay_s: float
+
+
+def leading_convolutions(
+    chain: Sequence[Unit], shape: Shape, discretization: Discretization
+) -> Convolutions:
+    """Return the convolutions that a spec expresses as such; there may be none."""
+    layers: List[ImportedLayer] = []
+    for unit in chain[:-1]:
+        entry = _entry(unit)
+        if entry is None:
+            break
+        pooled = shape if entry.pool is None else _pooled(layers, entry.pool, shape)
+        found = None if pooled is None else _layer(unit, entry, pooled, discretization, layers)
+        if found is None:
+            break
+        if entry.pool is not None:
+            _set_pool(layers[-1], entry.pool)
+        layers.append(found)
+        shape = found.shape
+    rest = list(chain[len(layers) :])
+    if layers:
+        rest[0], shape = _without_pool(rest[0], layers, shape)
+    return Convolutions(layers, rest, shape)
+
+
+def by_rows(matrix: np.ndarray, shape: Shape) -> np.ndarray:
+    """Return a matrix `[inputs, neurons]` behind planes in the order of a spec's neurons.
+
+    shape: of the planes, `[channels, height, width]` or `[channels, length]`.
+    """
+    behind = matrix.reshape(shape[0], -1, matrix.shape[1])
+    return np.ascontiguousarray(behind.swapaxes(0, 1).reshape(matrix.shape))
+
+
+def _entry(unit: Unit) -> Optional[_Entry]:
+    """Return the nodes of a convolution; None for another layer."""
+    if len(unit.inputs) != 1 or unit.residual:
+        return None
+    nodes = unit.inputs[0].through
+    pools = [node for node in nodes if node.type in _POOLS]
+    middle = [node for node in nodes if node.type in _CONVOLUTIONS]
+    known = len(pools) + len(middle) + sum(node.type in _UNCHANGING for node in nodes)
+    if len(middle) != 1 or len(pools) > 1 or known != len(nodes):
+        return None
+    if pools and nodes.index(pools[0]) > nodes.index(middle[0]):
+        return None
+    delays = [np.unique(numbers(node, "delay")) for node in nodes if node.type == "Delay"]
+    if any(delay.size != 1 for delay in delays):
+        return None
+    return _Entry(pools[0] if pools else None, middle[0], float(sum(d[0] for d in delays)))
+
+
+def _layer(
+    unit: Unit,
+    entry: _Entry,
+    shape: Shape,
+    discretization: Discretization,
+    before: Sequence[ImportedLayer],
+) -> Optional[ImportedLayer]:
+    """Return a layer, or None if a spec cannot express it as a convolution."""
+    node = entry.convolution
+    is_flat = node.type == "Conv1d"
+    weight, bias = numbers(node, "weight").astype(np.float64), numbers(node, "bias")
+    if weight.ndim != len(shape) + 1 or weight.ndim != (3 if is_flat else 4):
+        return None
+    geometry, padding = _geometry(node, weight, shape, is_flat)
+    if geometry is None or bias.shape != (geometry.filters,):
+        return None
+    if geometry.size == (1, 1):  # a matrix
+        return None
+    neurons = constants_of(unit, geometry.neurons, discretization)
+    reset = _reset(unit, neurons, discretization)
+    neurons = without_decay(neurons)
+    if reset is None or not _is_alike(neurons):
+        return None
+    assert neurons.threshold is not None  # noqa: S101 - it has a reset
+    if not 0 < neurons.threshold[0] <= 1e6:
+        return None
+    gain, factor = float(f"{neurons.gain[0]:.12g}"), 1.0
+    if not GAINS[0] <= gain <= GAINS[1]:
+        gain, factor = 1.0, float(neurons.gain[0])
+    name = f"layer_{len(before) + 1}"
+    kernel = (weight[:, :, np.newaxis] if is_flat else weight).transpose(2, 3, 1, 0)
+    weights = {name: float32(unit, kernel * factor)}
+    if bias.any():
+        weights[f"{name}_bias"] = float32(unit, bias.astype(np.float64) * factor)
+    fields: Dict[str, Any] = {
+        "kind": "conv1d" if is_flat else "conv2d",
+        "filters": geometry.filters,
+        "kernel_size": _sides(geometry.kernel, is_flat),
+        "strides": _sides(geometry.strides, is_flat),
+        "padding": padding,
+        "dilation_rate": _sides(geometry.dilation, is_flat),
+        "groups": geometry.groups,
+        "decay": float(neurons.decay[0]),
+        "threshold": float(neurons.threshold[0]),
+        "gain": gain,
+        "bias": bool(bias.any()),
+    }
+    out: Shape = (geometry.filters, *geometry.size)
+    delay = steps_of(unit, entry.delay_s, discretization.solver.step_s)
+    return ImportedLayer(fields, (out[0], out[2]) if is_flat else out, reset, delay, weights)
+
+
+def _geometry(
+    node: NirNode, weight: np.ndarray, shape: Shape, is_flat: bool
+) -> Tuple[Optional[ConvGeometry], str]:
+    """Return the sizes of a convolution whose padding a spec has, and the padding."""
+    image = (1, shape[1]) if is_flat else (shape[1], shape[2])
+    kernel = (1, weight.shape[2]) if is_flat else (weight.shape[2], weight.shape[3])
+    strides, dilation = pair(node, "stride", is_flat), pair(node, "dilation", is_flat)
+    wanted = conv_padding(node, kernel, strides, dilation, is_flat)
+    groups = whole_number(node, "groups")
+    if groups < 1 or weight.shape[1] * groups != shape[0]:
+        return None, ""
+    for padding in ("valid", "same"):
+        try:
+            found = conv_geometry(
+                Planes(image[0], image[1], shape[0], channels_first=True),
+                filters=weight.shape[0],
+                kernel=kernel,
+                strides=strides,
+                padding=padding,
+                dilation=dilation,
+                groups=groups,
+            )
+        except (EmptyOutput, ValueError):
+            continue
+        sizes = tuple(
+            (length + 2 * p - d * (k - 1) - 1) // s + 1
+            for length, p, d, k, s in zip(image, wanted, dilation, kernel, strides)
+        )
+        if found.padding == wanted and found.size == sizes:
+            return found, padding
+    return None, ""
+
+
+def _reset(unit: Unit, neurons: Neurons, discretization: Discretization) -> Optional[str]:
+    """Return the reset of neurons without recurrence; None for others."""
+    if neurons.threshold is None or neurons.synapse_decay is not None:
+        return None
+    is_threshold = unit.nodes[-1].type == "Threshold"
+    if not unit.loops:
+        return "none" if is_threshold else discretization.reset
+    if len(unit.loops) != 1 or not is_threshold or discretization.solver.name == "unscaled":
+        return None
+    [loop] = unit.loops
+    if len(loop.through) != 1 or loop.through[0].type != "Scale":
+        return None
+    scale = np.ravel(numbers(loop.through[0], "scale")).astype(np.float64)
+    diagonal = np.broadcast_to(scale, neurons.decay.shape) if scale.size == 1 else scale
+    is_membrane = loop.target == unit.nodes[0].name and diagonal.shape == neurons.decay.shape
+    return "subtract" if is_membrane and subtracts(neurons, diagonal) else None
+
+
+def _is_alike(neurons: Neurons) -> bool:
+    """Return whether all neurons have the same constants, and no current of their own."""
+    values = (neurons.decay, neurons.gain, neurons.threshold)
+    alike = all(value is not None and bool((value == value[0]).all()) for value in values)
+    return alike and neurons.current is None
+
+
+def _pooled(layers: Sequence[ImportedLayer], pool: NirNode, shape: Shape) -> Optional[Shape]:
+    """Return the shape behind a pool that a convolution of a spec has, or None."""
+    if not layers or len(shape) != 3 or "pool" in layers[-1].fields:
+        return None
+    sides = pair(pool, "kernel_size")
+    if pair(pool, "stride") != sides or pair(pool, "padding") != (0, 0):
+        return None
+    pooled = (shape[0], shape[1] // sides[0], shape[2] // sides[1])
+    return pooled if min(pooled) > 0 else None
+
+
+def _set_pool(layer: ImportedLayer, pool: NirNode) -> None:
+    layer.fields["pool"] = {
+        "kind": _POOLS[pool.type],
+        "pool_size": _sides(pair(pool, "kernel_size"), is_flat=False),
+    }
+
+
+def _without_pool(unit: Unit, layers: Sequence[ImportedLayer], shape: Shape) -> Tuple[Unit, Shape]:
+    """Return a layer without the pool in front of it, which becomes the last convolution's."""
+    through = unit.inputs[0].through
+    at = next((i for i, node in enumerate(through) if node.type not in _UNCHANGING), None)
+    if len(unit.inputs) != 1 or at is None or through[at].type not in _POOLS:
+        return unit, shape
+    pooled = _pooled(layers, through[at], shape)
+    if pooled is None:
+        return unit, shape
+    _set_pool(layers[-1], through[at])
+    path = unit.inputs[0]
+    others: Tuple[NirNode, ...] = (*through[:at], *through[at + 1 :])
+    return replace(unit, inputs=[NodePath(path.source, others, path.target)]), pooled
+
+
+def _sides(values: Tuple[int, int], is_flat: bool) -> Any:
+    """Return one number where both sides are alike, or where there is one."""
+    if is_flat or values[0] == values[1]:
+        return values[1]
+    return list(values)
