@@ -176,14 +176,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
+EXIT_CODES = "Exit codes: 0 done, 1 job failed, 2 wrong usage; more: ipulse --help"
+
 # The first commands of a new user, in the help of `ipulse` itself.
 FIRST = ("up", "submit examples/digits.yaml --watch", "list --limit 5", "submit --help")
 
 
 def epilog_of(command: str) -> str:
-    """Return the end of the help of a command, or of a group: its examples, one a line."""
+    """Return the end of the help of a command, or of a group: its examples and exit codes."""
     below = [lines[0] for name, lines in EXAMPLES.items() if name.startswith(f"{command} ")]
-    return epilog(EXAMPLES.get(command, below))
+    return f"{epilog(EXAMPLES.get(command, below))}\n\n{EXIT_CODES}"
 
 
 def epilog(examples: Sequence[str]) -> str:

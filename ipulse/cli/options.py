@@ -47,7 +47,7 @@ SpecPath = Annotated[
 SpecPaths = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="The specs as YAML or JSON; - reads standard input.",
         show_default=False,
         allow_dash=True,

@@ -13,10 +13,12 @@ from ipulse.cli.app import make_app
 from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.cli.default_command import DEFAULT
 from ipulse.cli.examples import EXAMPLES
+from ipulse.cli.exits import MEANINGS, Exit
 from tests.ipulse.live_service import ROOT
 
 from .conftest import Run
 
+WITHOUT_DATA = ("completion",)  # a script for a shell
 NAMES = [*COMMANDS, *(f"{group} {name}" for group in GROUPS for name in GROUPS[group])]
 
 
@@ -28,6 +30,15 @@ def test_the_help_of_every_command_shows_an_example(offline: Run, name: str) -> 
     for example in EXAMPLES[name]:
         assert example.startswith(name.removesuffix(f" {DEFAULT}"))
         assert f"ipulse {example}" in ran.out
+    assert "Exit codes: " in ran.out
+    assert ("--json" in ran.out) is (name not in WITHOUT_DATA)
+
+
+def test_the_exit_codes_are_in_the_help(offline: Run) -> None:
+    lines = [line.split(maxsplit=1) for line in offline("--help").out.splitlines()]
+    listed = {int(words[0]): words[1] for words in lines if words and words[0].isdigit()}
+    assert listed == {int(code): meaning for code, meaning in MEANINGS.items()}
+    assert set(MEANINGS) == set(Exit)
 
 
 @pytest.mark.parametrize("example", [words for lines in EXAMPLES.values() for words in lines])

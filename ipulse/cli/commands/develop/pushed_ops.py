@@ -9,7 +9,7 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, minute_text, say, show, show_list, size_text
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list, size_text
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.op_manifest.manifest import FILE, parse_manifest
 
@@ -63,6 +63,7 @@ def delete_op(
         str,
         typer.Argument(metavar="NAME@DIGEST", help="As `ipulse op list` shows it."),
     ],
+    as_json: AsJSON = False,
 ) -> Exit:
     """Delete a custom op, so that no new job can name it.
 
@@ -70,5 +71,5 @@ def delete_op(
     """
     with at.connect() as client:
         client.delete_op(reference)
-    say(f"{reference} is deleted.")
+    show_done("deleted", reference, as_json)
     return Exit.OK
