@@ -43,6 +43,18 @@ def test_all_files_are_downloaded(page: Page, service: InProcess, tmp_path: Path
     page.until(arrived)
 
 
+def test_the_spec_as_it_was_submitted(page: Page, service: InProcess) -> None:
+    text = "version: 1  # <b>mine</b>\nnetwork: {layers: [{neurons: 4}]}\n"
+    body = {"jobs": [{"spec": SPEC, "submitted": {"form": "yaml", "text": text}}]}
+    [answer] = service.user.post("/v1/jobs:batch", json=body).json()["jobs"]
+    page.open(f"/jobs/{answer['job']['id']}/config")
+    page.until(lambda: [b for b in page.all("button") if b.text == "As submitted"])
+    [button] = [b for b in page.all("button") if b.text == "As submitted"]
+    button.click()
+    page.until(lambda: "# <b>mine</b>" in page.find("pre.yaml").text)
+    assert "view=submitted" in page.driver.current_url
+
+
 def complete(service: InProcess, job_id: str, files: dict[str, tuple[str, bytes]]) -> None:
     """Runs a queued job to its end; `files` have a role and a content."""
     attempt = service.attempt(job_id)

@@ -26,9 +26,9 @@ LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
 # What the state of an agent's sandbox means.
 _SANDBOX = {
-    "bubblewrap": "run programs and ops of users in a sandbox",
-    "off": "run programs and ops of users without a sandbox (IPULSE_SANDBOX=none)",
-    "missing": "run no programs and ops of users",
+    "bubblewrap": "programs and ops of users run in a sandbox",
+    "off": "programs and ops of users run without a sandbox (IPULSE_SANDBOX=none)",
+    "missing": "no programs and ops of users run there",
 }
 
 
@@ -151,7 +151,7 @@ def sandbox_results(agents: list[AgentStatus]) -> Iterator[CheckResult]:
             names = ", ".join(named[state])
             reasons = {a.json["sandbox"]["message"] for a in agents if a.sandbox == state} - {""}
             more = f": {'; '.join(sorted(reasons))}" if reasons else ""
-            yield CheckResult("sandbox", True, f"{names} {text}{more}")
+            yield CheckResult("sandbox", True, f"{names}: {text}{more}")
 
 
 def _check(name: str, examine: Callable[[], str]) -> CheckResult:

@@ -75,6 +75,6 @@ def test_which_agents_run_code_of_users_is_said() -> None:
     agents = [agent("a", "bubblewrap"), agent("b", "missing", "no bwrap"), agent("old", None)]
     details = [result.detail for result in sandbox_results(agents)]
     assert len(details) == 2
-    assert details[0].startswith("a ")
-    assert details[1].startswith("b ")
+    assert details[0].startswith("a: ")
+    assert details[1].startswith("b: ")
     assert details[1].endswith("no bwrap")

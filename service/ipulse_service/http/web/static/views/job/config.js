@@ -1,10 +1,37 @@
-// The spec of a job as YAML.
+// The spec of a job as YAML, also as it was submitted.
 import { updateQuery } from "../../app/router.js";
+import { api } from "../../lib/api.js";
 import { copy } from "../../parts/copy.js";
 import { ordered, specSchema, withoutDefaults } from "../../lib/schema.js";
 import { Tab, html, nothing } from "./tab.js";
 
 class Config extends Tab {
+  static properties = { ...Tab.properties, submitted: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {{id: string, text?: string, missing?: string} | null} of one job, once it is asked for */
+    this.submitted = null;
+  }
+
+  get view() { return this.route?.query.get("view") ?? ""; }
+
+  updated() {
+    const { id } = this.job ?? {};
+    if (id && this.view === "submitted" && this.submitted?.id !== id) this.fetchSubmitted(id);
+  }
+
+  /** Reads the text that was submitted; it is not kept for every job. @param {string} id */
+  async fetchSubmitted(id) {
+    this.submitted = { id };
+    try {
+      const { text } = await api.get(`/v1/jobs/${id}/spec`, { query: { form: "submitted" }, signal: this.leaving.signal });
+      this.submitted = { id, text };
+    } catch (error) {
+      if (!this.leaving.signal.aborted) this.submitted = { id, missing: error.message };
+    }
+  }
+
   async load(_job, signal) {
     const [{ YAML }, schema] = await Promise.all([import("../../../vendor/bundles/editor.js"), specSchema(signal)]);
     return { YAML, schema };
@@ -12,17 +39,18 @@ class Config extends Tab {
 
   draw({ YAML, schema }) {
     const { job } = this;
-    const isWhole = this.route?.query.get("view") === "all";
-    const shown = isWhole ? ordered(job.spec, schema) : withoutDefaults(job.spec, schema);
-    const text = YAML.stringify(shown, { lineWidth: 120, flowCollectionPadding: false });
-    const choice = (words, whole) => html`<button type="button" aria-pressed=${String(whole === isWhole)} @click=${() => updateQuery({ view: whole ? "all" : null })}>${words}</button>`;
+    const { view } = this;
+    const shown = view === "all" ? ordered(job.spec, schema) : withoutDefaults(job.spec, schema);
+    const { text: submitted, missing } = this.submitted?.id === job.id ? this.submitted : {};
+    const text = view === "submitted" ? submitted ?? "" : YAML.stringify(shown, { lineWidth: 120, flowCollectionPadding: false });
+    const choice = (words, name) => html`<button type="button" aria-pressed=${String(view === name)} @click=${() => updateQuery({ view: name || null })}>${words}</button>`;
     return html`
       <div class="bar">
-        <span class="buttons" role="group" aria-label="Which settings">${choice("Differs from defaults", false)}${choice("All settings", true)}</span>
+        <span class="buttons" role="group" aria-label="Which settings">${choice("Differs from defaults", "")}${choice("All settings", "all")}${choice("As submitted", "submitted")}</span>
         <button type="button" @click=${() => copy(text)}>Copy</button>
         <a class="button" href="/new?from=${job.id}">Clone</a>
       </div>
-      <pre class="card yaml" tabindex="0" aria-label="Spec">${text.split("\n").map((line) => html`${coloured(line)}\n`)}</pre>
+      ${view === "submitted" && missing ? html`<p role="status">${missing}</p>` : html`<pre class="card yaml" tabindex="0" aria-label="Spec">${text.split("\n").map((line) => html`${coloured(line)}\n`)}</pre>`}
       <p class="soft small">SHA-256 of the spec with all defaults: <code>${job.spec_sha256}</code></p>`;
   }
 }
