@@ -2,6 +2,7 @@
 
     python -m benchmarks.emulator op                cycles of the Poplar op, some minutes
     python -m benchmarks.emulator recompute         the op that recomputes states, and memory saved
+    python -m benchmarks.emulator half              accuracy of weights of 16 bits
     python -m benchmarks.emulator speed             the emulator beside the CPU kernels
     python -m benchmarks.emulator questions         tables of docs/explanation/ipu_*.md
     python -m benchmarks.emulator questions step    one program's table
@@ -21,6 +22,7 @@ from benchmarks.common import command_line
 COMMANDS = {
     "op": "op_cost",
     "recompute": "recomputation",
+    "half": "half_weights",
     "speed": "op_speed",
     "questions": "questions",
     "published": "published",

@@ -144,6 +144,17 @@ class EmulatorDevice(IPUs):
         "machine, between two programs of the device; device: one program a step, as on an IPU, "
         "with sums in another order.",
     )
+    weights_dtype: Literal["float32", "float16"] = Field(
+        default="float32",
+        description="float16: matrices have two bytes a weight on the device, also between steps, "
+        "with `training: device`; sums, states, moments and gradients are float32. IPUs have no "
+        "bfloat16, which the device cpu has.",
+    )
+    stochastic_rounding: bool = Field(
+        default=False,
+        description="Whether updated matrices in float16 are rounded at random to one of their two "
+        "neighbours, so that small updates count on average; else to the nearest number.",
+    )
     host_link: Literal["pcie", "fabric"] = Field(
         default="pcie",
         description="Connection to the host that stream copies are modelled for. pcie: a card, "
@@ -164,6 +175,16 @@ class EmulatorDevice(IPUs):
         description="Time of a stream copy besides its bytes; null: that of `host_link`.",
         json_schema_extra=unit("s"),
     )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields what is wrong with the IPUs, and types of weights that nothing trains."""
+        yield from super().problems()
+        if self.weights_dtype != "float32" and self.training == "host":
+            detail = "weights of float16 are updated on the device: set training to device"
+            yield Problem("/weights_dtype", "inconsistent", detail)
+        if self.stochastic_rounding and self.weights_dtype == "float32":
+            detail = "weights of float32 are not rounded: set weights_dtype to float16"
+            yield Problem("/stochastic_rounding", "inconsistent", detail)
 
 
 class IPUDevice(IPUs):

@@ -47,3 +47,21 @@ def test_names_the_place_of_what_it_refuses(
     assert error["msg"].endswith("device.training to host")
     changed["device"]["training"] = "host"
     ExperimentSpec.model_validate(changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [
+        ("weights_dtype", {"training": "host", "weights_dtype": "float16"}),
+        ("stochastic_rounding", {"stochastic_rounding": True}),
+    ],
+)
+def test_types_of_weights_fit_what_trains_them(name: str, device: dict[str, Any]) -> None:
+    changed = document({}, {})
+    changed["device"].update(device)
+    with pytest.raises(ValidationError) as caught:
+        ExperimentSpec.model_validate(changed)
+    assert [error["loc"] for error in caught.value.errors()] == [("device", name)]
+    fitting = document({}, {})
+    fitting["device"].update(weights_dtype="float16", stochastic_rounding=True)
+    ExperimentSpec.model_validate(fitting)

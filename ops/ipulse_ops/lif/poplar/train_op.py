@@ -30,6 +30,10 @@ class DeviceTraining:
     loss: cross-entropy of the softmax of the readout's membrane: its mean over time, the last one,
         or each, of which the loss is the mean.
     optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
+    half: matrices are float16 on the device, also between steps; sums, moments and gradients are
+        float32.
+    stochastic_rounding: of matrices in float16, by random numbers of `key`, 0 to 2^32 - 1; without
+        it they are rounded to the nearest number.
     """
 
     loss: str = "mean_membrane"
@@ -40,13 +44,18 @@ class DeviceTraining:
     weight_decay: float = 0.0
     momentum: float = 0.0
     nesterov: bool = False
+    half: bool = False
+    stochastic_rounding: bool = False
+    key: int = 0
 
     @property
     def words(self) -> str:
         """The part of the attribute string in front of the network's."""
-        flags = [self.loss, self.optimizer, *(["nesterov"] if self.nesterov else [])]
+        flags = [self.loss, self.optimizer]
+        flags += [name for name in ("nesterov", "stochastic_rounding") if getattr(self, name)]
         numbers = ("beta_1", "beta_2", "epsilon", "weight_decay", "momentum")
         values = [f"{name}={float(getattr(self, name))!r}" for name in numbers]
+        values.append(f"key={self.key}")
         return " ".join(["ipulse-train/1", *flags, *values])
 
 
@@ -97,6 +106,8 @@ def run_training_step(
     if memory == "recompute":
         between = steps_between_checkpoints(network, steps, batch, wanted, placement)
         wanted = Wanted(recompute=between)
+    if training.half:
+        weights = [tf.cast(w, tf.float16) if len(w.shape) == 2 else w for w in weights]
     inputs, places = entering(network, weights, ids, counts, constants, seed, wanted)
     number = {place: at for at, place in enumerate(places)}  # of the weights
     nothing = tf.zeros([1], tf.float32)
@@ -132,7 +143,7 @@ def run_training_step(
     n = len(inputs)
 
     def updated(kind: int, of: Sequence[Any]) -> List[Any]:
-        return [found[kind * n + place] for place in places] if of else []
+        return [tf.cast(found[kind * n + at], tf.float32) for at in places] if of else []
 
     return TrainedStep(
         out=outputs_of(specs, found[3 * n + 1 :]),

@@ -67,3 +67,39 @@ def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memor
     for name, value in on_cpu.state().items():
         scale = max(float(np.abs(value).max(initial=0)), 1e-3)
         np.testing.assert_allclose(on_device.state()[name], value, rtol=0, atol=2e-5 * scale)
+
+
+def after_a_step(**device: Any) -> List[np.ndarray]:
+    """Return the weights after one step from weights that half represents."""
+    rng = np.random.default_rng(SEED)
+    options = {"kind": "emulator", "tiles": TILES, "training": "device", **device}
+    training = {"epochs": 1, "batch_size": 12, "optimizer": {"kind": "adam"}}
+    spec = spec_from(ipu_spec(options, training=training, network=NETWORK))
+    model = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), build())
+    drawn = [rng.normal(0, 0.5, weight.shape) for weight in model.weights]
+    model.weights = [weight.astype(np.float16).astype(np.float32) for weight in drawn]
+    model.feed(batch, 1)
+    model.execute(1, lambda: 0.0)
+    return [weight for weight in model.weights if weight.ndim == 2]
+
+
+def test_half_weights_are_the_rounded_ones_of_float32() -> None:
+    """Sums are float32: only the updated weights are rounded, to the nearest."""
+    exact = after_a_step()
+    for rounded, weight in zip(after_a_step(weights_dtype="float16"), exact):
+        np.testing.assert_array_equal(rounded, weight.astype(np.float16).astype(np.float32))
+
+
+def test_stochastic_rounding_has_no_bias_and_repeats() -> None:
+    exact = np.concatenate([weight.ravel() for weight in after_a_step()])
+    half = {"weights_dtype": "float16", "stochastic_rounding": True}
+    first, again = (
+        np.concatenate([weight.ravel() for weight in after_a_step(**half)]) for _ in range(2)
+    )
+    assert first.tobytes() == again.tobytes()
+    np.testing.assert_array_equal(first, first.astype(np.float16).astype(np.float32))
+    ulp = np.spacing(np.abs(exact).astype(np.float16)).astype(np.float64)
+    errors = (first.astype(np.float64) - exact) / ulp
+    assert np.abs(errors).max() < 1.001  # one of the two neighbours
+    assert np.abs(errors).max() > 0.6  # and not always the nearer one
+    assert abs(errors.mean()) < 5 / np.sqrt(12 * len(errors)) + 0.02

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 
 import numpy as np
@@ -111,15 +112,22 @@ class EmulatedModel(Model):
 
 def device_training(spec: ExperimentSpec) -> DeviceTraining:
     """Return the loss and the optimizer of a spec, which ExperimentSpec has checked."""
-    optimizer = spec.training.optimizer
-    loss = DEVICE_LOSSES[spec.training.loss]
+    optimizer, device = spec.training.optimizer, spec.device
+    found = DeviceTraining(
+        loss=DEVICE_LOSSES[spec.training.loss],
+        half=getattr(device, "weights_dtype", "float32") == "float16",
+        stochastic_rounding=getattr(device, "stochastic_rounding", False),
+        key=spec.seed & 0xFFFFFFFF,
+    )
     if optimizer.kind == "sgd":
-        return DeviceTraining(loss, "sgd", momentum=optimizer.momentum, nesterov=optimizer.nesterov)
-    return DeviceTraining(
-        loss,
-        "adam",
-        optimizer.beta_1,
-        optimizer.beta_2,
-        optimizer.epsilon,
-        optimizer.weight_decay if optimizer.kind == "adamw" else 0.0,
+        return replace(
+            found, optimizer="sgd", momentum=optimizer.momentum, nesterov=optimizer.nesterov
+        )
+    return replace(
+        found,
+        optimizer="adam",
+        beta_1=optimizer.beta_1,
+        beta_2=optimizer.beta_2,
+        epsilon=optimizer.epsilon,
+        weight_decay=optimizer.weight_decay if optimizer.kind == "adamw" else 0.0,
     )

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <poputil/VertexTemplates.hpp>
+
 #include "layout/new_vertex.h"
 
 namespace lif {
@@ -15,7 +17,7 @@ using poplar::program::Sequence;
 
 Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
                    const std::vector<AdamMatrix> &matrices, const Tensor &rate,
-                   const Tensor &update) {
+                   const Tensor &update, const WeightRounding &rounding) {
   const Place place{0, 0};
   const Tensor factors = graph.addVariable(FLOAT, {2}, place, "adam/factors");
   const ComputeSet first = graph.addComputeSet("adam/rate");
@@ -33,12 +35,18 @@ Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
   for (const AdamMatrix &matrix : matrices) {
     for (std::size_t p = 0; p < matrix.weights.tileParts().size(); ++p) {
       const auto pairs = static_cast<unsigned>(matrix.weights.part(p).numElements() / 2);
-      NewVertex(graph, all, "AdamUpdate", matrix.weights.tileParts()[p].place)
+      const std::string type =
+          poputil::templateVertex("AdamUpdate", matrix.weights.part(p).elementType());
+      NewVertex(graph, all, type, matrix.weights.tileParts()[p].place)
           .connect("weights", matrix.weights.field(p))
           .connect("means", matrix.means.field(p))
           .connect("squares", matrix.squares.field(p))
           .connect("gradients", matrix.gradients.field(p))
           .connect("factors", factors)
+          .connect("update", update)
+          .set("rounding", static_cast<unsigned>(rounding.kind))
+          .set("key", rounding.key)
+          .set("place", (matrix.number << 16) + static_cast<unsigned>(p))
           .set("pairCount", pairs)
           .set("newMean", rounded(1 - constants.beta1))
           .set("newSquare", rounded(1 - constants.beta2))

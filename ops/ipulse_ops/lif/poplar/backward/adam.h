@@ -16,16 +16,27 @@ struct AdamConstants {
   double weightDecay = 0; // times the rate, the share of each weight that is taken away
 };
 
-/// A matrix or constants [rows, neurons] with its moments and its gradient, all of one layout.
+enum class Rounding : unsigned { Nearest, Stochastic }; // the numbers of codelets/rounding.h
+
+/// How weights of half are rounded; key: of the random numbers.
+struct WeightRounding {
+  Rounding kind = Rounding::Nearest;
+  unsigned key = 0;
+};
+
+/// A matrix or constants [rows, neurons] with its moments and its gradient, all of one layout; the
+/// weights are float or half. number: of the matrix, for the random numbers.
 struct AdamMatrix {
   NeuronTensor weights, means, squares, gradients;
+  unsigned number = 0;
 };
 
 /// The program of one update, which changes weights and moments where they lie: two compute sets,
 /// and nothing is exchanged but two numbers. rate: float [1]. update: int [1], its number, from 1.
 poplar::program::Program adamUpdate(IpuGraphs &graph, const AdamConstants &constants,
                                     const std::vector<AdamMatrix> &matrices,
-                                    const poplar::Tensor &rate, const poplar::Tensor &update);
+                                    const poplar::Tensor &rate, const poplar::Tensor &update,
+                                    const WeightRounding &rounding = {});
 
 } // namespace lif
 

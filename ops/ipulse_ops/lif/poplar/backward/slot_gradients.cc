@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <poputil/VertexTemplates.hpp>
+
 #include "layout/new_vertex.h"
 
 namespace lif {
@@ -62,7 +64,9 @@ void SlotSums::partials(IpuGraphs &graph, ComputeSet set, const NeuronTensor &gr
   const auto batch = static_cast<unsigned>(source->batch);
   for (std::size_t p = 0; p < receivers->parts->size(); ++p) {
     const TilePart &part = (*receivers->parts)[p];
-    NewVertex(graph, set, "SlotPartials", part.place)
+    const Tensor &weights = receivers->weights[matrix].part(p);
+    NewVertex(graph, set, poputil::templateVertex("SlotPartials", weights.elementType()),
+              part.place)
         .connect("ids", source->ids.on(part.place.ipu).flatten())
         .connect("counts", source->counts.on(part.place.ipu).flatten())
         .connect("weights", receivers->weights[matrix].field(p))

@@ -15,10 +15,11 @@ struct SgdConstants {
 
 /// The program of one update by stochastic gradient descent; the momenta are the matrices' means,
 /// which are empty without.
-/// rate: float [1].
+/// rate: float [1]. update: int [1], its number, from 1.
 poplar::program::Program sgdUpdate(IpuGraphs &graph, const SgdConstants &constants,
                                    const std::vector<AdamMatrix> &matrices,
-                                   const poplar::Tensor &rate);
+                                   const poplar::Tensor &rate, const poplar::Tensor &update,
+                                   const WeightRounding &rounding = {});
 
 } // namespace lif
 

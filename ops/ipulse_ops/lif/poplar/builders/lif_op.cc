@@ -37,6 +37,9 @@ Program Build_grad(Graph &graph, std::int64_t input_grad_index,
                                  "separate_gradients=False");
   const lif::Network network = lif::parseNetwork(attributes);
   const lif::Operands operands(network, fwd_inputs);
+  if (operands.get(lif::Role::Weights).elementType() != poplar::FLOAT)
+    throw poputil::poplibs_error("LIF op: a gradient has the type of its input, so that weights of "
+                                 "half are trained by op_name=Train");
   return lif::buildBackward(graph, network, operands, gradients, fwd_outputs, outputs);
 }
 
@@ -70,8 +73,9 @@ Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<st
   // Build reports operands that are neither matrices nor constants, or do not fit the network.
   const bool known = operand < operands.size() && operands[operand].role >= lif::Role::Weights;
   const lif::Operand wanted = known ? operands[operand] : operands[0];
-  if (!known || type != poplar::FLOAT || shape.size() < 1 || shape.size() > 2 ||
-      shape.back() != network.layers[wanted.layer].neurons) {
+  const bool matrix = wanted.role == lif::Role::Weights || wanted.role == lif::Role::Recurrent;
+  if (!known || (type != poplar::FLOAT && !(matrix && type == poplar::HALF)) || shape.size() < 1 ||
+      shape.size() > 2 || shape.back() != network.layers[wanted.layer].neurons) {
     const Tensor t = graph.addVariable(type, shape, debug_prefix);
     poputil::mapTensorLinearly(graph, t);
     return t;
@@ -79,7 +83,7 @@ Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<st
   const lif::TilePlan plan = lif::planFor(graph, network, 1);
   const std::size_t rows = shape.size() == 2 ? shape[0] : 1;
   lif::IpuGraphs graphs(graph, plan);
-  const lif::NeuronTensor t(graphs, rows, plan.layers[wanted.layer], debug_prefix);
+  const lif::NeuronTensor t(graphs, rows, plan.layers[wanted.layer], debug_prefix, type);
   return t.dense().reshape(shape);
 }
 

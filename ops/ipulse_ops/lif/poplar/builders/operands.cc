@@ -82,6 +82,12 @@ Operands::Operands(const Network &network, const std::vector<Tensor> &given)
                                  given[0].shapeToString());
   steps = static_cast<unsigned>(given[0].dim(0));
   batch = static_cast<unsigned>(given[0].dim(1));
+  const auto operandOf = [&](Role role) {
+    std::size_t i = 0;
+    while (operands[i].role != role)
+      ++i;
+    return i;
+  };
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand &operand = operands[i];
     const std::string name = nameOf(operand);
@@ -89,9 +95,17 @@ Operands::Operands(const Network &network, const std::vector<Tensor> &given)
     const poplar::Type type = given[i].elementType();
     if (operand.role == Role::Seed && type != poplar::INT)
       throw poputil::poplibs_error("LIF op: seed must be int; got " + type.toString());
-    if (operand.role != Role::Seed && type != poplar::FLOAT && !(spikes && type == poplar::INT))
+    const bool matrix = operand.role == Role::Weights || operand.role == Role::Recurrent;
+    if (operand.role != Role::Seed && type != poplar::FLOAT && !(spikes && type == poplar::INT) &&
+        !(matrix && type == poplar::HALF))
       throw poputil::poplibs_error("LIF op: " + name + " must be float" +
-                                   (spikes ? " or int" : "") + "; got " + type.toString());
+                                   (spikes   ? " or int"
+                                    : matrix ? " or half"
+                                             : "") +
+                                   "; got " + type.toString());
+    if (matrix && type != given[operandOf(Role::Weights)].elementType())
+      throw poputil::poplibs_error("LIF op: all matrices must have one type; got " + name + " of " +
+                                   type.toString());
     const unsigned l = operand.layer;
     const std::size_t n = network.layers[l].neurons;
     if (operand.role == Role::Counts && given[i].rank() == 3)

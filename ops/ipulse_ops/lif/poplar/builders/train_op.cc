@@ -38,9 +38,10 @@ struct TrainAttributes {
   explicit TrainAttributes(const std::string &text) {
     const std::size_t at = text.find("ipulse-lif/");
     const std::string own = text.substr(0, at);
-    const lif::Words words(
-        own, "ipulse-train/1", {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum"},
-        {"mean_membrane", "last_membrane", "step_membrane", "adam", "sgd", "nesterov"});
+    const lif::Words words(own, "ipulse-train/1",
+                           {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum", "key"},
+                           {"mean_membrane", "last_membrane", "step_membrane", "adam", "sgd",
+                            "nesterov", "stochastic_rounding"});
     const int losses =
         words.flag("mean_membrane") + words.flag("last_membrane") + words.flag("step_membrane");
     if (losses != 1 || words.flag("adam") == words.flag("sgd"))
@@ -54,6 +55,9 @@ struct TrainAttributes {
     adam = {words.real("beta_1"), words.real("beta_2"), words.real("epsilon"),
             words.real("weight_decay")};
     sgd = {words.real("momentum"), words.flag("nesterov")};
+    rounding = {words.flag("stochastic_rounding") ? lif::Rounding::Stochastic
+                                                  : lif::Rounding::Nearest,
+                static_cast<unsigned>(words.real("key"))};
     ofNetwork = at == std::string::npos ? "" : text.substr(at);
     network = lif::parseNetwork(ofNetwork);
     if (network.inputGradients || network.constantGradients)
@@ -66,6 +70,7 @@ struct TrainAttributes {
   bool isAdam;
   lif::AdamConstants adam;
   lif::SgdConstants sgd;
+  lif::WeightRounding rounding;
   std::string ofNetwork;
   lif::Network network;
   std::vector<lif::Operand> operands;
@@ -100,7 +105,8 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
     const unsigned l = operand.layer;
     const std::string name = plan.names[l] + "/" + lif::nameOf(operand.role);
     const auto bring = [&](const Tensor &t, const char *what, lif::Arrivals &arrivals) {
-      if (t.shape() != inputs[i].shape() || t.elementType() != FLOAT)
+      const bool weights = &t == &inputs[i]; // checked by Operands
+      if (!weights && (t.shape() != inputs[i].shape() || t.elementType() != FLOAT))
         refuse(name + what + " must be float " + inputs[i].shapeToString() + "; got " +
                t.shapeToString());
       return arrivals.neurons(t, plan.layers[l], name + what);
@@ -113,6 +119,7 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
       matrix.means = bring(inputs[n + i], " means", changed);
     if (given.isAdam)
       matrix.squares = bring(inputs[2 * n + i], " squares", changed);
+    matrix.number = static_cast<unsigned>(next);
     (operand.role == lif::Role::Bias ? biases : matrices).push_back(matrix);
   }
   Sequence program;
@@ -120,14 +127,14 @@ Program updateOf(Graph &graph, const TrainAttributes &given, const std::vector<T
   read.addTo(program);
   const Tensor rate = inputs[3 * n + 2], update = inputs[3 * n + 3];
   if (given.isAdam) {
-    program.add(lif::adamUpdate(graphs, given.adam, matrices, rate, update));
+    program.add(lif::adamUpdate(graphs, given.adam, matrices, rate, update, given.rounding));
     lif::AdamConstants withoutDecay = given.adam;
     withoutDecay.weightDecay = 0;
     if (!biases.empty())
       program.add(lif::adamUpdate(graphs, withoutDecay, biases, rate, update));
   } else {
     matrices.insert(matrices.end(), biases.begin(), biases.end());
-    program.add(lif::sgdUpdate(graphs, given.sgd, matrices, rate));
+    program.add(lif::sgdUpdate(graphs, given.sgd, matrices, rate, update, given.rounding));
   }
   changed.addReturnTo(program);
   return std::move(program);

@@ -6,6 +6,7 @@
 #include <poplar/Vertex.hpp>
 
 #include "pair.h"
+#include "rounding.h"
 
 using namespace poplar;
 
@@ -28,19 +29,23 @@ public:
   }
 };
 
-class AdamUpdate : public MultiVertex {
+// W: the type of the weights, float or half.
+template <typename W> class AdamUpdate : public MultiVertex {
 public:
-  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> weights; // [pairCount] pairs, and so are the next
+  InOut<Vector<W, VectorLayout::ONE_PTR, 8>> weights; // [pairCount] pairs, and so are the next
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> means;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> squares;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradients;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> factors; // of AdamRate
-  const unsigned pairCount;
-  const float newMean, newSquare, epsilon; // 1 - beta_1, 1 - beta_2
+  Input<Vector<int, VectorLayout::ONE_PTR, 4>> update;    // [1], read by stochastic rounding
+  const unsigned pairCount, rounding, key, place;         // of Rounding
+  const float newMean, newSquare, epsilon;                // 1 - beta_1, 1 - beta_2
 
   bool compute(unsigned worker) {
     const float2 *g = pairs(&gradients[0]);
-    float2 *w = pairs(&weights[0]), *m = pairs(&means[0]), *v = pairs(&squares[0]);
+    W *w = &weights[0];
+    float2 *m = pairs(&means[0]), *v = pairs(&squares[0]);
+    const Rounding round{rounding, key, static_cast<unsigned>(update[0]), place};
     const float step = factors[0], kept = factors[1];
     for (unsigned p = worker; p < pairCount; p += numWorkers()) {
       const float2 mean = m[p] + newMean * (g[p] - m[p]);
@@ -48,8 +53,10 @@ public:
       const float2 root = {std::sqrt(square[0]), std::sqrt(square[1])};
       m[p] = mean;
       v[p] = square;
-      w[p] = kept * w[p] - step * mean / (root + epsilon);
+      round.store(w, p, kept * pairOf(w, p) - step * mean / (root + epsilon));
     }
     return true;
   }
 };
+template class AdamUpdate<float>;
+template class AdamUpdate<half>;

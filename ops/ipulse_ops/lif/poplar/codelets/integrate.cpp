@@ -44,17 +44,17 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
       float2 current = bias[p];
       for (unsigned s = 0; s < sources; ++s) {
         const unsigned short *ids = &v.ids[s][b * v.slots[s]];
-        const float2 *weights = pairs(&v.weights[s][0]) + p;
+        const auto *weights = &v.weights[s][2 * p];
         const unsigned spikes = v.counts[s][2 * b];
         unsigned k = 0;
         for (; k + 4 <= spikes; k += 4) { // a loop's own work, once for four
-          current += weights[ids[k] * pairCount];
-          current += weights[ids[k + 1] * pairCount];
-          current += weights[ids[k + 2] * pairCount];
-          current += weights[ids[k + 3] * pairCount];
+          current += pairOf(weights, ids[k] * pairCount);
+          current += pairOf(weights, ids[k + 1] * pairCount);
+          current += pairOf(weights, ids[k + 2] * pairCount);
+          current += pairOf(weights, ids[k + 3] * pairCount);
         }
         for (; k < spikes; ++k)
-          current += weights[ids[k] * pairCount];
+          current += pairOf(weights, ids[k] * pairCount);
       }
       current = synapse(b * v.pairCount + p, p, current);
       if (v.recordsDrive) {
@@ -69,12 +69,13 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
 
 } // namespace
 
-// [samples, neurons] is `u`; sources are the layer's input and, if it is recurrent, itself.
-class Integrate : public MultiVertex {
+// W: the type of the weights. [samples, neurons] is `u`; sources are the layer's input and, if it
+// is recurrent, itself.
+template <typename W> class Integrate : public MultiVertex {
 public:
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
-  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> weights;
+  Vector<Input<Vector<W, VectorLayout::ONE_PTR, 8>>> weights;
   Vector<unsigned> slots; // of a sample, by source
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> bias;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
@@ -93,12 +94,14 @@ public:
     return integrate(*this, worker, [](unsigned, unsigned, float2 current) { return current; });
   }
 };
+template class Integrate<float>;
+template class Integrate<half>;
 
-class IntegrateSynapse : public MultiVertex {
+template <typename W> class IntegrateSynapse : public MultiVertex {
 public:
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
-  Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> weights;
+  Vector<Input<Vector<W, VectorLayout::ONE_PTR, 8>>> weights;
   Vector<unsigned> slots;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> bias;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> decay;
@@ -123,3 +126,5 @@ public:
     });
   }
 };
+template class IntegrateSynapse<float>;
+template class IntegrateSynapse<half>;

@@ -3,22 +3,27 @@
 #include <poplar/Vertex.hpp>
 
 #include "pair.h"
+#include "rounding.h"
 
 using namespace poplar;
 
-class SgdUpdate : public MultiVertex {
+// W: the type of the weights, float or half.
+template <typename W> class SgdUpdate : public MultiVertex {
 public:
-  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> weights; // [pairCount] pairs, and so are the next
+  InOut<Vector<W, VectorLayout::ONE_PTR, 8>> weights;     // [pairCount] pairs, and so are the next
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> momenta; // used if momentum is not 0
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradients;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> rate; // [1]
-  const unsigned pairCount;
+  Input<Vector<int, VectorLayout::ONE_PTR, 4>> update; // [1], read by stochastic rounding
+  const unsigned pairCount, rounding, key, place;      // of Rounding
   const float momentum;
   const bool nesterov;
 
   bool compute(unsigned worker) {
     const float2 *g = pairs(&gradients[0]);
-    float2 *w = pairs(&weights[0]), *m = pairs(&momenta[0]);
+    W *w = &weights[0];
+    float2 *m = pairs(&momenta[0]);
+    const Rounding round{rounding, key, static_cast<unsigned>(update[0]), place};
     const float step = rate[0], kept = momentum;
     const bool ahead = nesterov;
     for (unsigned p = worker; p < pairCount; p += numWorkers()) {
@@ -29,8 +34,10 @@ public:
         if (ahead)
           direction = g[p] + kept * direction;
       }
-      w[p] -= step * direction;
+      round.store(w, p, pairOf(w, p) - step * direction);
     }
     return true;
   }
 };
+template class SgdUpdate<float>;
+template class SgdUpdate<half>;

@@ -8,18 +8,18 @@
 using namespace poplar;
 
 // A tile's part of it: the rows of its weights at the filled slots times dL/dI of its neurons.
-class SlotPartials : public MultiVertex {
+template <typename W> class SlotPartials : public MultiVertex {
 public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ids; // [samples, slots]
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts;
-  Input<Vector<float, VectorLayout::ONE_PTR, 8>> weights;     // [senders, row]
+  Input<Vector<W, VectorLayout::ONE_PTR, 8>> weights;         // [senders, row], float or half
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> gradCurrent; // [samples, row]
   Output<Vector<float, VectorLayout::ONE_PTR, 8>> partials;   // [samples, slots]
   const unsigned samples, slots, pairCount;
 
   bool compute(unsigned worker) {
     const unsigned pairsOfRow = pairCount;
-    const float2 *rows = pairs(&weights[0]);
+    const W *rows = &weights[0];
     for (unsigned b = worker; b < samples; b += numWorkers()) {
       const float2 *grad = pairs(&gradCurrent[2 * b * pairsOfRow]);
       const unsigned short *list = &ids[b * slots];
@@ -28,22 +28,24 @@ public:
       if (pairsOfRow == 1) { // as in weight_gradients.cpp
         const float2 one = *grad;
         for (unsigned k = 0; k < filled; ++k) {
-          const float2 product = rows[list[k]] * one;
+          const float2 product = pairOf(rows, list[k]) * one;
           to[k] = product[0] + product[1];
         }
         continue;
       }
       for (unsigned k = 0; k < filled; ++k) {
-        const float2 *row = rows + list[k] * pairsOfRow;
-        float2 sum = row[0] * grad[0];
+        const W *row = rows + 2 * list[k] * pairsOfRow;
+        float2 sum = pairOf(row, 0) * grad[0];
         for (unsigned p = 1; p < pairsOfRow; ++p)
-          sum += row[p] * grad[p];
+          sum += pairOf(row, p) * grad[p];
         to[k] = sum[0] + sum[1];
       }
     }
     return true;
   }
 };
+template class SlotPartials<float>;
+template class SlotPartials<half>;
 
 // The sum of rows [rows, width], each worker for its own pairs of columns. Slots that are not
 // filled hold anything, and nobody reads their sum.

@@ -12,12 +12,12 @@ using poplar::program::Copy;
 using poplar::program::Sequence;
 
 NeuronTensor::NeuronTensor(IpuGraphs &graph, std::size_t rows, const std::vector<TilePart> &given,
-                           const std::string &name)
+                           const std::string &name, const poplar::Type &type)
     : tiles(given) {
   std::size_t size = 0;
   for (const TilePart &tile : tiles)
     size += rows * tile.row();
-  const Tensor flat = graph.addVariable(FLOAT, {size}, name);
+  const Tensor flat = graph.addVariable(type, {size}, name);
   std::size_t at = 0;
   for (const TilePart &tile : tiles) {
     const Tensor part = flat.slice(at, at + rows * tile.row());
@@ -80,7 +80,7 @@ NeuronTensor Arrivals::neurons(const Tensor &given, const std::vector<TilePart> 
   }
   if (missing.empty())
     return NeuronTensor(std::move(parts), tiles);
-  const NeuronTensor own(graph, matrix.dim(0), missing, name);
+  const NeuronTensor own(graph, matrix.dim(0), missing, name, given.elementType());
   std::size_t next = 0;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     if (parts[i].valid())

@@ -17,7 +17,7 @@ class NeuronTensor {
 public:
   NeuronTensor() = default;
   NeuronTensor(IpuGraphs &graph, std::size_t rows, const std::vector<TilePart> &parts,
-               const std::string &name);
+               const std::string &name, const poplar::Type &type = poplar::FLOAT);
   /// Joins given parts [rows, row].
   NeuronTensor(std::vector<poplar::Tensor> parts, const std::vector<TilePart> &tiles)
       : parts(std::move(parts)), tiles(tiles) {}

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <poputil/VertexTemplates.hpp>
+
 #include "new_vertex.h"
 
 namespace lif {
@@ -70,7 +72,9 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
     const std::vector<Tensor> drive =
         recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
                  : std::vector<Tensor>{unwrittenField(graph, part.place)};
-    NewVertex vertex(graph, set, layer.synapse ? "IntegrateSynapse" : "Integrate", part.place);
+    const std::string type = poputil::templateVertex(
+        layer.synapse ? "IntegrateSynapse" : "Integrate", weights[0].elementType());
+    NewVertex vertex(graph, set, type, part.place);
     vertex.connect("ids", ids)
         .connect("counts", counts)
         .connect("weights", weights)

@@ -1,0 +1,77 @@
+"""Measure the accuracy of weights that are half on emulated IPUs, also between steps.
+
+    python -m benchmarks.emulator half
+    python -m benchmarks.emulator half --seeds 1 --rates 0.01
+
+The digits of examples/digits_population.yaml with 128 hidden neurons and without shifted copies
+are learned with weights of float32, of float16 that are rounded to the nearest number, and of
+float16 with stochastic rounding, on 64 emulated tiles. The second rate is so small that many
+updates are below half the distance of two numbers of float16.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import yaml
+
+from benchmarks.common import command_line
+from benchmarks.common.tables import ROOT, Row, finish
+from ipulse.spec import ExperimentSpec, parse_spec, spec_to_json
+from ipulse_worker.runner.resolved_spec import read_spec
+
+NEURONS, TILES, EPOCHS = 128, 64, 8
+RATES = (0.01, 0.0002)
+WEIGHTS: dict[str, dict[str, Any]] = {
+    "float32": {},
+    "float16, nearest": {"weights_dtype": "float16"},
+    "float16, stochastic": {"weights_dtype": "float16", "stochastic_rounding": True},
+}
+
+
+def spec_of(seed: int, rate: float, weights: str, epochs: int) -> ExperimentSpec:
+    """Return the spec of one training; `weights` is one of WEIGHTS."""
+    text = (ROOT / "examples/digits_population.yaml").read_text()
+    document: dict[str, Any] = yaml.safe_load(text)
+    document["seed"] = seed
+    del document["data"]["shifts"]
+    document["network"]["layers"][0]["neurons"] = NEURONS
+    document["training"]["epochs"] = epochs
+    document["training"]["optimizer"]["learning_rate"] = rate
+    device = {"kind": "emulator", "tiles": TILES, "training": "device"}
+    document["device"] = {**device, **WEIGHTS[weights]}
+    return read_spec(spec_to_json(parse_spec(document)))
+
+
+def main(arguments: list[str]) -> None:
+    """Run the command line."""
+    from benchmarks.training.single_process import train
+
+    parser = command_line.parser("emulator half", __doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="(%(default)s)")
+    parser.add_argument("--rates", type=float, nargs="+", default=RATES, help="learning rates")
+    options = parser.parse_args(arguments)
+    rows: list[Row] = []
+    for rate in options.rates:
+        for weights in WEIGHTS:
+            found = []
+            for seed in range(1, options.seeds + 1):
+                metrics = train(spec_of(seed, rate, weights, options.epochs))
+                found.append((100 * metrics.score, metrics.loss))
+                print(f"{rate:g}, {weights}, seed {seed}: {found[-1][0]:.2f} %", file=sys.stderr)
+            scores, losses = np.array(found).T
+            rows.append(
+                {
+                    "learning_rate": f"{rate:g}",
+                    "weights": weights,
+                    "accuracy": f"{scores.mean():.2f}",
+                    "lowest": f"{scores.min():.2f}",
+                    "highest": f"{scores.max():.2f}",
+                    "loss": f"{losses.mean():.3f}",
+                    "epochs": options.epochs,
+                }
+            )
+    finish(rows, options.output)
