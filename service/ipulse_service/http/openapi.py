@@ -24,7 +24,9 @@ from ipulse_service.http.schemas.jobs import events
 from ipulse_service.http.schemas.jobs.batches import SubmittedBatch
 from ipulse_service.http.schemas.jobs.comparison import ComparedJob, ComparisonInfo
 from ipulse_service.http.schemas.jobs.events import EventList
-from ipulse_service.http.schemas.jobs.jobs import JobDetail, JobList, ListedJob, ValidatedSpec
+from ipulse_service.http.schemas.jobs.job_list import JobList, ListedJob
+from ipulse_service.http.schemas.jobs.jobs import JobDetail
+from ipulse_service.http.schemas.jobs.validated_spec import ValidatedSpec
 from ipulse_service.http.schemas.problems import ProblemDocument
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialList

@@ -23,15 +23,13 @@ from ipulse_service.http.dependencies import (
 )
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.agents.joining import OrdersResponse
+from ipulse_service.http.schemas.agents.registration import AgentRegistration
 from ipulse_service.http.schemas.agents.worker import (
     CheckpointInfo,
     ClaimedAttempt,
     StartFileInfo,
 )
-from ipulse_service.http.schemas.agents.worker_requests import (
-    AgentRegistration,
-    ClaimRequest,
-)
+from ipulse_service.http.schemas.agents.worker_requests import ClaimRequest
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.start.start_file import StartFile

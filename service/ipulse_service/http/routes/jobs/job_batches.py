@@ -18,8 +18,8 @@ from ipulse_service.http.dependencies import CurrentCaller, State
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.routes.jobs.job_list import SelectionQuery
+from ipulse_service.http.schemas.jobs.job_list import BatchSummary
 from ipulse_service.http.schemas.jobs.job_requests import GroupChange
-from ipulse_service.http.schemas.jobs.jobs import BatchSummary
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import attempts, attributes, batches, finishing
 from ipulse_service.jobs.batches import Batch, Change

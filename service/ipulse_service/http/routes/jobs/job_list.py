@@ -21,7 +21,7 @@ from ipulse_service.http import pagination, problems
 from ipulse_service.http.dependencies import DIGITS, RFC3339, State, written_as
 from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
 from ipulse_service.http.problems import InvalidParameter
-from ipulse_service.http.schemas.jobs.jobs import JobList, ListColumn, ListedJob
+from ipulse_service.http.schemas.jobs.job_list import JobList, ListColumn, ListedJob
 from ipulse_service.jobs import leases
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search import filters, listing, search

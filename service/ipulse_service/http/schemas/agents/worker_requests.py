@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
@@ -20,26 +20,19 @@ from ipulse_core.messages import (
     EVENTS_PER_COMMIT,
     EVENTS_PER_REQUEST,
     MANIFEST_BYTES,
-    MAX_DATA_SETS,
 )
 from ipulse_core.states import Reason
-from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
-from ipulse_service.agents.registry import SandboxState
 from ipulse_service.files.artifacts import NewArtifact
-from ipulse_service.http.schemas.base import JOB_ID, METRIC, TROUBLE, example
+from ipulse_service.http.schemas.base import JOB_ID, METRIC, example
 from ipulse_service.jobs.attempt_end import AttemptEnd, NewManifest
 from ipulse_service.jobs.worker_reports import Reportable
 
 MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?charset=[A-Za-z0-9-]+)?"
 MAX_MEDIA_TYPE = 128  # characters
-MAX_IPUS = 1_000_000
 
 # A limit next to a field's default would be replaced by that of `Text` or `Integer`.
 DeviceKind = Annotated[Text, Field(max_length=32)]
-DataSet = Annotated[Text, Field(max_length=160)]
 DeviceKinds = Annotated[ListOf[DeviceKind], Field(min_length=1, max_length=16), few(16)]
-_Cached = Annotated[Text, Field(pattern=SHA256)]
-_DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 Events = ListOf[Annotated[Reportable, ByKind()]]
 # One segment of a path: the owner drains and removes agents by their names.
 AgentName = Annotated[
@@ -63,79 +56,6 @@ class ClaimRequest(StrictModel):
     )
     agent: AgentName
     device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
-
-
-class AgentTrouble(StrictModel):
-    """Why an agent's machine can run no job."""
-
-    model_config = example(**TROUBLE)
-
-    reason: Literal["worker_disk_full", "worker_disk_failed", "worker_limit"] = Field(
-        description="The reason with which an attempt there would end."
-    )
-    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
-        description="What is wrong, with the path."
-    )
-
-    def fault(self) -> WorkerFault:
-        """Returns the fault."""
-        return WorkerFault(Reason(self.reason), self.message)
-
-
-class AgentSandbox(StrictModel):
-    """Whether an agent's machine has a sandbox for code of users."""
-
-    model_config = example(state="missing", message="bubblewrap is not installed")
-
-    state: SandboxState = Field(
-        description="bubblewrap: there is one; off: its operator runs code of users without one; "
-        "missing: it runs no code of users."
-    )
-    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
-        default="", description="Why it is missing."
-    )
-
-
-class AgentRegistration(StrictModel):
-    """An agent, its devices and its data sets."""
-
-    model_config = example(
-        agent="worker-1-4711",
-        device_kinds=["cpu", "ipu"],
-        quarantined=["ipu"],
-        trouble=TROUBLE,
-        host="worker-1",
-        ipus={"ipu": 4},
-        data_sets=["npz/mine", "shd/shd"],
-        cached=["0f" * 32],
-        sandbox={"state": "bubblewrap", "message": ""},
-    )
-
-    agent: AgentName
-    device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
-    quarantined: Annotated[ListOf[DeviceKind], Field(max_length=16), few(16)] = Field(
-        default=(),
-        description="Kinds that the agent does not use at present, after an error of the device.",
-    )
-    trouble: AgentTrouble | None = Field(
-        default=None, description="Why the agent can run no job at present; null if it can."
-    )
-    host: Annotated[Text, Field(max_length=255)] = Field(
-        default="", description="Name of the agent's machine."
-    )
-    ipus: dict[DeviceKind, Annotated[Integer, Field(ge=0, le=MAX_IPUS)]] = Field(
-        default={}, max_length=16, description="Number of IPUs by kind, where it is known."
-    )
-    data_sets: _DataSets | None = Field(
-        default=None,
-        description="Data sets in the agent's data directory, as KIND/NAME; null: not known.",
-    )
-    cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
-        default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
-    )
-    sandbox: AgentSandbox | None = Field(
-        default=None, description="The sandbox for code of users; null: not known."
-    )
 
 
 def _at_most(most: int) -> BeforeValidator:

@@ -8,8 +8,6 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from ipulse.spec import AnySpec, ExperimentSpec
-from ipulse.spec.tile_fit import Verdict, tile_fit
 from ipulse_core.states import JobState, Reason
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.base import JOB_ID, METRIC, SHA256, SPEC, Timestamp, example
@@ -22,9 +20,8 @@ from ipulse_service.http.schemas.jobs.job_parts import (
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
 from ipulse_service.jobs.queue.waiting import Waiting
-from ipulse_service.jobs.search.columns import ColumnKind, Scalar
 
-_SUMMARY: dict[str, Any] = {
+SUMMARY: dict[str, Any] = {
     "object": "job",
     "id": JOB_ID,
     "name": "digits",
@@ -70,7 +67,7 @@ _SUMMARY: dict[str, Any] = {
 class JobSummary(BaseModel):
     """A job as a list contains it."""
 
-    model_config = example(**_SUMMARY)
+    model_config = example(**SUMMARY)
 
     object: Literal["job"] = "job"
     id: str
@@ -110,10 +107,10 @@ class JobSummary(BaseModel):
     @classmethod
     def from_row(cls, job: JobRow, attempts: Sequence[AttemptRow]) -> Self:
         """Returns the model of a stored job and its attempts in order."""
-        return cls(**_fields(job, attempts))
+        return cls(**summary_fields(job, attempts))
 
 
-DETAIL: dict[str, Any] = {**_SUMMARY, "notes": "", "spec": SPEC, "waiting_on": None}
+DETAIL: dict[str, Any] = {**SUMMARY, "notes": "", "spec": SPEC, "waiting_on": None}
 
 
 class JobDetail(JobSummary):
@@ -131,148 +128,15 @@ class JobDetail(JobSummary):
     ) -> Self:
         """Returns the model of a stored job, its attempts in order, and what it waits for."""
         return cls(
-            **_fields(job, attempts),
+            **summary_fields(job, attempts),
             notes=job.notes,
             spec=json.loads(job.spec),
             waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
         )
 
 
-class ListColumn(BaseModel):
-    """A column of a list that was asked for."""
-
-    key: str = Field(description="As it was asked for; the key in `values` of each job.")
-    name: str = Field(description="The full name.")
-    kind: ColumnKind = Field(description="unknown: no job has it.")
-
-
-class ListedJob(JobSummary):
-    """A job in a list, with the columns that were asked for."""
-
-    model_config = example(**_SUMMARY, values={"learning_rate": 0.01, "test_accuracy": None})
-
-    values: dict[str, Scalar] | None = Field(
-        default=None, description="Values by column; null: no columns were asked for."
-    )
-
-    @classmethod
-    def of(
-        cls, job: JobRow, attempts: Sequence[AttemptRow], values: dict[str, Scalar] | None
-    ) -> Self:
-        """Returns the model of a stored job, its attempts in order, and its columns."""
-        return cls(**_fields(job, attempts), values=values)
-
-
-class JobList(BaseModel):
-    """One page of a list of jobs."""
-
-    model_config = example(
-        jobs=[{**_SUMMARY, "values": {"learning_rate": 0.01}}],
-        next_page_token="",
-        total=1,
-        columns=[
-            {
-                "key": "learning_rate",
-                "name": "training.optimizer.learning_rate",
-                "kind": "setting",
-            }
-        ],
-    )
-
-    jobs: list[ListedJob]
-    next_page_token: str = Field(description="Empty on the last page.")
-    total: int | None = Field(
-        default=None, description="Number of jobs on all pages; null unless `count` was asked for."
-    )
-    columns: list[ListColumn] | None = Field(
-        default=None, description="The columns that were asked for."
-    )
-
-
-class BatchSummary(BaseModel):
-    """The result of a request that changes many jobs."""
-
-    model_config = example(
-        dry_run=False,
-        matched=3,
-        by_state={"queued": 2, "succeeded": 1},
-        changed=2,
-        unchanged=1,
-        remaining=0,
-        as_of="2026-01-31T12:00:00.000Z",
-    )
-
-    dry_run: bool = Field(description="True if nothing was changed.")
-    matched: int = Field(description="Jobs that passed the filters before the change.")
-    by_state: dict[JobState, int] = Field(description="These jobs by their state.")
-    changed: int
-    unchanged: int = Field(description="Their state does not allow the change, or they need none.")
-    remaining: int = Field(description="Jobs that were not reached; repeat the request for them.")
-    as_of: Timestamp | None = Field(description="All of these jobs were created before.")
-
-
-FIT: dict[str, Any] = {
-    "verdict": "fits",
-    "basis": "estimate",
-    "fullest_tile_bytes": 52_224,
-    "tile_bytes": 638_976,
-    "tiles_used": 214,
-    "tiles": 1472,
-    "input_spikes": 64,
-}
-
-
-class FitInfo(BaseModel):
-    """The predicted memory of the fullest tile, before anything is compiled."""
-
-    model_config = example(**FIT)
-
-    verdict: Verdict = Field(
-        description="may_not_fit: more is predicted than a tile has; cannot_fit: no placement "
-        "fits, and a submission is refused."
-    )
-    basis: Literal["estimate"] = Field(
-        default="estimate", description="The compiler may find half or twice as much."
-    )
-    fullest_tile_bytes: int = Field(description="Predicted memory of the fullest tile.")
-    tile_bytes: int = Field(description="Memory of a tile.")
-    tiles_used: int = Field(description="Tiles that have neurons or samples.")
-    tiles: int = Field(description="Tiles of all IPUs of the job.")
-    input_spikes: int = Field(
-        description="The assumed number of spikes of a sample and step that come in."
-    )
-
-    @classmethod
-    def of_spec(cls, spec: AnySpec) -> Self | None:
-        """Returns the prediction for a spec, None for a CPU and what is not known."""
-        fit = tile_fit(spec) if isinstance(spec, ExperimentSpec) else None
-        if fit is None:
-            return None
-        return cls(
-            verdict=fit.verdict,
-            fullest_tile_bytes=fit.fullest_tile_bytes,
-            tile_bytes=fit.tile_bytes,
-            tiles_used=fit.tiles_used,
-            tiles=fit.ipus * fit.tiles_per_ipu,
-            input_spikes=fit.input_spikes,
-        )
-
-
-class ValidatedSpec(BaseModel):
-    """A spec that a submission would accept."""
-
-    model_config = example(valid=True, spec=SPEC, spec_sha256=SHA256, fit=None)
-
-    valid: Literal[True] = True
-    spec: dict[str, Any] = Field(description="With all defaults filled in.")
-    spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
-    fit: FitInfo | None = Field(
-        description="Whether the network fits the tiles of emulated IPUs or IPUs; null for a CPU, "
-        "and where that cannot be predicted."
-    )
-
-
-def _fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
+def summary_fields(job: JobRow, attempts: Sequence[AttemptRow]) -> dict[str, Any]:
+    """Returns the fields of a summary of a job."""
     return {
         "id": job.id,
         "name": job.name,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ipulse_service.http.schemas.base import JOB_ID, SHA256, SPEC, example
 from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
-from ipulse_service.http.schemas.jobs.jobs import FIT, FitInfo, ValidatedSpec
+from ipulse_service.http.schemas.jobs.validated_spec import FIT, FitInfo, ValidatedSpec
 from ipulse_service.jobs.queue.waiting import JobPlan
 from ipulse_service.jobs.submission import ResolvedSpec
 

@@ -1,0 +1,94 @@
+"""The registration of an agent: what its machine has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from ipulse.models import Field, Integer, ListOf, StrictModel, Text, few
+from ipulse_core.manifest import SHA256
+from ipulse_core.messages import (
+    MAX_DATA_SETS,
+)
+from ipulse_core.states import Reason
+from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
+from ipulse_service.agents.registry import SandboxState
+from ipulse_service.http.schemas.agents.worker_requests import AgentName, DeviceKind, DeviceKinds
+from ipulse_service.http.schemas.base import TROUBLE, example
+
+MAX_IPUS = 1_000_000
+DataSet = Annotated[Text, Field(max_length=160)]
+_Cached = Annotated[Text, Field(pattern=SHA256)]
+_DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
+
+
+class AgentTrouble(StrictModel):
+    """Why an agent's machine can run no job."""
+
+    model_config = example(**TROUBLE)
+
+    reason: Literal["worker_disk_full", "worker_disk_failed", "worker_limit"] = Field(
+        description="The reason with which an attempt there would end."
+    )
+    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
+        description="What is wrong, with the path."
+    )
+
+    def fault(self) -> WorkerFault:
+        """Returns the fault."""
+        return WorkerFault(Reason(self.reason), self.message)
+
+
+class AgentSandbox(StrictModel):
+    """Whether an agent's machine has a sandbox for code of users."""
+
+    model_config = example(state="missing", message="bubblewrap is not installed")
+
+    state: SandboxState = Field(
+        description="bubblewrap: there is one; off: its operator runs code of users without one; "
+        "missing: it runs no code of users."
+    )
+    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = Field(
+        default="", description="Why it is missing."
+    )
+
+
+class AgentRegistration(StrictModel):
+    """An agent, its devices and its data sets."""
+
+    model_config = example(
+        agent="worker-1-4711",
+        device_kinds=["cpu", "ipu"],
+        quarantined=["ipu"],
+        trouble=TROUBLE,
+        host="worker-1",
+        ipus={"ipu": 4},
+        data_sets=["npz/mine", "shd/shd"],
+        cached=["0f" * 32],
+        sandbox={"state": "bubblewrap", "message": ""},
+    )
+
+    agent: AgentName
+    device_kinds: DeviceKinds = Field(description="Kinds of devices that the agent can use.")
+    quarantined: Annotated[ListOf[DeviceKind], Field(max_length=16), few(16)] = Field(
+        default=(),
+        description="Kinds that the agent does not use at present, after an error of the device.",
+    )
+    trouble: AgentTrouble | None = Field(
+        default=None, description="Why the agent can run no job at present; null if it can."
+    )
+    host: Annotated[Text, Field(max_length=255)] = Field(
+        default="", description="Name of the agent's machine."
+    )
+    ipus: dict[DeviceKind, Annotated[Integer, Field(ge=0, le=MAX_IPUS)]] = Field(
+        default={}, max_length=16, description="Number of IPUs by kind, where it is known."
+    )
+    data_sets: _DataSets | None = Field(
+        default=None,
+        description="Data sets in the agent's data directory, as KIND/NAME; null: not known.",
+    )
+    cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
+        default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
+    )
+    sandbox: AgentSandbox | None = Field(
+        default=None, description="The sandbox for code of users; null: not known."
+    )

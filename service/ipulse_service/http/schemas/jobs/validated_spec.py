@@ -1,0 +1,71 @@
+"""A valid spec and the memory that it needs on a device."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field
+
+from ipulse.spec import AnySpec, ExperimentSpec
+from ipulse.spec.tile_fit import Verdict, tile_fit
+from ipulse_service.http.schemas.base import SHA256, SPEC, example
+
+FIT: dict[str, Any] = {
+    "verdict": "fits",
+    "basis": "estimate",
+    "fullest_tile_bytes": 52_224,
+    "tile_bytes": 638_976,
+    "tiles_used": 214,
+    "tiles": 1472,
+    "input_spikes": 64,
+}
+
+
+class FitInfo(BaseModel):
+    """The predicted memory of the fullest tile, before anything is compiled."""
+
+    model_config = example(**FIT)
+
+    verdict: Verdict = Field(
+        description="may_not_fit: more is predicted than a tile has; cannot_fit: no placement "
+        "fits, and a submission is refused."
+    )
+    basis: Literal["estimate"] = Field(
+        default="estimate", description="The compiler may find half or twice as much."
+    )
+    fullest_tile_bytes: int = Field(description="Predicted memory of the fullest tile.")
+    tile_bytes: int = Field(description="Memory of a tile.")
+    tiles_used: int = Field(description="Tiles that have neurons or samples.")
+    tiles: int = Field(description="Tiles of all IPUs of the job.")
+    input_spikes: int = Field(
+        description="The assumed number of spikes of a sample and step that come in."
+    )
+
+    @classmethod
+    def of_spec(cls, spec: AnySpec) -> Self | None:
+        """Returns the prediction for a spec, None for a CPU and what is not known."""
+        fit = tile_fit(spec) if isinstance(spec, ExperimentSpec) else None
+        if fit is None:
+            return None
+        return cls(
+            verdict=fit.verdict,
+            fullest_tile_bytes=fit.fullest_tile_bytes,
+            tile_bytes=fit.tile_bytes,
+            tiles_used=fit.tiles_used,
+            tiles=fit.ipus * fit.tiles_per_ipu,
+            input_spikes=fit.input_spikes,
+        )
+
+
+class ValidatedSpec(BaseModel):
+    """A spec that a submission would accept."""
+
+    model_config = example(valid=True, spec=SPEC, spec_sha256=SHA256, fit=None)
+
+    valid: Literal[True] = True
+    spec: dict[str, Any] = Field(description="With all defaults filled in.")
+    spec_sha256: str = Field(description="SHA-256 of the spec's canonical JSON.")
+    fit: FitInfo | None = Field(
+        description="Whether the network fits the tiles of emulated IPUs or IPUs; null for a CPU, "
+        "and where that cannot be predicted."
+    )
