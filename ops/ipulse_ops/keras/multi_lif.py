@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras.network_layer import NetworkLayer
-from ipulse_ops.keras.packing import binary
+from ipulse_ops.keras.packing import listed_without_a_compiler
 from ipulse_ops.keras.weights_in_use import (
     Standardising,
     match_deviations,
@@ -196,7 +196,7 @@ class SequenceLayer(NetworkLayer):
             message = f"dense spikes must have {inputs} channels"
             tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
         if self.backend == "numpy":
-            return _listed_without_a_compiler(dense)
+            return listed_without_a_compiler(dense)
         ids, counts = dense_to_sparse(dense, capacity=inputs)
         return ids, counts
 
@@ -235,25 +235,6 @@ class MultiLIF(SequenceLayer):
     ) -> LIFOutputs:
         """Run the network on spikes, as SequenceLayer describes them."""
         return self.run(ids, counts, training, seed)
-
-
-def _listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
-    """Convert dense spikes to ids and counts in TensorFlow's own ops, with a slot per channel."""
-    if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
-        raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
-
-    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-    def listed(spikes: Any) -> Any:
-        ids = tf.cast(tf.argsort(1 - binary(spikes), axis=-1, stable=True), tf.float32)
-        slot = tf.cast(tf.maximum(tf.cumsum(spikes, axis=-1) - 1, 0), tf.int32)
-
-        def gradient(grad_ids: Any, _: Any) -> Any:
-            return tf.gather(grad_ids, slot, batch_dims=2) * spikes
-
-        return (ids, tf.reduce_sum(spikes, axis=-1)), gradient
-
-    ids, counts = listed(tf.cast(dense, tf.float32))
-    return ids, counts
 
 
 def _swapped(tensor: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Packs a cell's inputs and outputs into one tensor each, as an RNN of Keras 3 requires."""
+"""Packs a cell's inputs and outputs into one tensor each, and lists dense spikes by their ids."""
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence
+from typing import Any, List, Sequence, Tuple
 
 import tensorflow as tf
 
@@ -77,3 +77,22 @@ def parts(packed: Any, sizes: Sequence[int]) -> List[Any]:
         )
     pieces = tf.split(packed, [max(size, 1) for size in sizes], axis=-1)
     return [piece if size else piece[..., 0] for piece, size in zip(pieces, sizes)]
+
+
+def listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:
+    """Convert dense spikes to ids and counts in TensorFlow's own ops, with a slot per channel."""
+    if not (dense.dtype.is_floating or dense.dtype.is_integer or dense.dtype.is_bool):
+        raise ValueError(f"dense spikes must be numbers; got {dense.dtype.name}")
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def listed(spikes: Any) -> Any:
+        ids = tf.cast(tf.argsort(1 - binary(spikes), axis=-1, stable=True), tf.float32)
+        slot = tf.cast(tf.maximum(tf.cumsum(spikes, axis=-1) - 1, 0), tf.int32)
+
+        def gradient(grad_ids: Any, _: Any) -> Any:
+            return tf.gather(grad_ids, slot, batch_dims=2) * spikes
+
+        return (ids, tf.reduce_sum(spikes, axis=-1)), gradient
+
+    ids, counts = listed(tf.cast(dense, tf.float32))
+    return ids, counts
