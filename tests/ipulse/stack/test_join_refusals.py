@@ -75,7 +75,8 @@ class TestRefusals:
             for name in ("agent.json", "instance"):
                 shutil.copy(home / name, copy / name)
             with running(copy, "agent", "run"):
-                assert former.wait(DEADLINE) == 4
+                # It learns of that when its present wait for a wake-up ends, after 50 s at most.
+                assert former.wait(2 * DEADLINE) == 4
 
     def test_a_home_in_use(self, stack: Stack, tmp_path: Path) -> None:
         line = join_line(stack)
