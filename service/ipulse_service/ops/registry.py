@@ -18,6 +18,8 @@ from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import ops
 
+MAX_MANIFEST = 65_536  # bytes
+
 
 @dataclass(frozen=True)
 class OpRow:
@@ -55,6 +57,9 @@ def check_op(path: Path) -> tuple[str, str]:
     content = files.get(FILE)
     if content is None:
         detail = f"the package has no {FILE} beside its other files"
+        raise InvalidInput([Problem("", "invalid_op", detail)])
+    if len(content) > MAX_MANIFEST:
+        detail = f"{FILE} may have {MAX_MANIFEST:,} bytes; this one has {len(content):,}"
         raise InvalidInput([Problem("", "invalid_op", detail)])
     return parse_manifest(content, files.__contains__).name, content.decode("utf-8")
 

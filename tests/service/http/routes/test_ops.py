@@ -1,0 +1,175 @@
+"""Custom ops: who may push them, what is checked, and which specs may name them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from ipulse_core.source_package import PackedFile, write_package
+from tests.service.datasets.uploading import check_refused
+from tests.service.running import InProcess
+
+MANIFEST: dict[str, Any] = {
+    "name": "pool_op",
+    "inputs": [{"name": "x", "dtype": "float32", "shape": ["steps", "batch", "senders"]}],
+    "outputs": [{"name": "y", "dtype": "float32", "shape": ["steps", "batch", "senders // width"]}],
+    "gradients": ["x"],
+    "attributes": {"width": {"type": "integer", "default": 2, "minimum": 1, "maximum": 8}},
+    "sizes": {"steps": 3, "batch": 2, "senders": 8},
+}
+
+
+def package(manifest: dict[str, Any] | None = None, note: str = "", **changes: Any) -> bytes:
+    document = {**(MANIFEST if manifest is None else manifest), **changes}
+    content = io.BytesIO()
+    files = [
+        PackedFile("op.json", json.dumps(document).encode()),
+        PackedFile("reference.py", f"# {note}\n".encode()),
+    ]
+    write_package(files, content)
+    return content.getvalue()
+
+
+def announced(client: httpx.Client, content: bytes) -> httpx.Response:
+    digest = hashlib.sha256(content).hexdigest()
+    return client.post(
+        "/v1/uploads", json={"size": len(content), "sha256": digest, "purpose": "op"}
+    )
+
+
+def pushed(client: httpx.Client, content: bytes) -> httpx.Response:
+    begun = announced(client, content)
+    assert begun.status_code in (200, 201), begun.text
+    headers = {"upload-offset": "0", "content-type": "application/octet-stream"}
+    return client.patch(begun.headers["location"], content=content, headers=headers)
+
+
+def spec(content: bytes, neurons: int = 16, **changes: Any) -> dict[str, Any]:
+    reference = f"pool_op@sha256:{hashlib.sha256(content).hexdigest()}"
+    layer = {"kind": "op", "op": reference, "neurons": neurons, **changes}
+    return {"version": 1, "network": {"layers": [{"neurons": 32}, layer]}}
+
+
+def pointers(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 422, answer.text
+    return [each["pointer"] for each in answer.json()["errors"]]
+
+
+@pytest.fixture
+def coder(service: InProcess) -> Iterator[httpx.Client]:
+    """A client with a token that may submit code."""
+    body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
+    token = service.user.post("/v1/tokens", json=body).json()["token"]
+    with service.client() as client:
+        client.headers["authorization"] = f"Bearer {token}"
+        yield client
+
+
+def test_code_needs_the_right_on_every_way(service: InProcess, coder: httpx.Client) -> None:
+    content = package(note="rights")
+    check_refused(announced(service.user, content), 403, "code_not_permitted")
+    assert pushed(coder, content).status_code == 204
+    document = spec(content)
+    check_refused(service.user.post("/v1/jobs", json=document), 403, "code_not_permitted")
+    several = {"jobs": [{"spec": document}]}
+    check_refused(service.user.post("/v1/jobs:batch", json=several), 403, "code_not_permitted")
+    digest = hashlib.sha256(content).hexdigest()
+    check_refused(service.user.delete(f"/v1/ops/{digest}"), 403, "code_not_permitted")
+    job = coder.post("/v1/jobs", json=document)
+    assert job.status_code == 202, job.text
+    sweep = {"spec": document, "parameters": {"/seed": {"values": [1, 2]}}}
+    refused = coder.post("/v1/sweeps", json=sweep)
+    assert refused.status_code == 422, refused.text
+
+
+def test_pushed_ops_are_listed_until_they_are_deleted(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    contents = [package(note=f"listed {number}") for number in range(3)]
+    for content in contents:
+        assert pushed(coder, content).status_code == 204
+        assert pushed(coder, content).status_code in (204, 409)  # it is there already
+    digests = [hashlib.sha256(content).hexdigest() for content in contents]
+    found: list[str] = []
+    token = ""
+    while True:
+        query = {"limit": 1, **({"page_token": token} if token else {})}
+        page = service.user.get("/v1/ops", params=query).json()
+        found += [op["sha256"] for op in page["ops"]]
+        token = page["next_page_token"]
+        if not token:
+            break
+    assert [digest for digest in found if digest in digests] == digests[::-1]
+    one = service.user.get(f"/v1/ops/{digests[0]}").json()
+    assert one["reference"] == f"pool_op@sha256:{digests[0]}"
+    assert one["manifest"] == MANIFEST
+    assert coder.delete(f"/v1/ops/{digests[0]}").status_code == 204
+    assert service.user.get(f"/v1/ops/{digests[0]}").status_code == 404
+    assert pointers(coder.post("/v1/jobs", json=spec(contents[0]))) == ["/network/layers/1/op"]
+
+
+WRONG_MANIFESTS: list[tuple[dict[str, Any], str]] = [
+    ({"name": "no name"}, "/name"),
+    ({"kernel": ["missing.cpp"]}, "/kernel/0"),
+    (
+        {"outputs": [{"name": "y", "dtype": "float32", "shape": ["nobody"]}]},
+        "/outputs/0/shape/0",
+    ),
+    (
+        {"outputs": [{"name": "y", "dtype": "float32", "shape": ["2 ** 9"]}]},
+        "/outputs/0/shape/0",
+    ),
+    ({"attributes": {"width": {"type": "list"}}}, "/attributes/width/type"),
+    (
+        {"attributes": {"width": {"type": "integer", "default": 9, "maximum": 8}}},
+        "/attributes/width/default",
+    ),
+    ({"gradients": ["z"]}, "/gradients/0"),
+    ({"colour": 1}, "/colour"),
+]
+
+
+def test_a_wrong_manifest_is_refused_with_its_places(coder: httpx.Client) -> None:
+    for changes, pointer in WRONG_MANIFESTS:
+        assert pointer in pointers(pushed(coder, package(**changes))), changes
+
+
+def test_a_package_without_a_manifest_or_with_a_huge_one_is_refused(coder: httpx.Client) -> None:
+    content = io.BytesIO()
+    write_package([PackedFile("reference.py", b"")], content)
+    assert pushed(coder, content.getvalue()).status_code == 422
+    assert pushed(coder, package(name="x" * 70_000)).status_code == 422
+
+
+WRONG_LAYERS: list[tuple[dict[str, Any], str]] = [
+    ({"neurons": 15}, "/network/layers/1/neurons"),
+    ({"attributes": {"width": 9}}, "/network/layers/1/attributes/width"),
+    ({"attributes": {"width": True}}, "/network/layers/1/attributes/width"),
+    ({"attributes": {"depth": 1}}, "/network/layers/1/attributes/depth"),
+    ({"attributes": {"width": 5}}, "/network/layers/1/neurons"),
+    ({"op": "other@sha256:" + "0" * 64}, "/network/layers/1/op"),
+    ({"op": "pool_op@sha256:0"}, "/network/layers/1/op"),
+]
+
+
+def test_a_layer_that_does_not_fit_is_refused_with_its_place(coder: httpx.Client) -> None:
+    content = package(note="fits")
+    pushed(coder, content)
+    for changes, pointer in WRONG_LAYERS:
+        document = spec(content, **changes)
+        assert pointers(coder.post("/v1/jobs", json=document)) == [pointer], changes
+        assert pointers(coder.post("/v1/jobs:validate", json=document)) == [pointer], changes
+
+
+def test_an_op_without_poplar_source_is_refused_on_the_emulator(coder: httpx.Client) -> None:
+    content = package(note="emulator")
+    pushed(coder, content)
+    for kind in ("emulator", "ipu"):
+        document = {**spec(content), "device": {"kind": kind}}
+        assert pointers(coder.post("/v1/jobs", json=document)) == ["/network/layers/1/op"]
