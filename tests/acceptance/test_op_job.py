@@ -56,25 +56,6 @@ def test_only_a_token_with_the_right_pushes_and_names_ops(
         client.delete_op(op.reference)
 
 
-@pytest.mark.parametrize(
-    ("changes", "pointer"),
-    [
-        ({"neurons": 32}, "/network/layers/1/neurons"),
-        ({"attributes": {"width": 0}}, "/network/layers/1/attributes/width"),
-        ({"attributes": {"width": "two"}}, "/network/layers/1/attributes/width"),
-        ({"attributes": {"height": 2}}, "/network/layers/1/attributes/height"),
-        ({"op": "pool_op@sha256:" + "0" * 64}, "/network/layers/1/op"),
-    ],
-)
-def test_a_layer_that_does_not_fit_its_op_is_refused_with_its_place(
-    coder: Client, tmp_path: Path, changes: dict[str, Any], pointer: str
-) -> None:
-    op = coder.push_op(project(tmp_path / "op"))
-    with pytest.raises(InvalidInput) as refused:
-        coder.submit(spec(op.reference, **changes))
-    assert pointer in [problem.pointer for problem in refused.value.problems]
-
-
 @requires_bubblewrap
 def test_a_network_with_the_op_is_trained(coder: Client, tmp_path: Path) -> None:
     op = coder.push_op(project(tmp_path / "op"))
@@ -90,3 +71,45 @@ def test_a_network_with_the_op_is_trained(coder: Client, tmp_path: Path) -> None
     assert op.reference not in [found.reference for found in coder.ops()]
     with pytest.raises(InvalidInput):
         coder.submit(spec(op.reference))
+
+
+@requires_bubblewrap
+@pytest.mark.verify
+def test_a_paused_training_resumes_with_its_op(coder: Client, tmp_path: Path) -> None:
+    op = coder.push_op(project(tmp_path / "op"))
+    document = spec(op.reference)
+    document["training"] = {"epochs": 20, "checkpoint_epochs": 1}
+    job = coder.submit(document)
+    is_paused = False
+    for event in coder.watch(job.id):
+        if event.kind == "checkpoint" and not is_paused:
+            coder.pause(job.id)
+            is_paused = True
+        elif event.kind == "state" and event.fields["state"] == "paused":
+            break
+    coder.resume(job.id)
+    ended = coder.wait(job.id, SECONDS)
+    assert ended.state == "succeeded", ended.message
+    lines = [event.fields["message"] for event in coder.events(job.id, kinds=["log"])]
+    assert any("resumed from the checkpoint" in line for line in lines)
+
+
+@requires_bubblewrap
+@pytest.mark.verify
+def test_an_op_reads_no_token_of_the_worker(stack: Stack, coder: Client, tmp_path: Path) -> None:
+    secret = stack.token_path.read_text().strip()
+    folder = project(tmp_path / "op", kernel=None)
+    text = (folder / "reference.py").read_text()
+    looks = (
+        "import os\nprint(sorted(os.environ.items()))\n"
+        f"for path in ({str(stack.token_path)!r}, '/proc/1/environ', '/proc/1/cmdline'):\n"
+        "    try:\n        print(open(path, errors='replace').read())\n"
+        "    except OSError as error:\n        print(type(error).__name__)\n"
+    )
+    (folder / "reference.py").write_text(text.replace("import json\n", f"import json\n{looks}"))
+    job = coder.submit(spec(coder.push_op(folder).reference))
+    ended = coder.wait(job.id, SECONDS)
+    assert ended.state == "succeeded", ended.message
+    log = "\n".join(e.fields["message"] for e in coder.events(job.id) if e.kind == "log")
+    assert "FileNotFoundError" in log
+    assert secret not in log

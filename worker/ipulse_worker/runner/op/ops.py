@@ -146,7 +146,7 @@ class CustomOps:
                 build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
             )
             kind, files = "kernel", {"path": f"{self._sandbox.place(BUILT)}/{KERNEL}"}
-        command = [sys.executable, "-I", "-m", _SERVER, kind, strict_json.dumps(files)]
+        command = [sys.executable, "-I", "-u", "-m", _SERVER, kind, strict_json.dumps(files)]
         self._process = OpProcess(
             self.reference.name, lambda: self._sandbox.start(command, environment, LIMITS)
         )

@@ -17,6 +17,7 @@ from ipulse_worker.runner.sandbox.output import JOIN_SECONDS, log_lines
 
 _PIPE_BYTES = 2**20
 _POLL_SECONDS = 0.2
+GRACE_SECONDS = 1.0  # for the last output of a process that has nothing left to do
 
 
 class ProcessEnded(Exception):
@@ -100,11 +101,13 @@ class SandboxedProcess:
         """End the process and everything that it started."""
         if self._write_end < 0:
             return
+        os.close(self._write_end)  # it ends when there are no more requests
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE_SECONDS)
         self._watch.stop()
         if self._process.poll() is None:
             kill_tree(self._process.pid)
         self._process.wait()
-        os.close(self._write_end)
         os.close(self._read_end)
         self._write_end = self._read_end = -1
         for thread in self._threads:
