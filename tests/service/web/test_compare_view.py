@@ -171,3 +171,21 @@ def test_an_outlier_shows_unzoomed_and_exactly_after_zooming(
     low.send_keys("1700")
     high.send_keys("1800\t")
     page.until(lambda: page.driver.execute_script(line) == [[at, 7.25]])
+
+
+def test_unlike_jobs_are_compared_by_what_both_have_first(page: Page, service: InProcess) -> None:
+    layers = {"layers": [{"neurons": 4}]}
+    ids = []
+    for name, data in (("digits", {"kind": "digits"}), ("manifolds", {"kind": "randman"})):
+        spec = {"version": 1, "name": name, "data": data, "network": layers}
+        ids.append(service.submit(spec)["id"])
+        attempt = service.attempt(ids[-1])
+        attempt.report(metric(1, test_accuracy=0.5 + 0.1 * len(ids)))
+        attempt.complete()
+    page.open(f"/compare?jobs={','.join(ids)}")
+    table = "section[aria-label='Settings and metrics']"
+    page.until(lambda: page.texts(f"{table} .best"))
+    heads = page.texts(f"{table} thead th")
+    assert heads.index("Data kind") < heads.index("Smoothness")
+    fits = "return document.documentElement.scrollWidth <= innerWidth"
+    assert page.driver.execute_script(fits), "the wide table scrolls within itself"

@@ -14,8 +14,11 @@ from tests.service.agents import PHASES, phase
 from tests.service.running import SPEC, InProcess
 
 from .conftest import Page
+from .test_accessibility import violations
 
 pytestmark = pytest.mark.browser
+
+FITS = "return document.documentElement.scrollWidth <= innerWidth"
 
 
 def test_all_files_are_downloaded(page: Page, service: InProcess, tmp_path: Path) -> None:
@@ -89,6 +92,7 @@ def test_the_lineage_is_a_tree_that_leads_to_its_jobs(page: Page, service: InPro
 
     assert [inside(name) for name in names] == [["parent", "other child"], ["child"], [], []]
     assert [text.split()[0] for text in page.texts(".family [aria-current]")] == ["ancestor"]
+    assert violations(page) == []
     page.find(f".family a[href='/jobs/{ids['child']}']").click()
     page.until(lambda: page.texts("h1") == ["child"])
     page.until(lambda: len(page.all(".family .member")) == len(["ancestor", "parent", "child"]))
@@ -109,6 +113,9 @@ def test_a_network_file_shows_its_nodes(page: Page, service: InProcess, tmp_path
     assert "0.5 to 2" in texts[2]
     assert "itself" in texts[2]
     assert "4 × 2" in texts[1]
+    assert violations(page) == []
+    page.resize(360)
+    page.until(lambda: page.driver.execute_script(FITS))
 
 
 def write_nir(path: Path) -> None:
