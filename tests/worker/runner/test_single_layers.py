@@ -1,0 +1,67 @@
+"""A job with dropout, a skip connection and standardised weights leaves the network it tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict
+
+import numpy as np
+import pytest
+
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_ops.keras.trained_network import trained_network
+from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.importer import import_network
+from ipulse_worker.runner.data.load import load
+
+from .attempts import attempt
+from .specs import spec_from
+
+pytestmark = pytest.mark.usefixtures("threads_are_set")
+
+SPEC: Dict[str, Any] = {
+    "version": 1,
+    "seed": 3,
+    "data": {"kind": "digits", "samples": 400},
+    "network": {
+        "layers": [
+            {"neurons": 48, "dropout": 0.1, "standardised": True},
+            {"neurons": 48, "second_threshold": 0.5},
+        ],
+        "readout": {"residual": [1], "dropout": 0.3},
+    },
+    "training": {
+        "epochs": 6,
+        "batch_size": 32,
+        "optimizer": {"kind": "adam", "learning_rate": 0.01},
+    },
+}
+
+
+def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
+    done = attempt(tmp_path / "job", SPEC)
+    assert done.done["reason"] == "completed", done.done
+    with np.load(str(done.directory / "weights.npz")) as arrays:
+        weights = {name: arrays[name] for name in arrays.files}
+    assert {name: array.shape for name, array in weights.items()} == {
+        "layer_1": (64, 48),
+        "layer_2": (48, 48),
+        "readout": (48, 10),
+    }
+    np.testing.assert_allclose(weights["layer_1"].mean(axis=0), 0, atol=1e-6)
+
+    spec = json.loads((done.directory / "manifest.json").read_text("utf-8"))["spec"]
+    dataset = load(spec_from(SPEC).data, DataDirectory(None), lambda count, total: None)
+    ids, counts = dataset.trains.batch(dataset.test)
+    network = trained_network(spec, weights, threads=1)
+    membrane = np.asarray(network(ids, counts, training=False).membrane)
+    found = np.mean(membrane.mean(axis=0).argmax(axis=1) == dataset.labels[dataset.test])
+    metrics = [event["values"] for event in done.events if event["kind"] == "metric"]
+    assert found == pytest.approx(metrics[-1]["test_accuracy"], abs=1 / 80)
+    assert found > 0.5  # of ten classes
+
+    again = import_network(done.directory / "network.nir", Options())
+    assert again.network["readout"]["residual"] == [1]
+    report = (done.directory / "report.html").read_text("utf-8")
+    assert "30.0 %" in report  # of the readout's senders
