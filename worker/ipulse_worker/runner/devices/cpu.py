@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_ops.lif.cpu import native
+from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.results import provenance
@@ -32,10 +33,14 @@ class CPU(Device):
         configure_tensorflow(self._threads, self.spec.seed)
 
     def compile(self, slots: int) -> Model:
-        """Build the kernels and the op, unless they are cached, and the model."""
+        """Build the kernels and the ops, unless they are cached, and the model."""
         native.build_kernels(self._build_progress(0.0, 0.6))
+        built = 0.6
+        if _routes_spikes(self.spec):
+            sparse_native.build(self._build_progress(built, 0.7))
+            built = 0.7
         self._library = native.build_tensorflow_op(
-            self._build_progress(0.6, self.compiled_fraction)
+            self._build_progress(built, self.compiled_fraction)
         )
         return Model(self.spec, slots, self._threads, ops=self.ops)
 
@@ -74,6 +79,12 @@ class CPU(Device):
             kernel=native.description(threads=self._threads),
             compiler=native.built_by(),
         )
+
+
+def _routes_spikes(spec: ExperimentSpec) -> bool:
+    """Return whether spikes are dropped or added between layers, by ops of their own library."""
+    layers = (*spec.network.layers, spec.network.readout)
+    return any(getattr(layer, "dropout", 0.0) or getattr(layer, "residual", ()) for layer in layers)
 
 
 def usable_cores() -> int:
