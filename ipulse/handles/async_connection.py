@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
 from typing import Literal
 
-from ipulse.client import AsyncClient, SubmissionPlan, ValidSpec
+from ipulse.client import AsyncClient, JobRequest, SubmissionPlan, ValidSpec
 from ipulse.client.location import PathLike
 
 from .jobs.async_job import AsyncJobHandle
 from .jobs.snapshot import JobSnapshot
-from .submission import JobSpec, document_of
+from .submission import JobSpec, document_of, requested
 
 
 def connect_async(
@@ -79,6 +79,14 @@ class AsyncConnection:
             total_seconds=total_seconds,
         )
         return AsyncJobHandle(self.client, job)
+
+    async def submit_all(
+        self, experiments: Sequence[JobSpec | JobRequest], idempotency_key: str | None = None
+    ) -> list[AsyncJobHandle]:
+        """Submit several jobs, all or none; see Connection.submit_all."""
+        requests = [requested(experiment) for experiment in experiments]
+        jobs = await self.client.submit_all(requests, idempotency_key)
+        return [AsyncJobHandle(self.client, job) for job in jobs]
 
     async def validate(self, experiment: JobSpec) -> ValidSpec:
         """Check an experiment in the service, without running it. Raises InvalidSpec."""

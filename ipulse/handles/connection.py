@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal
 
-from ipulse.client import Client, SubmissionPlan, ValidSpec
+from ipulse.client import Client, JobRequest, SubmissionPlan, ValidSpec
 from ipulse.client.client_base import ClientBase
 from ipulse.client.location import PathLike
 from ipulse.experiment import Experiment
@@ -19,7 +19,7 @@ from .data_library import DataLibrary
 from .jobs.found_jobs import FoundJobs
 from .jobs.job import JobHandle
 from .jobs.snapshot import JobSnapshot
-from .submission import JobSpec, document_of
+from .submission import JobSpec, document_of, requested
 from .sweep import SweepHandle, sweep_document
 
 
@@ -123,6 +123,21 @@ class Connection:
             total_seconds=total_seconds,
         )
         return JobHandle(self, job)
+
+    def submit_all(
+        self, experiments: Sequence[JobSpec | JobRequest], idempotency_key: str | None = None
+    ) -> list[JobHandle]:
+        """Submit several jobs in one request, all or none, and return their handles in order.
+
+        Args:
+            experiments: Experiments, specs, dicts or paths of files; a JobRequest has the arguments
+                of `submit`, too.
+            idempotency_key: That of the whole request.
+
+        Raises InvalidSpec with the problems of all of them; pointers begin with /jobs/0 and so on.
+        """
+        requests = [requested(experiment) for experiment in experiments]
+        return [JobHandle(self, job) for job in self.client.submit_all(requests, idempotency_key)]
 
     def validate(self, experiment: JobSpec) -> ValidSpec:
         """Check an experiment in the service, without running it. Raises InvalidSpec."""

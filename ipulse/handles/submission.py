@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipulse.client.jobs.requests import Spec
+from ipulse.client.jobs.requests import JobRequest, Spec
 from ipulse.experiment import Experiment
 
 JobSpec = Experiment | Spec
@@ -11,3 +11,8 @@ JobSpec = Experiment | Spec
 def document_of(experiment: JobSpec) -> Spec:
     """Return the spec as the client takes it. Raises InvalidSpec for a wrong Experiment."""
     return experiment.spec() if isinstance(experiment, Experiment) else experiment
+
+
+def requested(experiment: JobSpec | JobRequest) -> JobRequest:
+    """Return an experiment as one of several jobs of a request. Raises InvalidSpec."""
+    return experiment if isinstance(experiment, JobRequest) else JobRequest(document_of(experiment))

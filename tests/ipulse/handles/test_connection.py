@@ -11,6 +11,7 @@ import pytest
 
 import ipulse
 from ipulse import LIF
+from ipulse.client import JobRequest
 from ipulse.handles import Connection, JobHandle
 from ipulse_core.errors import InvalidInput, InvalidSpec, NotFound
 from tests.ipulse.live_service import Agent, LiveService
@@ -90,6 +91,20 @@ def test_spikes_of_a_sample(ended: Ended) -> None:
     for wrong in (2, -1):
         with pytest.raises(NotFound):
             job.spikes(wrong)
+
+
+def test_several_jobs_are_submitted_or_none(connection: Connection) -> None:
+    group = f"g{uuid.uuid4().hex[:12]}"
+    second = JobRequest(experiment(seed=2).spec(), group=group, after=["/jobs/0:end"])
+    first = JobRequest(experiment(seed=1).spec(), group=group)
+    made = connection.submit_all([first, second, experiment(seed=3)])
+    assert [job.spec["seed"] for job in made] == [1, 2, 3]
+    assert [job.state for job in made[:2]] == ["queued", "blocked"]
+    missing = {"version": 1, "network": {"layers": [{"neurons": 4}]}, "start": "nothing"}
+    with pytest.raises(InvalidSpec) as caught:
+        connection.submit_all([first, missing])
+    assert [problem.pointer for problem in caught.value.problems] == ["/jobs/1/spec/start"]
+    assert len(connection.jobs(f"group:{group}")) == 2
 
 
 def test_a_plan_stores_nothing(connection: Connection) -> None:
