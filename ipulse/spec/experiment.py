@@ -18,20 +18,20 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
 
-from .convolutions import convolution_problems
 from .data import Data
 from .data.digits import DigitsData
-from .delays import delay_problems
 from .device import CPUDevice, Device, EmulatorDevice
-from .device_training import device_training_problems
 from .export import ExportSpec
 from .fields import Seed
 from .network.network import NetworkSpec
-from .on_ipus import problems_on_ipus
-from .ops import op_problems
 from .profile import ProfileSpec
-from .quantised_layers import quantisation_problems
-from .regression import regression_problems
+from .rules.convolutions import convolution_problems
+from .rules.delays import delay_problems
+from .rules.device_training import device_training_problems
+from .rules.on_ipus import problems_on_ipus
+from .rules.ops import op_problems
+from .rules.quantised_layers import quantisation_problems
+from .rules.regression import regression_problems
 from .sizes import layer_sizes, weight_count
 from .training.training import SPIKE_LOSSES, TrainingSpec
 from .truncation import truncation_problems

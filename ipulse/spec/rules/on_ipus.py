@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import input_channels, spiking_layers, splits_neurons
 
-from .sizes import layer_sizes
-
 if TYPE_CHECKING:
-    from .device import EmulatorDevice, IPUDevice
-    from .experiment import ExperimentSpec
-    from .network.network import NetworkSpec
+    from ipulse.spec.device import EmulatorDevice, IPUDevice
+    from ipulse.spec.experiment import ExperimentSpec
+    from ipulse.spec.network.network import NetworkSpec
 
 MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ipulse.spec.device import CPUDevice, IPUDevice
 from ipulse_core.errors import Problem
 
-from .device import CPUDevice, IPUDevice
-
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 
 def quantisation_problems(spec: ExperimentSpec) -> Iterator[Problem]:

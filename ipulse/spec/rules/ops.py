@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ipulse.spec.device import EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import indexed_ops
 
-from .device import EmulatorDevice, IPUDevice
-
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 
 def op_problems(spec: ExperimentSpec) -> Iterator[Problem]:

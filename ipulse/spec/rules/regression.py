@@ -9,7 +9,7 @@ from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
 
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 _LOSS = "/training/loss"
 

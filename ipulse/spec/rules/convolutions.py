@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import conv_layers, geometry_of, planes_of
 
-from .device import CPUDevice
-
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 MAX_CONV_NEURONS = 2**20  # of a convolution
 

@@ -10,7 +10,7 @@ from ipulse_core.errors import Problem
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 # The fields that may have any value; all others must have their defaults.
 _OF_LAYER = frozenset(

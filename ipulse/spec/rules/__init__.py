@@ -1,0 +1,1 @@
+"""The rules between the parts of an experiment, one subject a file."""
