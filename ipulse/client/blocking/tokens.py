@@ -15,7 +15,7 @@ class BlockingTokens:
     def create_token(self, name: str, role: str, seconds: int, submit_code: bool = False) -> Token:
         """Create a token for a role (reader, user, worker) that expires after so many seconds.
 
-        With `submit_code` a user's token may also submit Poplar programs.
+        With `submit_code` a user's token may also submit Poplar programs and custom ops.
         Only the owner's token can create others. The `secret` is returned only here. Raises
         NotPermitted.
         """

@@ -30,7 +30,7 @@ def create_token(
         bool,
         typer.Option(
             "--submit-code",
-            help="Also submit Poplar programs, which workers build and run; for the role user.",
+            help="Also submit programs and custom ops, which workers build; for the role user.",
         ),
     ] = False,
     days: Annotated[int, typer.Option(min=1, max=366, help="Days until it expires.")] = 30,
@@ -73,13 +73,13 @@ def edit_token(
         bool,
         typer.Option(
             "--submit-code/--no-submit-code",
-            help="Give it the right to submit Poplar programs, or take it.",
+            help="Give it the right to submit programs and ops, or take it.",
             show_default=False,
         ),
     ],
     as_json: AsJSON = False,
 ) -> Exit:
-    """Give a token the right to submit Poplar programs, or take it, at once."""
+    """Give a token the right to submit programs and custom ops, or take it, at once."""
     with at.connect() as client:
         token = client.change_token(token_id, submit_code=submit_code)
     if as_json:

@@ -60,7 +60,7 @@ class TokenChange(StrictModel):
     model_config = example(submit_code=True)
 
     submit_code: bool = Field(
-        description="Whether it may submit Poplar programs; only for the role user."
+        description="Whether it may submit Poplar programs and custom ops; only for the role user."
     )
 
 
@@ -72,7 +72,7 @@ class TokenInfo(BaseModel):
     id: str
     name: str
     role: str
-    submit_code: bool = Field(description="Whether it may submit Poplar programs.")
+    submit_code: bool = Field(description="Whether it may submit Poplar programs and custom ops.")
     created_at: Timestamp | None
     expires_at: Timestamp | None
 

@@ -67,8 +67,8 @@ def submit_job(
     """Submits a spec. The job is stored on disk before the response is sent, and will run.
 
     Within 24 hours the same Idempotency-Key returns the same job. While another request with the
-    key is in progress, the response is 409 with Retry-After. A Poplar program and a
-    custom op need a token with the flag `submit_code`.
+    key is in progress, the response is 409 with Retry-After. A Poplar program and
+    a custom op need a token with the flag `submit_code`.
     """
     _check_rights(caller, spec)
     key = None if idempotency_key is None else check_key(idempotency_key)
