@@ -112,3 +112,24 @@ def test_nothing_is_overwritten(offline: Run, project: Path) -> None:
     ran = offline("op", "new", "../Wrong name")
     assert ran.code == 2
     assert "lower-case" in ran.err
+
+
+def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "peaks"
+    assert offline("op", "new", "peaks", "--to", str(folder), "--layer").code == 0
+    ran = offline("op", "test", str(folder), "--json")
+    assert ran.code == 0, ran.err
+    assert [one["what"] for one in ran.json["comparisons"]] == [
+        *("output pooled", "gradient of spikes"),
+        *("kernel's output pooled", "kernel's gradient of spikes"),
+        "reference's gradient of spikes",
+    ]
+    change(folder, "kernel.cpp", "= gradient[i];", "= 2 * gradient[i];")
+    ran = offline("op", "test", str(folder), "--json")
+    assert ran.code == 1
+    bad = [one["what"] for one in ran.json["comparisons"] if not one["is_good"]]
+    assert bad == ["kernel's gradient of spikes"]
+    (folder / "reference.py").unlink()
+    ran = offline("op", "push", str(folder))
+    assert ran.code == 2
+    assert "/reference:" in ran.err
