@@ -1,4 +1,4 @@
-"""What a training step that runs on the device as a whole cannot do."""
+"""The limits of a training step that runs on the device as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training step on the device refuses, by its place in the spec."""
+"""A training step on the device refuses fields by their place in the spec."""
 
 from __future__ import annotations
 

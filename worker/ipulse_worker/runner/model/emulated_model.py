@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EmulatedModel(Model):
-    """A Model whose training steps run on emulated IPUs as a whole.
+    """A Model with training steps that run on emulated IPUs as a whole.
 
     Weights and optimizer state stay in TensorFlow's variables, from which each step writes them to
     the device; on an IPU they stay there.
