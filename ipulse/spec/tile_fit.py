@@ -89,6 +89,9 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         ipus=device.ipus,
         tiles_per_ipu=tiles,
         splits_neurons=splits_neurons(device, len(layers)),
+        recomputes=device.memory == "recompute",
+        weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
+        optimizer_words=_optimizer_words(spec),
     )
     try:
         memory = predict(network)
@@ -105,6 +108,16 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     )
 
 
+def _optimizer_words(spec: ExperimentSpec) -> int:
+    """Return the numbers that the optimizer stores on the device for a weight."""
+    device, optimizer = spec.device, spec.training.optimizer
+    if not isinstance(device, EmulatorDevice) or device.training == "host":
+        return 0
+    if optimizer.kind == "sgd":
+        return 1 if optimizer.momentum else 0
+    return 2
+
+
 def check_fit(spec: ExperimentSpec) -> None:
     """Raise DoesNotFit for a network that fits under no placement."""
     fit = tile_fit(spec)
@@ -118,7 +131,7 @@ def check_fit(spec: ExperimentSpec) -> None:
     detail = (
         f"a tile has {fit.tile_bytes:,} bytes, and the fullest needs at least "
         f"{fit.least_bytes:,}: use fewer neurons, a smaller capacity, fewer data.steps, "
-        "a smaller batch_size, or more IPUs"
+        "a smaller batch_size, device.memory recompute, or more IPUs"
     )
     raise DoesNotFit(
         [Problem("/device", "does_not_fit", detail)], f"the network does not fit: {detail}"

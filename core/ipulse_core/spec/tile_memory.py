@@ -16,6 +16,7 @@ _UPDATE_COST = 8.0  # of a pair of neurons, in spikes
 _OTHER_BYTES = 26_000  # stacks, code and exchange code of a tile
 _STATES = 8  # tensors of a layer's neurons and samples that live at the same time
 _SAMPLES_PER_WORD = 24  # resets of a neuron
+_RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of one segment
 _SOURCE_DISTANCE = 97  # tiles between the first samples of two sources
 
 _Tile = Tuple[int, int]  # IPU, tile
@@ -41,6 +42,9 @@ class TileNetwork(NamedTuple):
     ipus: int
     tiles_per_ipu: int
     splits_neurons: bool  # every layer over all IPUs
+    recomputes: bool = False  # runs steps again instead of storing what the backward pass reads
+    weight_words: float = 1.0  # of a weight: 0.5 for weights of half
+    optimizer_words: int = 0  # of a weight: moments that are on the device
 
     def senders(self, layer: int) -> int:
         """Return the number of neurons whose spikes enter a layer, its own included."""
@@ -197,17 +201,20 @@ def _sample_tile(network: TileNetwork, source: int, sample: int) -> int:
 def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     layer = network.layers[part.layer]
     before = network.slots_before(part.layer)
-    # Weights and their gradients; an odd row is arranged anew in both passes.
-    words = (2 if part.neurons % 2 == 0 else 5) * network.senders(part.layer) * part.row
+    # Weights, their gradients and moments; an odd row is arranged anew in both passes.
+    each = (1 if part.neurons % 2 == 0 else 4) + network.weight_words + network.optimizer_words
+    words = each * network.senders(part.layer) * part.row
     words += _STATES * network.batch * part.row
     if part.layer == len(network.layers) - 1:  # membranes and their gradients
         words += 2 * network.steps * network.batch * part.row
-    elif layer.slots < layer.neurons:  # resets, of the forward and of the backward pass
+    elif (
+        layer.slots < layer.neurons and not network.recomputes
+    ):  # resets, of the forward and of the backward pass
         words += 2 * network.steps * _ceil(network.batch, _SAMPLES_PER_WORD) * part.row
     received = before + (layer.slots if layer.recurrent else 0)
     # The gradients of these spikes, and the messages with their ids.
     words += network.batch * (received if part.layer or layer.recurrent else 0)
-    return _WORD * words + network.batch * (2 * received + 8)
+    return round(_WORD * words) + network.batch * (2 * received + 8)
 
 
 def _bytes_of_input(network: TileNetwork) -> int:
@@ -217,7 +224,8 @@ def _bytes_of_input(network: TileNetwork) -> int:
 
 def _bytes_of_sample(network: TileNetwork, layer: TileLayer) -> int:
     """Return the bytes of a sample's spikes of a layer: ids, surrogates and gradients."""
-    return network.steps * (3 * layer.slots + 5) * _WORD
+    slots = _RECOMPUTED_SLOTS if network.recomputes else 3
+    return round(network.steps * (slots * layer.slots + 5) * _WORD)
 
 
 def _bytes_of_gradients(network: TileNetwork) -> int:
@@ -229,15 +237,20 @@ def _bytes_of_gradients(network: TileNetwork) -> int:
 def _least(network: TileNetwork) -> int:
     """Return the bytes of the fullest tile that no placement avoids."""
     tiles = network.ipus * network.tiles_per_ipu
-    weights = sum(
+    weights = network.weight_words * sum(
         layer.neurons * network.senders(number) for number, layer in enumerate(network.layers)
     )
+    stored = 1 if network.recomputes else 2  # ids, and surrogates
     slots = [layer.slots for layer in network.layers]
     # A sample's ids and surrogates of a layer are on one tile, and so are a pair's weights.
-    kept = 2 * network.steps * max(slots, default=0)
-    pair = 2 * max(network.senders(number) for number in range(len(network.layers)))
-    spread = weights + 2 * network.steps * network.batch * sum(slots)
-    return _WORD * max(kept, pair, _ceil(spread, tiles))
+    kept = stored * network.steps * max(slots, default=0)
+    pair = (
+        2
+        * network.weight_words
+        * max(network.senders(number) for number in range(len(network.layers)))
+    )
+    spread = weights + stored * network.steps * network.batch * sum(slots)
+    return math.ceil(_WORD * max(kept, pair, spread / tiles))
 
 
 def _ceil(dividend: int, divisor: int) -> int:

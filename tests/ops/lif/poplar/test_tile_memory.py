@@ -17,7 +17,8 @@ from ipulse_core.spec.tile_memory import (
 )
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
-from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted
+from ipulse_ops.lif.poplar.outputs import steps_between_checkpoints
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from poplar_emulator.custom_op import CustomOpError
 
@@ -53,8 +54,12 @@ def compiled_bytes(network: Network, placement: Placement, described: TileNetwor
     """Returns the bytes of the fullest tile; None if it has too few."""
     shape = (described.steps, described.batch, described.input_slots)
     tiles_per_ipu = described.tiles_per_ipu
+    wanted = Wanted()
+    if described.recomputes:
+        between = steps_between_checkpoints(network, *shape[:2], wanted, placement)
+        wanted = Wanted(recompute=between)
     try:
-        with PoplarLIF(network, *shape, placement, tiles_per_ipu=tiles_per_ipu) as op:
+        with PoplarLIF(network, *shape, placement, wanted, tiles_per_ipu) as op:
             tiles = op.op.profile()["compilation"]["tiles"]
     except CustomOpError as error:
         if "Out of memory" not in str(error):
@@ -63,9 +68,11 @@ def compiled_bytes(network: Network, placement: Placement, described: TileNetwor
     return max(tile["memory"]["total"]["includingGaps"] for tile in tiles)
 
 
+@pytest.mark.parametrize("recomputes", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_prediction_is_within_its_factor(seed: int) -> None:
+def test_the_prediction_is_within_its_factor(seed: int, recomputes: bool) -> None:
     network, placement, described = network_of(random.Random(seed))
+    described = described._replace(recomputes=recomputes)
     shape = (described.batch, described.input_slots)
     plan = tile_plan(network, *shape, placement, described.tiles_per_ipu)
     parts = place_neurons(described)
@@ -114,3 +121,17 @@ def test_what_cannot_fit_is_what_the_compiler_refuses() -> None:
     network = Network(64, (LIF(4096),), LeakyReadout(10))
     with pytest.raises(CustomOpError, match="Out of memory"):
         PoplarLIF(network, 100, 2, 64)
+
+
+def test_what_recomputing_or_half_makes_fit_is_not_refused() -> None:
+    """A sample's spikes of 320 steps do not fit a tile with their surrogates, and do without."""
+    with pytest.raises(DoesNotFit, match=r"device\.memory recompute"):
+        check_fit(spec_of(256, 320))
+    check_fit(spec_of(256, 320, memory="recompute"))
+    sizes = {}
+    for dtype in ("float32", "float16"):
+        fit = tile_fit(spec_of(20_000, 2, training="device", weights_dtype=dtype))
+        assert fit is not None
+        sizes[dtype] = (fit.least_bytes, fit.fullest_tile_bytes)
+    assert sizes["float16"] < sizes["float32"]
+    assert sizes["float16"][1] < sizes["float32"][1]
