@@ -1,4 +1,4 @@
-"""Whether a network fits the tiles of its IPUs, as far as that is known before it is compiled."""
+"""Predicts, before a network is compiled, whether it fits the tiles of its IPUs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TileFit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it fits."""
+        """The answer: it fits, it may not fit, or it cannot fit."""
         if self.least_bytes > self.tile_bytes:
             return "cannot_fit"
         return "fits" if self.fullest_tile_bytes <= self.tile_bytes else "may_not_fit"

@@ -1,8 +1,8 @@
 """Predicts the memory of the fullest tile of a network, before anything is compiled.
 
 The neurons of a layer, and the spikes of a sample, are on the tiles where the Poplar op puts them
-(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); a test compares both. What a tile needs beside its
-large tensors, such as code, is a typical figure.
+(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); a test compares both. A typical figure stands for
+the rest of a tile, such as code.
 """
 
 from __future__ import annotations

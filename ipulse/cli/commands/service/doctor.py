@@ -24,7 +24,7 @@ from ipulse_core.errors import IPUlseError
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
 
-# What the state of an agent's sandbox means.
+# The states of an agent's sandbox in words.
 _SANDBOX = {
     "bubblewrap": "programs and ops of users run in a sandbox",
     "off": "programs and ops of users run without a sandbox (IPULSE_SANDBOX=none)",

@@ -1,4 +1,4 @@
-"""The prediction of a tile's memory, beside what the compiler of the emulator finds."""
+"""The prediction of a tile's memory, compared with what the compiler of the emulator finds."""
 
 from __future__ import annotations
 
