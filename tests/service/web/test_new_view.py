@@ -39,6 +39,22 @@ def test_a_clone_shows_what_it_changes(page: Page, service: InProcess) -> None:
     page.until(lambda: page.texts(".changes li") == ["training.epochs 3 5"])
 
 
+def test_the_text_is_stored_with_the_job(page: Page, service: InProcess) -> None:
+    job_id = service.submit(SPEC)["id"]
+    page.open(f"/new?from={job_id}")
+    page.find(".plan-title.ok")
+    page.driver.execute_script(REPLACE, "epochs: 3", "epochs: 4 # a few")
+    page.until(lambda: page.texts(".changes li") == ["training.epochs 3 4"])
+    page.find(".plan-title.ok")
+    [button] = [b for b in page.all("button") if b.text == "Submit"]
+    button.click()
+    page.until(lambda: "/jobs/job_" in page.driver.current_url)
+    made = page.driver.current_url.rpartition("/")[2].partition("?")[0]
+    kept = service.user.get(f"/v1/jobs/{made}/spec", params={"form": "submitted"}).json()
+    assert kept["form"] == "submitted"
+    assert "epochs: 4 # a few" in kept["text"]
+
+
 def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     job_id = service.submit(SPEC)["id"]
     page.open(f"/new?from={job_id}")

@@ -16,6 +16,7 @@ import "./editor.js";
 
 const DRAFT = "ipulse-draft";
 const CHECK_AFTER = 350; // ms without a change
+const KEPT_BYTES = 256 * 1024; // of a text that the service stores
 const LIMITS = [["queue_seconds", "Longest wait (s)"], ["run_seconds", "Longest run (s)"], ["total_seconds", "Longest in all (s)"]];
 
 class NewView extends View {
@@ -91,12 +92,14 @@ class NewView extends View {
     if (this.isChecking || !this.found) await this.check(); // what is found is about an earlier text
     const { value } = this.found ?? {};
     if (!value) return;
-    const query = Object.fromEntries([...new FormData(form)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry));
-    if (this.parent && new FormData(form).get("weights")) Object.assign(query, { start_from: this.parent.id, start_mode: "weights" });
-    const tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
+    const numbers = [...new FormData(form)].filter(([name, entry]) => /priority|_seconds$/.test(name) && entry);
+    const wanted = { spec: value, ...Object.fromEntries(numbers.map(([name, entry]) => [name, Number(entry)])) };
+    if (new Blob([this.text]).size <= KEPT_BYTES) wanted.submitted = { form: "yaml", text: this.text };
+    if (this.parent && new FormData(form).get("weights")) Object.assign(wanted, { start_from: this.parent.id, start_mode: "weights" });
+    wanted.tags = String(new FormData(form).get("tags") ?? "").split(/[\s,]+/).filter(Boolean);
     this.isSending = true;
     try {
-      const job = await api.post("/v1/jobs", value, { query: { ...query, tag: tags }, headers: { "idempotency-key": this.submission } });
+      const { jobs: [{ job }] } = await api.post("/v1/jobs:batch", { jobs: [wanted] }, { headers: { "idempotency-key": this.submission } });
       localStorage.removeItem(DRAFT);
       toast(`${job.name || job.id} is submitted`);
       navigate(`/jobs/${job.id}`);
