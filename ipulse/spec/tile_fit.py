@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
 from ipulse_core.spec.derived_values import (
     class_count,
@@ -69,6 +70,8 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     if not isinstance(device, (EmulatorDevice, IPUDevice)):
         return None
     steps = spec.data.steps
+    if op_layers(spec.network):  # each part is a program of its own
+        return None
     if conv_layers(spec.network) or not steps:  # 0 steps: as many as the data have
         return None
     tiles, tile_bytes = MK2_TILES, TILE_BYTES

@@ -75,6 +75,20 @@ def test_a_network_with_the_op_is_trained(coder: Client, tmp_path: Path) -> None
 
 @requires_bubblewrap
 @pytest.mark.verify
+def test_a_network_with_the_op_is_trained_on_the_emulator(coder: Client, tmp_path: Path) -> None:
+    op = coder.push_op(project(tmp_path / "op"))
+    document = spec(op.reference)
+    document["data"].update(steps=8, samples=96)
+    document["training"] = {"epochs": 1, "batch_size": 16}
+    document["device"] = {"kind": "emulator", "tiles": 4}
+    job = coder.submit(document)
+    ended = coder.wait(job.id, SECONDS)
+    assert ended.state == "succeeded", ended.message
+    assert "report.html" in {artifact.name for artifact in coder.artifacts(job.id)}
+
+
+@requires_bubblewrap
+@pytest.mark.verify
 def test_a_paused_training_resumes_with_its_op(coder: Client, tmp_path: Path) -> None:
     op = coder.push_op(project(tmp_path / "op"))
     document = spec(op.reference)

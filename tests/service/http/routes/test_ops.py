@@ -167,6 +167,15 @@ def test_a_layer_that_does_not_fit_is_refused_with_its_place(coder: httpx.Client
         assert pointers(coder.post("/v1/jobs:validate", json=document)) == [pointer], changes
 
 
+def test_no_memory_of_tiles_is_predicted_for_ops(coder: httpx.Client) -> None:
+    content = package(note="tiles", sources=["reference.py"])
+    pushed(coder, content)
+    document = {**spec(content), "device": {"kind": "emulator", "tiles": 1}}
+    answer = coder.post("/v1/jobs:validate", json=document)
+    assert answer.status_code == 200, answer.text
+    assert answer.json().get("fit") is None
+
+
 def test_an_op_without_poplar_source_is_refused_on_the_emulator(coder: httpx.Client) -> None:
     content = package(note="emulator")
     pushed(coder, content)
