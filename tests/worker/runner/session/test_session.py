@@ -12,12 +12,11 @@ import pytest
 
 from ipulse_ops.lif.cpu import native
 from ipulse_worker.runner.session import warm_up
-
-from .attempts import attempt
-from .conftest import SPEC, Start
-from .driven_runner import DrivenRunner
-from .resolver import check_event
-from .specs import spec_from
+from tests.worker.runner.attempts import attempt
+from tests.worker.runner.conftest import SPEC, Start
+from tests.worker.runner.driven_runner import DrivenRunner
+from tests.worker.runner.resolver import check_event
+from tests.worker.runner.specs import spec_from
 
 PHASES = ["prepare", "compile", "acquire", "run", "report"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.service.http.resources import Resources
+from tests.service.http.rules.resources import Resources
 from tests.service.running import SPEC, InProcess
 
 TIME = "2026-01-31T12:00:00.5+01:00"

@@ -9,7 +9,7 @@ import pytest
 from tests.service.conditions import eventually
 from tests.service.datasets.files import spikes
 from tests.service.datasets.uploading import announce, push
-from tests.service.http.resources import CONTENT, Resources
+from tests.service.http.rules.resources import CONTENT, Resources
 from tests.service.profiles import profile
 from tests.service.running import SPEC, InProcess
 

@@ -19,7 +19,7 @@ from ipulse_worker.agent.celery_app import make_application
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import SPEC, InProcess, settings_for
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def lock(name: str) -> str:

@@ -22,12 +22,11 @@ from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.session import outcome_of, run_attempt
 from ipulse_worker.runner.training.divergence import Diverged
-from tests.worker.runner.test_session import changed
-
-from .attempts import attempt
-from .conftest import SPEC, Start
-from .driven_runner import SECONDS
-from .resolver import check_event
+from tests.worker.runner.attempts import attempt
+from tests.worker.runner.conftest import SPEC, Start
+from tests.worker.runner.driven_runner import SECONDS
+from tests.worker.runner.resolver import check_event
+from tests.worker.runner.session.test_session import changed
 
 
 def assignment(**changes: Any) -> Dict[str, Any]:
@@ -120,7 +119,7 @@ class TestAFailure:
         shadow = tmp_path / "shadow" / "sklearn"
         shadow.mkdir(parents=True)
         (shadow / "__init__.py").write_text("raise ImportError('no sklearn today')\n")
-        source = str(Path(__file__).resolve().parents[3])
+        source = str(Path(__file__).resolve().parents[4])
         runner = start_runner({"PYTHONPATH": f"{shadow.parent}:{source}"})
         runner.assign(tmp_path / "work", SPEC)
         assert runner.finish() == 0

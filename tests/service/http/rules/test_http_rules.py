@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.service import conformance
-from tests.service.http.resources import CONTENT, Resources
+from tests.service.http.rules.resources import CONTENT, Resources
 from tests.service.running import InProcess
 
 # These headers differ from one response to the next.
