@@ -32,6 +32,7 @@ MODELS: Dict[str, str] = {
     # 587 cycles and the bytes of a tile that moves anything: 256 in one piece of 8-byte words, in
     # words, 128 in halves, 128 of a half; none where a field can point. 256 bytes of buffers.
     "rearrangement": "0 700 1387 1246 644 1387 1387 0 256 1387",
+    "estimator_table": "816 25",  # 800 and 5 of the table's function, and 11
     "estimated": "1211 1",  # two of 600 and 11; one field less
     "host": "600 0 0 13467",  # (10 us + 4000 B / 32 GB/s) x 1.33 GHz
     # 100 + 4096 / 4; hops of 15 ns there and back: 1 of 2 IPUs, 2 of 4; 4096 bytes over 4 links of

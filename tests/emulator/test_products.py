@@ -38,7 +38,8 @@ def test_wrong_shares_are_refused(run_program: Callable, share: str) -> None:
 def test_products_with_sparse_matrices_that_the_host_gives(run_program: Callable) -> None:
     done = run_program("sparse_products")
     assert done.returncode == 0, done.stderr
-    params, unknown, sizes, result = done.stdout.splitlines()
+    fixed, params, unknown, sizes, result = done.stdout.splitlines()
+    assert fixed.split() == list("123456" * 2)
     assert "m=6, k=8, n=3" in params
     assert "createSparseDenseMatMulLHS" in unknown
     assert "{1,8,3}" in sizes

@@ -7,12 +7,21 @@
 
 #include <poplar/CycleCount.hpp>
 #include <popops/Fill.hpp>
+#include <poputil/cyclesTables.hpp>
 
 #include "model_fixture.h"
 
 namespace {
 
 #include "models_memory.h"
+
+/// The estimate of a codelet, as libraries register it.
+VertexPerfEstimate MAKE_PERF_ESTIMATOR_NAME(Scale)(const VertexIntrospector &vertex,
+                                                   const Target &target, const Type &type, bool) {
+  CODELET_FIELD(in);
+  CODELET_SCALAR_VAL(n, unsigned);
+  return std::uint64_t{25} * target.getTypeSize(type) * in.size() + n;
+}
 
 const std::map<std::string, void (*)()> cases{
     {"workers",
@@ -172,6 +181,22 @@ const std::map<std::string, void (*)()> cases{
        const ProfileValue &sets = profile["compilation"]["computeSets"];
        std::cout << sets[0]["estimatedCycles"].asUint() << ' '
                  << sets[0].asMap().size() - sets[1].asMap().size();
+     }},
+    {"estimator_table",
+     [] {
+       Fixture f(Fixture::ipu());
+       poputil::internal::registerPerfFunctions(
+           f.graph, {CYCLE_ESTIMATOR_ENTRY(tests, Scale, FLOAT, false)});
+       const VertexRef v =
+           f.graph.addVertex(f.cs, "tests::Scale<float,false>",
+                             {{"in", f.variable(FLOAT, 8, 0)}, {"out", f.variable(FLOAT, 8, 0)}});
+       f.graph.setInitialValue(v["factor"], 2.0f);
+       f.graph.setInitialValue(v["n"], 5u);
+       f.graph.setTileMapping(v, 0);
+       const ProfileValue profile = f.run(Execute(f.cs));
+       std::cout << profile["compilation"]["computeSets"][0]["estimatedCycles"].asUint() << ' '
+                 << poputil::internal::getUnpackCost(layout::Vector::SHORT_SPAN)
+                 << poputil::internal::getUnpackCost(layout::VectorList::DELTANELEMENTS);
      }},
     {"host",
      [] {

@@ -1,4 +1,5 @@
-// Products of popsparse::dynamic with matrices that the host gives as rows, columns and places, of single elements and of blocks. Prints how many products differ from the host's.
+// Products of popsparse::dynamic with matrices that the host gives as rows, columns and places, of
+// single elements and of blocks. Prints how many products differ from the host's.
 #include <iostream>
 #include <random>
 
@@ -41,6 +42,20 @@ struct Matrix {
   }
 };
 
+/// Values of a fixed pattern in other orders come to the order of its rows.
+void printFixedPattern(const Target &target) {
+  using namespace popsparse;
+  const auto params = static_::MatMulParams::createForSparseDense(1, 2, 4, 1);
+  const static_::Partitioner<float> partitioner(params, FLOAT, target, {});
+  const COOMatrix<float> places({5, 6, 3, 4, 1, 2}, {2, 2, 0}, {1, 0, 0}, {1, 2});
+  const CSCMatrix<float> columns({1, 2, 5, 6, 3, 4}, {0, 2, 6}, {0, 1, 0}, {1, 2});
+  for (const auto &data :
+       {partitioner.createSparsityDataImpl(places), partitioner.createSparsityDataImpl(columns)})
+    for (const float value : data.nzValues)
+      std::cout << value << ' ';
+  std::cout << '\n';
+}
+
 } // namespace
 
 int main() {
@@ -48,6 +63,7 @@ int main() {
   model.tilesPerIPU = 4;
   Device device = model.createDevice();
   device.attach();
+  printFixedPattern(device.getTarget());
   std::size_t products = 0, different = 0;
   for (const std::array<std::size_t, 2> block : {std::array<std::size_t, 2>{1, 1}, {2, 4}})
     for (const std::string format : {"places", "rows", "columns"})

@@ -4,7 +4,9 @@
 // The products of popsparse::static_: the graph contains the places of a sparse matrix, and a
 // tensor its values. For those of popsparse::dynamic the host gives both.
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -14,6 +16,7 @@
 #include <popsparse/PlanningCache.hpp>
 #include <popsparse/SparseStorageFormats.hpp>
 #include <popsparse/SparseTensor.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace popsparse {
 namespace dynamic {
@@ -134,13 +137,46 @@ template <typename T> struct SparsityDataImpl {
   std::vector<T> nzValues;
 };
 
-/// Orders the values of matrices of the host as the tensor of values has them.
+/// Orders the values of matrices of the host as the tensor of values has them: by rows, and within
+/// a row as the CSRMatrix has them or, of the other formats, by columns.
 template <typename T> class Partitioner {
 public:
   Partitioner(const MatMulParams &, const poplar::Type &, const poplar::Target &,
               const poplar::OptionFlags &, PlanningCache * = nullptr, std::string = "") {}
   SparsityDataImpl<T> createSparsityDataImpl(const CSRMatrix<T> &matrix) const {
     return {matrix.nzValues};
+  }
+  SparsityDataImpl<T> createSparsityDataImpl(const COOMatrix<T> &matrix) const {
+    return sorted(matrix, matrix.columnIndices);
+  }
+  SparsityDataImpl<T> createSparsityDataImpl(const CSCMatrix<T> &matrix) const {
+    std::vector<std::size_t> columns; // of each block
+    for (std::size_t c = 0; c + 1 < matrix.columnIndices.size(); ++c)
+      for (std::size_t i = matrix.columnIndices[c]; i < matrix.columnIndices[c + 1];
+           i += matrix.getBlockSize())
+        columns.push_back(c);
+    return sorted(matrix, columns);
+  }
+
+private:
+  static SparsityDataImpl<T> sorted(const SparseMatrix<T> &matrix,
+                                    const std::vector<std::size_t> &columns) {
+    if (matrix.rowIndices.size() != columns.size() ||
+        matrix.nzValues.size() != columns.size() * matrix.getBlockSize())
+      throw poputil::poplibs_error(
+          "the matrix does not have a row, a column and all values for each block");
+    std::vector<std::size_t> order(columns.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::make_pair(matrix.rowIndices[a], columns[a]) <
+             std::make_pair(matrix.rowIndices[b], columns[b]);
+    });
+    SparsityDataImpl<T> data;
+    for (const std::size_t i : order)
+      for (std::size_t e = 0; e < matrix.getBlockSize(); ++e)
+        data.nzValues.push_back(matrix.nzValues[i * matrix.getBlockSize() + e]);
+    return data;
   }
 };
 

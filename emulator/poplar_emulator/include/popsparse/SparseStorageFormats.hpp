@@ -43,7 +43,8 @@ template <typename T> struct COOMatrix : SparseMatrix<T> {
                         std::vector<std::size_t>(numNZValues), blockDimensions) {}
 };
 
-/// Sorted by rows: rowIndices has, for each row of blocks and at the end, the number of values before it.
+/// Sorted by rows: rowIndices has, for each row of blocks and at the end, the number of values
+/// before it.
 template <typename T> struct CSRMatrix : SparseMatrix<T> {
   using SparseMatrix<T>::SparseMatrix;
   CSRMatrix(std::size_t numNZValues, std::size_t numRows,
@@ -52,8 +53,8 @@ template <typename T> struct CSRMatrix : SparseMatrix<T> {
                         std::vector<std::size_t>(numRows + 1), blockDimensions) {}
 };
 
-/// Sorted by columns: columnIndices has, for each column of blocks and at the end, the number of values
-/// before it.
+/// Sorted by columns: columnIndices has, for each column of blocks and at the end, the number of
+/// values before it.
 template <typename T> struct CSCMatrix : SparseMatrix<T> {
   using SparseMatrix<T>::SparseMatrix;
   CSCMatrix(std::size_t numNZValues, std::size_t numColumns,
