@@ -2,6 +2,7 @@
 
     python -m benchmarks.emulator op
     python -m benchmarks.emulator op --capacity 0.05 --compute-sets
+    python -m benchmarks.emulator op --capacity 0.05 --filled 0.25    most slots stay empty
     python -m benchmarks.emulator op --sizes 96,48,10 --steps 3 --batch 4    a small network
 
 The network is 2312-1466-1466-10 with 100 steps and 48 samples. A turn is one turn of the time
@@ -36,13 +37,13 @@ Programs = dict[int, Row]
 
 
 def costs(
-    sizes: tuple[int, ...], capacity: float, steps: int, batch: int, ipus: int
+    sizes: tuple[int, ...], capacity: float, steps: int, batch: int, ipus: int, filled: float
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of the passes and of their compute sets.
 
     To be called in a fresh process: its peak memory is reported.
     """
-    problem = draw(sizes, capacity, steps, batch)
+    problem = draw(sizes, capacity, steps, batch, filled)
     slots = problem.ids.shape[2]
     build()
     start = time.perf_counter()
@@ -69,7 +70,7 @@ def costs(
     passes, compute_sets = [], []
     turns = {"forward": steps, "backward": steps + 1, "adam": 0}
     for (name, count), found in zip(turns.items(), (forward, backward, update), strict=True):
-        place: Row = {"capacity": capacity, "ipus": ipus, "pass": name}
+        place: Row = {"capacity": capacity, "filled": filled, "ipus": ipus, "pass": name}
         loop = [row for row in found.values() if row["executions"] == count and count > 1]
         once = [row for row in found.values() if row not in loop]
         turn = {part: sum(row[part] for row in loop) / max(count, 1) for part in PARTS}
@@ -109,6 +110,9 @@ def main(arguments: list[str]) -> None:
     """Run the command line."""
     parser = command_line.parser("emulator op", __doc__)
     parser.add_argument("--capacity", type=float, action="append", help="default: 0.01, 0.05, 0.1")
+    parser.add_argument(
+        "--filled", type=float, default=1, help="share of the slots with spikes (%(default)s)"
+    )
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="(%(default)s)")
     parser.add_argument("--steps", type=int, default=STEPS, help="(%(default)s)")
     parser.add_argument("--batch", type=int, default=BATCH, help="(%(default)s)")
@@ -119,6 +123,6 @@ def main(arguments: list[str]) -> None:
     cases += [] if options.capacity else [SPLIT]
     rows: list[Row] = []
     for capacity, ipus in cases:
-        problem = (sizes, capacity, options.steps, options.batch, ipus)
+        problem = (sizes, capacity, options.steps, options.batch, ipus, options.filled)
         rows += in_fresh_process(costs, *problem)[options.compute_sets]
     finish(rows, options.output)
