@@ -4,6 +4,8 @@ import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { empty } from "../../parts/states.js";
 import { Tab, documentOf, html, notYet, nothing } from "./tab.js";
 
+const MOST_VALUES = 4; // of a list in a table
+
 class Layers extends Tab {
   async load(job, signal) {
     const [profile, spikes, schema] = await Promise.all([documentOf(job.id, "profile", signal), documentOf(job.id, "spikes", signal), specSchema(signal)]);
@@ -62,7 +64,9 @@ function settingsOf(layer) {
 
 function texts(value) {
   if (typeof value === "number") return number(value);
-  return value !== null && typeof value === "object" ? Object.values(value).map(texts).join(" ") : String(value);
+  if (Array.isArray(value) && value.length > MOST_VALUES) return `of ${value.length} values`;
+  if (value !== null && typeof value === "object") return Object.values(value).map(texts).join(" ");
+  return String(value).replace(/[0-9a-f]{56}$/, "…"); // of a digest
 }
 
 function cells(activity, counted, time, step) {
