@@ -183,3 +183,17 @@ def test_a_trace_is_given_to_perfetto_once_it_answers(page: Page, service: InPro
     assert page.driver.execute_script("return window.opened") == viewer
     sent = page.driver.execute_script("return window.sent")
     assert {origin for _, origin in sent} == {viewer}
+
+
+def test_a_part_with_its_defaults_is_shown_if_the_spec_may_leave_it_out(
+    page: Page, service: InProcess
+) -> None:
+    layers = [{"neurons": 4, "quantisation": {"bits": 8}, "second_threshold": 0.5}]
+    job_id = service.submit({**SPEC, "network": {"layers": layers}})["id"]
+    page.open(f"/jobs/{job_id}/config")
+    page.until(lambda: any("quantisation" in text for text in page.texts(".yaml")))
+    page.open(f"/new?from={job_id}")
+    page.until(lambda: page.texts(".changes p"))
+    text = "return document.querySelector('ip-editor').editor.state.doc.toString()"
+    assert "quantisation" in page.driver.execute_script(text)
+    assert page.texts(".changes li") == []

@@ -88,6 +88,8 @@ function isDefault(value, field, root) {
   const fallback = "default" in field ? field.default : resolved(field, root)?.default;
   if (fallback !== undefined && equal(value, fallback)) return true;
   if (value === null) return fallback === undefined || fallback === null;
+  // A part that is left out by default is there. OpenAPI does not have the default null itself.
+  if (fallback === null || fallback === undefined && field.anyOf?.some((part) => part.type === "null")) return false;
   if (typeof value === "object" && !Array.isArray(value)) {
     const rest = withoutDefaults(value, root, field);
     if (fallback && typeof fallback === "object") return equal(rest, withoutDefaults({ ...fallback }, root, field)) || Object.keys(rest).length === 0;
