@@ -51,8 +51,11 @@ def trained(model: Model) -> List[StepResult]:
     return [model.execute(step, lambda: 0.0).step_results[0] for step in range(1, STEPS + 1)]
 
 
-@pytest.mark.parametrize("memory", ["slots", "recompute"])
-@pytest.mark.parametrize("training", TRAININGS, ids=["adam", "adamw", "sgd", "nesterov"])
+@pytest.mark.parametrize(
+    ("training", "memory"),
+    list(zip(TRAININGS, ["slots", "recompute", "recompute", "slots"])),
+    ids=["adam", "adamw", "sgd", "nesterov"],
+)
 def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
     device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
     epochs = {"epochs": 1, "batch_size": 12, **training}
