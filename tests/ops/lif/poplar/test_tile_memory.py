@@ -135,3 +135,11 @@ def test_what_recomputing_or_half_makes_fit_is_not_refused() -> None:
         sizes[dtype] = (fit.least_bytes, fit.fullest_tile_bytes)
     assert sizes["float16"] < sizes["float32"]
     assert sizes["float16"][1] < sizes["float32"][1]
+
+
+def test_nothing_is_predicted_for_custom_ops() -> None:
+    layer = {"kind": "op", "op": f"scale@sha256:{'0' * 64}", "neurons": 65_000}
+    device = {"kind": "emulator", "tiles": 8}
+    spec = parse_spec({"version": 1, "network": {"layers": [layer]}, "device": device})
+    assert tile_fit(spec) is None
+    check_fit(spec)
