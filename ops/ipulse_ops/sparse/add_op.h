@@ -13,12 +13,11 @@ namespace ipulse {
 
 REGISTER_OP("IpulseAddedSpikes")
     .SEVERAL_SPIKES
-    .Output("added_ids: float")    // [..., the sum of their slots]
+    .Output("added_ids: float")    // as many slots as the longest sum needs, and at least 1
     .Output("added_counts: float") // spikes, filled slots
     .SetShapeFn([](InferenceContext *c) {
       int n;
       TF_RETURN_IF_ERROR(c->GetAttr("N", &n));
-      DimensionHandle slots = c->MakeDim(0);
       ShapeHandle leading, shape;
       for (int i = 0; i < n; ++i) {
         ShapeHandle each;
@@ -26,9 +25,8 @@ REGISTER_OP("IpulseAddedSpikes")
         if (i)
           TF_RETURN_IF_ERROR(c->Merge(leading, each, &each));
         leading = each;
-        TF_RETURN_IF_ERROR(c->Add(slots, c->Dim(c->input(i), -1), &slots));
       }
-      TF_RETURN_IF_ERROR(append_axis(c, leading, slots, &shape));
+      TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
       c->set_output(0, shape);
       TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
       c->set_output(1, shape);
@@ -87,11 +85,16 @@ protected:
       }
   }
 
-  static int64_t all_slots(const std::vector<CheckedSpikes> &spikes) {
-    int64_t slots = 0;
-    for (const CheckedSpikes &each : spikes)
-      slots += each.slots();
-    return slots;
+  // Of the longest sum, and at least 1.
+  static int64_t most_slots(const std::vector<CheckedSpikes> &spikes) {
+    int64_t most = 1;
+    for (int64_t row = 0; row < spikes[0].rows(); ++row) {
+      int64_t slots = 0;
+      for (const CheckedSpikes &each : spikes)
+        slots += each.filled(row);
+      most = std::max(most, slots);
+    }
+    return most;
   }
 
   int lists_;
@@ -106,7 +109,7 @@ public:
 
 protected:
   void compute(OpKernelContext *c, const std::vector<CheckedSpikes> &spikes) override {
-    const int64_t slots = all_slots(spikes);
+    const int64_t slots = most_slots(spikes);
     Tensor *ids, *counts;
     OP_REQUIRES_OK(c, c->allocate_output(0, with_axis(spikes[0].leading(), slots), &ids));
     OP_REQUIRES_OK(c, c->allocate_output(1, with_axis(spikes[0].leading(), 2), &counts));
@@ -135,7 +138,7 @@ public:
 protected:
   void compute(OpKernelContext *c, const std::vector<CheckedSpikes> &spikes) override {
     const Tensor &grad = c->input(2 * lists_);
-    const int64_t slots = all_slots(spikes);
+    const int64_t slots = most_slots(spikes);
     OP_REQUIRES(c, grad.shape() == with_axis(spikes[0].leading(), slots),
                 errors::InvalidArgument("grad_added has the shape ", grad.shape().DebugString()));
     std::vector<float *> by_ids;

@@ -14,8 +14,9 @@ from ipulse_ops.validation import whole
 def added_spikes(spikes: Sequence[Tuple[Any, Any]], neurons: int) -> Tuple[Any, Any]:
     """Add the spikes of layers with equally many neurons: their lists, one behind the other.
 
-    Returns ids float32 `[..., slots]` and counts float32 `[..., 2]`, spikes and filled slots. An id
-    that several layers list is listed several times and counts each time.
+    Returns ids float32 `[..., slots]` and counts float32 `[..., 2]`, spikes and filled slots; with
+    as many slots as the longest list needs. An id that several layers list is listed several times
+    and counts each time.
 
     spikes: ids `[..., slots]` and counts, `[...]` or `[..., 2]`, of each layer. float32 ids receive
         the gradient of their slots.

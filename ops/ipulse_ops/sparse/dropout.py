@@ -19,7 +19,8 @@ def kept_spikes(
 ) -> Tuple[Any, Any]:
     """Return the spikes of kept senders: ids float32 `[time, batch, slots]` and their counts.
 
-    The counts are float32 `[time, batch, 2]`, spikes and filled slots. The masks equal those of
+    The counts are float32 `[time, batch, 2]`, spikes and filled slots. There are as many slots as
+    the longest list needs. The masks equal those of
     ipulse_ops.reference.dropout to the bit, on every machine and with any number of threads.
 
     ids, counts: spikes, as run_network takes them. float32 ids receive the gradient of their slots,

@@ -17,7 +17,9 @@ REGISTER_OP("IpulseKeptSpikes")
       ShapeHandle ids, leading, shape;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &ids));
       TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      c->set_output(0, ids);
+      // As many slots as the longest list needs, and at least 1.
+      TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
+      c->set_output(0, shape);
       TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
       c->set_output(1, shape);
       return Status();
@@ -86,23 +88,32 @@ protected:
   void compute(OpKernelContext *c, const CheckedSpikes &spikes, int64_t batch,
                const uint8_t *kept) override {
     Tensor *ids, *counts;
-    OP_REQUIRES_OK(c, c->allocate_output(0, c->input(0).shape(), &ids));
     OP_REQUIRES_OK(c, c->allocate_output(1, with_axis(spikes.leading(), 2), &counts));
-    const int64_t slots = spikes.slots();
+    in_parallel(c, spikes.rows(), spikes.slots(), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const uint8_t *of_sample = kept + row % batch * neurons_;
+        int32_t found = 0, left = 0;
+        for (int32_t k = 0; k < spikes.filled(row); ++k) {
+          found += of_sample[spikes.ids(row)[k]];
+          left += k < spikes.spikes(row) && of_sample[spikes.ids(row)[k]];
+        }
+        floats_of(counts)[2 * row] = static_cast<float>(left);
+        floats_of(counts)[2 * row + 1] = static_cast<float>(found);
+      }
+    });
+    int64_t slots = 1;
+    for (int64_t row = 0; row < spikes.rows(); ++row)
+      slots = std::max(slots, static_cast<int64_t>(floats_of(counts)[2 * row + 1]));
+    OP_REQUIRES_OK(c, c->allocate_output(0, with_axis(spikes.leading(), slots), &ids));
     in_parallel(c, spikes.rows(), 2 * slots, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const uint8_t *of_sample = kept + row % batch * neurons_;
         const int32_t *sent = spikes.ids(row);
-        float *out = floats_of(ids) + row * slots;
-        int32_t found = 0, left = 0;
+        float *out = floats_of(ids) + row * slots, *last = out + slots;
         for (int32_t k = 0; k < spikes.filled(row); ++k)
-          if (of_sample[sent[k]]) {
-            out[found++] = static_cast<float>(sent[k]);
-            left += k < spikes.spikes(row);
-          }
-        std::fill(out + found, out + slots, 0.0F);
-        floats_of(counts)[2 * row] = static_cast<float>(left);
-        floats_of(counts)[2 * row + 1] = static_cast<float>(found);
+          if (of_sample[sent[k]])
+            *out++ = static_cast<float>(sent[k]);
+        std::fill(out, last, 0.0F);
       }
     });
   }
@@ -116,20 +127,20 @@ protected:
   void compute(OpKernelContext *c, const CheckedSpikes &spikes, int64_t batch,
                const uint8_t *kept) override {
     const Tensor &grad = c->input(3);
-    OP_REQUIRES(c, grad.shape() == c->input(0).shape(),
-                errors::InvalidArgument("grad_kept must have the ids' shape; got ",
+    OP_REQUIRES(c, grad.dims() == 3 && leading_axes(grad) == spikes.leading(),
+                errors::InvalidArgument("grad_kept must have the axes of the ids; got ",
                                         grad.shape().DebugString()));
     Tensor *by_ids;
-    OP_REQUIRES_OK(c, c->allocate_output(0, grad.shape(), &by_ids));
-    const int64_t slots = spikes.slots();
+    OP_REQUIRES_OK(c, c->allocate_output(0, c->input(0).shape(), &by_ids));
+    const int64_t slots = spikes.slots(), kept_slots = last_axis(grad);
     in_parallel(c, spikes.rows(), 2 * slots, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const uint8_t *of_sample = kept + row % batch * neurons_;
         const int32_t *sent = spikes.ids(row);
-        const float *from = floats_of(grad) + row * slots;
+        const float *from = floats_of(grad) + row * kept_slots, *end_of_row = from + kept_slots;
         float *out = floats_of(by_ids) + row * slots;
         for (int32_t k = 0; k < spikes.filled(row); ++k)
-          out[k] = of_sample[sent[k]] ? *from++ : 0.0F;
+          out[k] = of_sample[sent[k]] && from < end_of_row ? *from++ : 0.0F;
         std::fill(out + spikes.filled(row), out + slots, 0.0F);
       }
     });

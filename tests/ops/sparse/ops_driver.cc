@@ -100,12 +100,12 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   const Attributes dropout = {{"neurons", static_cast<int>(n_in)}, {"layer", 1}, {"limit", HALF}};
   run("IpulseKeptSpikes", dropout, {ids, counts, word});
   run("IpulseKeptSpikes", dropout, {as<uint16_t>(ids), as<int64_t>(counts), word});
-  run("IpulseKeptSpikesGrad", dropout, {ids, counts, word, by_slots});
+  run("IpulseKeptSpikesGrad", dropout, {ids, counts, word, by_slots}); // more slots than are kept
 
   Attributes two = neurons;
   two["N"] = 2;
-  const Tensor by_both = drawn({steps, batch, 2 * slots}, seed);
-  run("IpulseAddedSpikes", two, {ids, ids, counts, counts});
+  const Tensor added = run("IpulseAddedSpikes", two, {ids, ids, counts, counts})[0];
+  const Tensor by_both = drawn(added.shape(), seed);
   run("IpulseAddedSpikesGrad", two, {ids, ids, counts, counts, by_both});
 
   std::vector<int32_t> wanted(static_cast<size_t>(steps * batch));

@@ -28,7 +28,8 @@ def test_it_equals_the_reference(seed: int, kind: type) -> None:
     if kind is np.float32:
         np.testing.assert_array_equal(left[..., 0], left[..., 1])
         left = left[..., 0]
-    np.testing.assert_array_equal(found, expected[0])
+    slots = max(expected[1].max(), 1)
+    np.testing.assert_array_equal(found, expected[0][..., :slots])
     np.testing.assert_array_equal(left, expected[1])
 
 
@@ -41,6 +42,7 @@ def test_gradients_go_to_the_slots_of_kept_senders() -> None:
         tape.watch(sent)
         found, left = kept_spikes(sent, counts, 21, 0.5, seed=4)
         weights = np.random.Generator(np.random.PCG64(1)).normal(size=ids.shape)
+        weights = weights[..., : found.shape[2]]
         loss = tf.reduce_sum(found * tf.constant(weights, tf.float32))
     gradient = tape.gradient(loss, sent).numpy()
     kept = kept_senders(4, 0, 7, 21, 0.5)

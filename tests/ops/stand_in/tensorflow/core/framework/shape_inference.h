@@ -33,7 +33,6 @@ public:
   template <typename T> Status GetAttr(const char *, T *) { return Never(); }
   DimensionHandle Dim(ShapeHandle, int64_t) { return Never(); }
   DimensionHandle MakeDim(int64_t) { return Never(); }
-  Status Add(DimensionHandle, DimensionHandle, DimensionHandle *) { return Never(); }
   DimensionHandle UnknownDim() { return Never(); }
   ShapeHandle MakeShape(const std::vector<DimensionHandle> &) { return Never(); }
   ShapeHandle UnknownShapeOfRank(int64_t) { return Never(); }
