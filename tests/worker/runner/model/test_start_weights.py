@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.spec.start_weights import start_shapes
-from ipulse_worker.runner.model.network import is_frozen, trained_names
+from ipulse_worker.runner.model.weight_names import is_frozen, trained_names
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.conftest import SPEC
 from tests.worker.runner.report.page import Page

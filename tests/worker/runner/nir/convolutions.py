@@ -10,8 +10,9 @@ from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import planes_of
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
-from ipulse_worker.runner.model.network import convolutions_of, network_of, weight_names
+from ipulse_worker.runner.model.network import convolutions_of, network_of
 from ipulse_worker.runner.model.reference_run import run_reference
+from ipulse_worker.runner.model.weight_names import weight_names
 from tests.worker.runner.trainings import spec_of
 
 STEPS = 40

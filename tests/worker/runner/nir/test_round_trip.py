@@ -14,7 +14,8 @@ from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.importer import ImportedNetwork, import_network
-from ipulse_worker.runner.model.network import network_of, weight_names
+from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.model.weight_names import weight_names
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export, write_network
 from ipulse_worker.runner.training.evaluation import evaluate
 from tests.worker.runner.conftest import SPEC

@@ -12,7 +12,8 @@ import pytest
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
-from ipulse_worker.runner.model.network import network_of, trained_names, weight_names
+from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.model.weight_names import trained_names, weight_names
 from ipulse_worker.runner.results.nir_export import write_network
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.conftest import SPEC

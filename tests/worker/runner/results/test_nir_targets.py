@@ -13,7 +13,8 @@ from ipulse_core.spec.nir_targets import SIMULATORS
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
-from ipulse_worker.runner.model.network import network_of, weight_names
+from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.model.weight_names import weight_names
 from ipulse_worker.runner.results.crossings import Crossings, crossings_of
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.attempts import attempt

@@ -21,8 +21,9 @@ from ipulse_worker.runner.devices.host_link import host_link_options, streamed_i
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.emulated_model import EmulatedModel
+from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.model.network import network_of, placed, placement_of
+from ipulse_worker.runner.model.network import network_of
 from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import POISON, CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus

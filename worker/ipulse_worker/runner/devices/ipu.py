@@ -37,7 +37,8 @@ from ipulse_worker.runner.devices.ipu_process import (
 )
 from ipulse_worker.runner.devices.pool import DeviceUnavailable, UsageRecords, devices_directory
 from ipulse_worker.runner.model.ipu_model import IPUModel
-from ipulse_worker.runner.model.network import network_of, placed, placement_of
+from ipulse_worker.runner.model.keras_network import placed, placement_of
+from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.profile import pva_profile
 from ipulse_worker.runner.resolved_spec import spec_document
 

@@ -12,16 +12,12 @@ from ipulse_ops.direct_call import DirectCall
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.data.spike_trains import index_type
-from ipulse_worker.runner.model.network import (
-    LayerLimits,
-    initial_limits,
-    is_frozen,
-    keras_network,
-    trained_names,
-)
+from ipulse_worker.runner.model.keras_network import keras_network
+from ipulse_worker.runner.model.network import LayerLimits, initial_limits
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
+from ipulse_worker.runner.model.weight_names import is_frozen, trained_names
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.step_metrics import StepMetrics

@@ -14,11 +14,8 @@ from ipulse_ops.conv.reference import ConvRun
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.reference import network_pass
 from ipulse_ops.lif.reference.trace import Trace
-from ipulse_worker.runner.model.network import (
-    convolutions_of,
-    scale_behind_convolutions,
-    weight_names,
-)
+from ipulse_worker.runner.model.network import convolutions_of, scale_behind_convolutions
+from ipulse_worker.runner.model.weight_names import weight_names
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

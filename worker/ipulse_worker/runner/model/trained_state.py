@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
-from ipulse_worker.runner.model.network import trained_names
 from ipulse_worker.runner.model.optimizer import Optimizer
+from ipulse_worker.runner.model.weight_names import trained_names
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.clock import Span, Timeline
 from ipulse_worker.runner.devices.device import DeviceDescription
-from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.layer_times import layer_times
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.results import Evaluation

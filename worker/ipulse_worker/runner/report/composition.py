@@ -11,7 +11,7 @@ from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
-from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
 from ipulse_worker.runner.report.tables import ReportTable
 from ipulse_worker.runner.results.results import Results

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training_progress import held_out_samples

@@ -9,7 +9,8 @@ import numpy as np
 from ipulse_core.spec.derived_values import class_count
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.model import Model
-from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
+from ipulse_worker.runner.model.network import spiking_neurons
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.results.results import NeuronActivity, SampleTrace
 
 MOST_SAMPLES = 256  # on a CPU; devices take one batch of the size in their program

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_worker.runner.model.network import spiking_names
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.results.results import Results, SampleTrace
 
 SCHEMA = "ipulse.spikes/1"

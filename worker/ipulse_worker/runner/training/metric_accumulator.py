@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Dict, Sequence
 import numpy as np
 
 from ipulse_core.spec.derived_values import score_name
-from ipulse_worker.runner.model.network import spiking_names, spiking_neurons
+from ipulse_worker.runner.model.network import spiking_neurons
+from ipulse_worker.runner.model.weight_names import spiking_names
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -14,13 +14,9 @@ import numpy as np
 from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
 from ipulse_ops.capacity import grown_capacity
 from ipulse_ops.training.second_threshold import RELAXATIONS, ramp, relaxed
-from ipulse_worker.runner.model.network import (
-    LayerLimits,
-    initial_limits,
-    per_neuron,
-    spiking_names,
-    spiking_neurons,
-)
+from ipulse_worker.runner.model.layers_of_spec import per_neuron
+from ipulse_worker.runner.model.network import LayerLimits, initial_limits, spiking_neurons
+from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.training.metric_accumulator import MetricAccumulator
 from ipulse_worker.runner.training.state import State
 

@@ -1,0 +1,176 @@
+"""The network of a spec as a Keras layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
+
+from ipulse_core.op_manifest.layer import op_layers
+from ipulse_core.spec.conv_layers import (
+    conv_layers,
+    dense_layers,
+    senders_to_dense,
+)
+from ipulse_ops.keras import LIFReadout, MultiLIF
+from ipulse_ops.keras.conv_network import ConvNetwork
+from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.poplar.attributes import Placement, split_of
+from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
+from ipulse_worker.runner.model.layers_of_spec import (
+    leaky_of,
+)
+from ipulse_worker.runner.model.network import (
+    LayerLimits,
+    convolutions_of,
+    network_of,
+    scale_behind_convolutions,
+    spiking_neurons,
+    stretch_network,
+)
+from ipulse_worker.runner.model.op_network import OpNetwork
+from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.layer import OpLayer
+from ipulse_worker.runner.op.ops import CustomOps
+
+if TYPE_CHECKING:
+    from ipulse.spec import Device, ExperimentSpec, IPUs
+
+
+def keras_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps] = None
+) -> Union[MultiLIF, ConvNetwork, OpNetwork]:
+    """Return the network as a Keras layer. `ops` runs its custom ops, if it has any."""
+    if ops is not None:
+        return _op_network(spec, limits, threads, ops)
+    convolutions = convolutions_of(spec, limits)
+    if not convolutions:
+        return _dense_network(spec, limits, threads)
+    rest: Union[MultiLIF, LIFReadout]
+    scale = scale_behind_convolutions(spec)
+    if dense_layers(spec.network) or spec.network.readout.kind == "spiking":
+        rest = _dense_network(spec, limits, threads, input_scale=scale)
+    else:
+        rest = LIFReadout(
+            senders_to_dense(spec),
+            leaky_of(spec),
+            delay=spec.network.delay,
+            threads=threads,
+            input_scale=scale,
+            quantisation=rule_of(spec.network.readout),
+            standardised=is_standardised(spec.network.readout),
+            name="readout",
+        )
+    return ConvNetwork(
+        [
+            Convolution(
+                neurons,
+                threads=threads,
+                quantisation=rule_of(layer),
+                name=f"convolution_{number}",
+            )
+            for number, (neurons, layer) in enumerate(
+                zip(convolutions, conv_layers(spec.network)), start=1
+            )
+        ],
+        rest,
+        name="convolutional_network",
+    )
+
+
+def _op_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: CustomOps
+) -> OpNetwork:
+    parts: List[Union[MultiLIF, LIFReadout, OpLayer]] = []
+    for number, stretch in enumerate(stretches_of(spec), start=1):
+        if stretch.is_op:
+            (index,) = stretch.layers
+            parts.append(OpLayer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
+        elif stretch.layers or spec.network.readout.kind == "spiking":
+            network = stretch_network(spec, stretch, limits)
+            layers: List[Any] = [spec.network.layers[index] for index in stretch.layers]
+            if stretch.has_readout:
+                layers.append(spec.network.readout)
+            part = _multi_lif(spec, network, layers, threads, name=f"network_{number}")
+            parts.append(part)
+        else:
+            readout = LIFReadout(
+                stretch.senders,
+                leaky_of(spec),
+                threads=threads,
+                quantisation=rule_of(spec.network.readout),
+                standardised=is_standardised(spec.network.readout),
+                name="readout",
+                **_backend(spec.device),
+            )
+            parts.append(readout)
+    return OpNetwork(parts, spec.network.delay, name="network_with_ops")
+
+
+def _dense_network(
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, **options: Any
+) -> MultiLIF:
+    layers = [*dense_layers(spec.network), spec.network.readout]
+    return _multi_lif(spec, network_of(spec, limits), layers, threads, **options)
+
+
+def _multi_lif(
+    spec: ExperimentSpec,
+    network: Network,
+    layers: Sequence[Any],
+    threads: int,
+    name: str = "network",
+    **options: Any,
+) -> MultiLIF:
+    """Return a network as a Keras layer; `layers` are its layers and readout in the spec."""
+    return MultiLIF(
+        inputs=network.inputs,
+        layers=network.layers,
+        readout=network.readout,
+        reset=network.reset,
+        reset_gradient=network.reset_gradient,
+        reset_on=network.reset_on,
+        delay=network.delay,
+        surrogate=network.surrogate,
+        truncate=network.truncate,
+        trainable=spec.network.trainable,
+        threads=threads,
+        seed=spec.seed,
+        quantisation=[rule_of(layer) for layer in layers],
+        standardised=[is_standardised(layer) for layer in layers],
+        return_membranes=_bounds_membranes(spec),
+        name=name,
+        **_backend(spec.device),
+        **options,
+    )
+
+
+def _bounds_membranes(spec: ExperimentSpec) -> bool:
+    """Return whether a regulariser needs the membranes of hidden layers."""
+    return any(bound.kind == "membrane" for bound in spec.training.regularisers)
+
+
+def _backend(device: Device) -> Dict[str, Any]:
+    """Return the arguments of MultiLIF that select its back end."""
+    if device.kind == "cpu":
+        return {"memory": device.memory, "weights_dtype": device.weights_dtype}
+    found: Dict[str, Any] = {
+        "backend": device.kind,
+        "placement": placement_of(device),
+        "memory": getattr(device, "memory", "slots"),  # specs of 0.2.0 lack the field
+    }
+    if device.kind == "emulator":
+        found["tiles_per_ipu"] = device.tiles
+    return found
+
+
+def placement_of(device: IPUs) -> Placement:
+    """Return the placement of the network on tiles."""
+    return Placement(device.mapping, device.ipus, device.split)
+
+
+def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
+    """Return the placement as it is shown in a job's documents."""
+    split = "layers"  # a network with custom ops is on one IPU
+    if not op_layers(spec.network):
+        split = split_of(network_of(spec), placement_of(device))
+    return {"mapping": device.mapping, "split": split}

@@ -1,0 +1,83 @@
+"""Converts the layers of a spec to the types of `ipulse_ops`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
+
+import numpy as np
+
+from ipulse_core.spec.derived_values import (
+    class_count,
+    input_delays,
+)
+from ipulse_ops.lif.network import LIF, LeakyReadout, PerNeuron
+from ipulse_ops.surrogate import SURROGATES, Surrogate
+
+if TYPE_CHECKING:
+    from ipulse.spec import AdaptationSpec, ExperimentSpec
+    from ipulse.spec import Surrogate as SurrogateSpec
+
+
+def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
+    """Convert a constant of a spec, which has one value or one per neuron."""
+    return np.array(value) if isinstance(value, tuple) else value
+
+
+def delay_of(network: Any) -> Union[int, Tuple[int, ...]]:
+    """Return the delay from layer to layer, or those of all layers' inputs if a layer has one."""
+    layers = [*network.layers, network.readout]
+    if all(getattr(layer, "delay", None) is None for layer in layers):
+        delay: int = network.delay
+        return delay
+    return tuple(input_delays(network))
+
+
+def lif_of(
+    layer: Any, neurons: int, capacity: Optional[int], second: Optional[PerNeuron], before: int
+) -> LIF:
+    """Return the neurons of a spiking layer behind `before` convolutions."""
+    return LIF(
+        **_integrator(layer, neurons, before),
+        threshold=per_neuron(layer.threshold),
+        second_threshold=second,
+        capacity=capacity,
+        recurrent=layer.recurrent,
+        policy=layer.policy,
+        **_adaptation(layer.adaptation),
+    )
+
+
+def _adaptation(adaptation: Optional[AdaptationSpec]) -> Dict[str, Any]:
+    if adaptation is None:
+        return {}
+    return {
+        "adaptation_strength": per_neuron(adaptation.strength),
+        "adaptation_decay": per_neuron(adaptation.decay),
+        "detach_adaptation": adaptation.detach,
+    }
+
+
+def leaky_of(spec: ExperimentSpec, before: int = 0) -> LeakyReadout:
+    """Return the leaky readout of a spec behind `before` convolutions."""
+    return LeakyReadout(**_integrator(spec.network.readout, class_count(spec.data), before))
+
+
+def _integrator(layer: Any, neurons: int, before: int) -> Dict[str, Any]:
+    """Return the fields of a layer behind `before` convolutions."""
+    synapse = layer.synapse_decay
+    return {
+        "neurons": neurons,
+        "decay": per_neuron(layer.decay),
+        "gain": layer.gain,
+        "bias": layer.bias,
+        "synapse_decay": None if synapse is None else per_neuron(synapse),
+        # Specs of 0.2.0 lack these fields.
+        "dropout": getattr(layer, "dropout", 0.0),
+        "residual": tuple(number - 1 - before for number in getattr(layer, "residual", ())),
+    }
+
+
+def surrogate_of(shape: SurrogateSpec) -> Surrogate:
+    """Return the surrogate derivative of a spec."""
+    fields = vars(shape)
+    return SURROGATES[shape.name](**{name: fields[name] for name in fields if name != "name"})

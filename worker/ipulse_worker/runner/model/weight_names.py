@@ -1,0 +1,85 @@
+"""The names of the arrays of a spec's network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List
+
+from ipulse_core.op_manifest.layer import op_layers
+from ipulse_core.spec.conv_layers import (
+    conv_layers,
+)
+from ipulse_core.spec.derived_values import (
+    spiking_layers,
+)
+from ipulse_core.spec.start_weights import CONSTANTS, constant_of, layer_names
+from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.weights import weight_shapes
+from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
+from ipulse_worker.runner.model.stretches import stretches_of
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+from ipulse_worker.runner.model.network import network_of, stretch_network
+
+
+def spiking_names(spec: ExperimentSpec) -> List[str]:
+    """Return the names of the spiking layers in metric keys: 1, 2, ... and "readout"."""
+    names = [str(number) for number in range(1, len(spec.network.layers) + 1)]
+    return [*names, "readout"][: len(spiking_layers(spec.network))]
+
+
+def trained_names(spec: ExperimentSpec) -> List[str]:
+    """Return the names of the trained arrays.
+
+    These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
+    standardised weights.
+    """
+    network = spec.network
+    layers = list(zip(layer_names(network), [*network.layers, network.readout]))
+    constants = [
+        f"{name}_{constant}"
+        for constant in CONSTANTS
+        if constant in network.trainable
+        for name, layer in layers
+        if constant_of(layer, constant) is not None
+    ]
+    deviations = [f"{name}{DEVIATION}" for name, layer in layers if is_standardised(layer)]
+    return [*weight_names(spec), *constants, *deviations]
+
+
+def is_frozen(spec: ExperimentSpec, name: str) -> bool:
+    """Return whether one of `trained_names` belongs to a layer that is not trained."""
+    network = spec.network
+    return any(
+        not getattr(layer, "trainable", True)
+        and (name == layer_name or name.startswith(f"{layer_name}_"))
+        for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
+    )
+
+
+def weight_names(spec: ExperimentSpec) -> List[str]:
+    """Return the weights' names, such as layer_1, layer_1_recurrent, layer_1_bias and readout.
+
+    Their order is that of ipulse_ops.lif.weights.weight_shapes, behind the convolutions.
+    """
+    layers = layer_names(spec.network)
+    found: List[str] = []
+    if op_layers(spec.network):
+        for stretch in stretches_of(spec):
+            if stretch.is_op:
+                continue
+            names = [layers[index] for index in stretch.layers]
+            names += ["readout"] if stretch.has_readout else []
+            found += _names(stretch_network(spec, stretch), names)
+        return found
+    before = conv_layers(spec.network)
+    for name, layer in zip(layers, before):
+        found += [name, f"{name}_bias"] if layer.bias else [name]
+    return found + _names(network_of(spec), layers[len(before) :])
+
+
+def _names(network: Network, layers: List[str]) -> List[str]:
+    return [
+        layers[shape.layer] + ("" if shape.role == "input" else f"_{shape.role}")
+        for shape in weight_shapes(network)
+    ]
