@@ -115,10 +115,8 @@ def _layer(
     if weight.ndim != len(shape) + 1 or weight.ndim != (3 if is_flat else 4):
         return None
     geometry, padding = _geometry(node, weight, shape, is_flat)
-    if geometry is None or bias.shape != (geometry.filters,):
-        return None
-    if geometry.size == (1, 1):  # a matrix
-        return None
+    if geometry is None or geometry.size == (1, 1) or bias.shape != (geometry.filters,):
+        return None  # with one site it is a matrix
     neurons = constants_of(unit, geometry.neurons, discretization)
     reset = _reset(unit, neurons, discretization)
     neurons = without_decay(neurons)
