@@ -1,4 +1,4 @@
-"""From the installation to a compared sweep on own data, as the tutorial tells it."""
+"""A new user compares a sweep on data of their own, by the commands of the tutorial."""
 
 from __future__ import annotations
 

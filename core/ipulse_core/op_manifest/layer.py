@@ -1,4 +1,4 @@
-"""Whether a custom op fits as a layer between the layers of a network."""
+"""Checks that a custom op fits as a layer of a network."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class OpManifest(NamedTuple):
 
     @property
     def backends(self) -> List[str]:
-        """What can run the op: reference, kernel (both on a CPU), poplar."""
+        """Return the implementations of the op: reference, kernel (both on a CPU), poplar."""
         found = ["reference", *(["kernel"] if self.kernel else [])]
         return [*found, *(["poplar"] if self.sources else [])]
 

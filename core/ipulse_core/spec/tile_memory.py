@@ -47,7 +47,7 @@ class TileNetwork(NamedTuple):
     optimizer_words: int = 0  # of a weight: moments that are on the device
 
     def senders(self, layer: int) -> int:
-        """Return the number of neurons whose spikes enter a layer, its own included."""
+        """Return the number of neurons that send spikes to a layer, its own included."""
         before = self.inputs if layer == 0 else self.layers[layer - 1].neurons
         return before + (self.layers[layer].neurons if self.layers[layer].recurrent else 0)
 

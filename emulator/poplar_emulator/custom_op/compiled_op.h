@@ -24,7 +24,7 @@ struct CompiledOp {
   std::string name;
   std::vector<bool> restored; // by output: whether a restore must write it; constants need none
   std::vector<bool> readOnly; // by input: whether no alias was declared
-  // What the host sends by stream, by input; empty if the input stays on the device.
+  // The stream of each input; empty if the input stays on the device.
   std::vector<std::vector<char>> streamed;
   bool hasRun = false;
 };

@@ -137,7 +137,7 @@ class _Judge:
         weights: List[np.ndarray],
         random: np.random.RandomState,
     ) -> None:
-        """weights: of the outputs, in the sum whose gradients are compared."""
+        """weights: factors of the outputs in the sum that is differentiated."""
         self._project, self._reference, self._random = project, reference, random
         self.inputs, self.weights = inputs, weights
         self.comparisons: List[ArrayComparison] = []

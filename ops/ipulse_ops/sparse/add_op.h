@@ -85,7 +85,7 @@ protected:
       }
   }
 
-  // Of the longest sum, and at least 1.
+  // The length of the longest sum, at least 1.
   static int64_t most_slots(const std::vector<CheckedSpikes> &spikes) {
     int64_t most = 1;
     for (int64_t row = 0; row < spikes[0].rows(); ++row) {

@@ -17,7 +17,7 @@ REGISTER_OP("IpulseKeptSpikes")
       ShapeHandle ids, leading, shape;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &ids));
       TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      // As many slots as the longest list needs, and at least 1.
+      // The length of the longest list, at least 1.
       TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
       c->set_output(0, shape);
       TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));

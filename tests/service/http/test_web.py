@@ -230,7 +230,7 @@ def test_a_browser_at_an_unknown_address_gets_the_page_and_a_program_the_problem
             assert service.user.get(path).json()["code"] == "not_found"
         moved = nobody.get("/jobs/?q=state:failed", headers=of_browser)
         assert (moved.status_code, moved.headers["location"]) == (308, "/jobs?q=state:failed")
-        # What has a route, or is below that of programs, is answered as it was.
+        # Addresses with a route, and those of the API, have their own answers.
         for path in ("/v1/jobs", "/v1/nonsense", "/web/nonsense", "/metrics"):
             answer = nobody.get(path, headers=of_browser)
             assert (answer.status_code, answer.headers["content-type"]) == (

@@ -154,7 +154,7 @@ def _layer(
 def _geometry(
     node: NirNode, weight: np.ndarray, shape: Shape, is_flat: bool
 ) -> Tuple[Optional[ConvGeometry], str]:
-    """Return the sizes of a convolution whose padding a spec has, and the padding."""
+    """Return the sizes and the padding of a convolution, None if a spec has no such padding."""
     image = (1, shape[1]) if is_flat else (shape[1], shape[2])
     kernel = (1, weight.shape[2]) if is_flat else (weight.shape[2], weight.shape[3])
     strides, dilation = pair(node, "stride", is_flat), pair(node, "dilation", is_flat)

@@ -21,7 +21,7 @@ from tests.worker.runner.nir.convolutions import (
 from tests.worker.runner.trainings import spec_of
 
 SEED = 31
-# A convolution whose padding differs between the sides and that has a stride becomes a matrix.
+# The kinds of the imported layers.
 IMPORTED = {
     "pools": ["conv2d", "conv2d", "dense"],
     "groups": ["conv2d", "conv2d"],

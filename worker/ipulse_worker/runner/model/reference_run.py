@@ -24,7 +24,7 @@ NEVER = 1e30  # a threshold that no membrane reaches
 
 
 class ReferenceRun(NamedTuple):
-    """What a network did."""
+    """The values of all layers."""
 
     convolutions: List[ConvRun]
     network: Trace  # the fully connected layers

@@ -184,7 +184,7 @@ class CustomOps:
 
     @property
     def failure(self) -> Optional[BaseException]:
-        """The first error of the op, of which TensorFlow tells the text alone."""
+        """The first error of the op. TensorFlow passes on its text only."""
         return None if self._process is None else self._process.failure
 
     @property

@@ -13,7 +13,7 @@
 
 namespace lif {
 
-/// What the backward pass reads, of one segment at a time. All segments have the same number of
+/// The stored values of one segment, for the backward pass. All segments have the same number of
 /// steps: behind the last step, the last one has steps without spikes, whose gradients are 0.
 class Segments {
 public:
@@ -47,7 +47,7 @@ private:
     return gradients[placeOf(network, of, layer)];
   }
 
-  /// What the loss says about a layer's outputs, and what its spikes were before the segment.
+  /// The gradients of a layer's outputs, and its spikes before the segment.
   struct OfLayer {
     NeuronTensor direct;                   // [time * batch, neurons]
     NeuronTensor before;                   // i before the segment, [batch, neurons]

@@ -48,8 +48,8 @@ Sequence ForwardRun::step(const InputSpikes &input, const Counters &counters,
   return program;
 }
 
-// What is done on the side goes along: the first stage's second compute set advances the counters,
-// the last stage's third takes the input of the next step.
+// The first stage's second compute set also advances the counters, and the last stage's third also
+// takes the input of the next step.
 void ForwardRun::addStage(Sequence &step, const std::vector<unsigned> &stage, bool first, bool last,
                           const InputSpikes &input, const Counters &counters,
                           const Counters &drawn) {

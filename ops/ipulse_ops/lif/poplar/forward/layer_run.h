@@ -23,7 +23,7 @@ struct LayerRun {
   NeuronTensor membranes, resets;    // [steps * batch, neurons], [steps * words, neurons]
 };
 
-/// What a run stores of every step, besides ids and counts.
+/// The values that a run stores at every step, besides ids and counts.
 struct Stored {
   bool membranes;   // those that are outputs
   bool forBackward; // all that the backward pass reads

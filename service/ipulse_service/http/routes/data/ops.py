@@ -77,6 +77,6 @@ async def delete_op(digest: OpDigest, state: State, caller: CurrentCaller) -> No
 
 def _remove(state: AppState, caller: Caller, digest: str) -> None:
     with state.database.write() as transaction:
-        registry.get(transaction, digest)  # what is not there is not found, whoever asks
+        registry.get(transaction, digest)  # 404 before 403
         caller.check_submits_code()
         registry.remove(transaction, digest)

@@ -101,7 +101,7 @@ async def download_artifact(
 )
 def get_network_graph(
     job_id: JobId,
-    artifact_id: Annotated[str, Path(description="The id of a file whose name ends in .nir.")],
+    artifact_id: Annotated[str, Path(description="The id of a NIR file.")],
     state: State,
     caller: CurrentCaller,
 ) -> NirOutline:

@@ -89,7 +89,7 @@ class AgentFaultInfo(BaseModel):
 
 
 class SandboxInfo(BaseModel):
-    """Whether an agent runs code of users, and how."""
+    """The sandbox of an agent for code of users."""
 
     state: SandboxState = Field(
         description="bubblewrap: in a sandbox; off: without one, which its operator chose; "

@@ -39,7 +39,7 @@ class AgentTrouble(StrictModel):
 
 
 class AgentSandbox(StrictModel):
-    """Whether an agent's machine has a sandbox for code of users."""
+    """The sandbox of an agent's machine for code of users."""
 
     model_config = example(state="missing", message="bubblewrap is not installed")
 

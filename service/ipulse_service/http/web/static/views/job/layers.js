@@ -55,7 +55,7 @@ class Layers extends Tab {
   }
 }
 
-/** What a layer has beside its neurons, whatever its kind: "conv2d, filters 8, pool average 2". */
+/** The settings of a layer other than its neurons: "conv2d, filters 8, pool average 2". */
 function settingsOf(layer) {
   const { kind, neurons: _neurons, ...rest } = layer ?? {};
   const words = ([name, value]) => (value === true ? plain(name) : `${plain(name)} ${texts(value)}`);
