@@ -9,7 +9,7 @@ from .experiment import ExperimentSpec
 from .program import PoplarProgramSpec
 
 AnySpec = ExperimentSpec | PoplarProgramSpec
-JobSpec = Annotated[AnySpec, ByKind(default="training")]
+JobSpec = Annotated[AnySpec, ByKind(default="training", is_named=False)]
 
 
 def parse_job_spec(value: Any) -> AnySpec:

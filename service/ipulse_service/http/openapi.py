@@ -80,7 +80,6 @@ def _complete(document: dict[str, Any]) -> None:
         for response in item.get("head", {}).get("responses", {}).values():
             response.pop("content", None)  # nor has an error a body
         for operation in item.values():
-            _relax_body(operation)
             stream = operation["responses"].get("200", {}).get("content", {}).get(sse.MEDIA_TYPE)
             if stream is not None:
                 stream["schema"] = {"$ref": events.MESSAGE_REF}  # FastAPI would add "a string"
@@ -89,17 +88,6 @@ def _complete(document: dict[str, Any]) -> None:
             operation.pop("security", None)
             for status in ("401", "403", "429"):
                 operation["responses"].pop(status, None)
-
-
-def _relax_body(operation: dict[str, Any]) -> None:
-    """Removes the discriminator of a body that may leave out its usual kind.
-
-    Generated clients would make the field required.
-    """
-    content = operation.get("requestBody", {}).get("content", {})
-    schema = content.get("application/json", {}).get("schema", {})
-    if schema.pop("discriminator", None):
-        schema["oneOf"] = [{"$ref": part["$ref"]} for part in schema["oneOf"]]
 
 
 def describe_object_defaults(schemas: Schemas) -> None:
