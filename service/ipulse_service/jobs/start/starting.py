@@ -35,6 +35,7 @@ from ipulse_service.ops import in_specs
 _FREE = (
     "/name",
     "/metadata",
+    "/device/where",
     "/export",
     "/profile",
     "/training/epochs",

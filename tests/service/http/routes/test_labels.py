@@ -13,6 +13,7 @@ from tests.service.agents import Attempt
 from tests.service.http.routes.test_admission import grow_old, refusal
 from tests.service.http.routes.test_queue import announce, claim, waits
 from tests.service.http.routes.test_scheduling import submit
+from tests.service.http.routes.test_starting import TRAINED, trained
 from tests.service.joined import client, joined
 from tests.service.running import SPEC, InProcess
 
@@ -129,3 +130,10 @@ def test_wrong_labels_have_their_place(
 ) -> None:
     [problem] = refusal(service, spec(where, kind=kind), "invalid_spec")
     assert problem["pointer"] == pointer
+
+
+def test_a_training_continues_elsewhere(alone: InProcess) -> None:
+    parent = trained(alone)
+    with agent(alone, "b", AT_B):
+        longer = {**spec(AT_B), "training": {"epochs": TRAINED["training"]["epochs"] + 1}}
+        submit(alone, longer, start_from=parent)
