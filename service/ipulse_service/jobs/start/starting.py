@@ -17,7 +17,7 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse_core import strict_json
-from ipulse_core.errors import Conflict, InvalidInput, Problem
+from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, Problem
 from ipulse_core.source_package import PREFIX
 from ipulse_core.spec.start_weights import mismatches, start_shapes
 from ipulse_core.states import JobState
@@ -73,14 +73,13 @@ def resolve(
         raise NothingToStartFrom(
             f"the job {parent.id} is {parent.state.value}: wait for its end, pause or stop it"
         )
-    # It may lack the fields of a later version, which have their defaults.
-    former = spec_to_json(parse_spec(json.loads(parent.spec)))
     if not isinstance(spec, ExperimentSpec):
         detail = "only the training of a network starts from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])
     if in_specs.names_op(spec):
         detail = "a network with custom ops does not start from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "unsupported", detail)])
+    former = _spec_of(parent)
     if request.mode == "weights":
         return _weights(transaction, parent, former, spec)
     found = artifacts.latest_checkpoint(transaction, parent)
@@ -98,6 +97,17 @@ def resolve(
     if problems:
         raise InvalidInput(problems, "the spec does not continue that of the job")
     return _file(parent, "continue", found, epoch)
+
+
+def _spec_of(parent: JobRow) -> dict[str, Any]:
+    """Returns the spec of a training as JSON. Raises NothingToStartFrom for another job."""
+    try:
+        # It may lack the fields of a later version, which have their defaults.
+        return spec_to_json(parse_spec(json.loads(parent.spec)))
+    except InvalidSpec as error:
+        raise NothingToStartFrom(
+            f"the job {parent.id} trains no network, or is of a version with other specs"
+        ) from error
 
 
 def uploaded(transaction: Transaction, spec: AnySpec) -> StartFile | None:

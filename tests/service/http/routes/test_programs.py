@@ -157,6 +157,10 @@ def test_a_program_does_not_continue_a_training(service: InProcess, coder: httpx
         coder.post(f"/v1/jobs/{job}/continue", json={"epochs": 3}),
     ):
         assert answer.status_code in (409, 422), answer.text
+    for mode in ("continue", "weights"):
+        query = {"start_from": job, "start_mode": mode}
+        problem = check_problem(coder.post("/v1/jobs", json=SPEC, params=query), 409)
+        assert problem["code"] == "nothing_to_start_from"
 
 
 def test_a_sweep_of_programs_is_refused(coder: httpx.Client) -> None:
