@@ -16,7 +16,7 @@ from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import FILE, OpManifest, parse_manifest
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import ops
+from ipulse_service.db.tables import ops, uploads
 
 MAX_MANIFEST = 65_536  # bytes
 
@@ -106,8 +106,13 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow
 
 
 def remove(transaction: Transaction, sha256: str) -> None:
-    """Deletes the row of an op; jobs that use it keep its package. Raises NotFound."""
+    """Deletes the row of an op; jobs that use it keep its package. Raises NotFound.
+
+    Its uploads are forgotten, too: otherwise it could not be pushed again for a day.
+    """
     get(transaction, sha256)
+    done = (uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None))
+    transaction.connection.execute(delete(uploads).where(uploads.c.purpose == "op", *done))
     transaction.connection.execute(delete(ops).where(ops.c.sha256 == sha256))
 
 

@@ -114,6 +114,18 @@ def test_pushed_ops_are_listed_until_they_are_deleted(
     assert pointers(coder.post("/v1/jobs", json=spec(contents[0]))) == ["/network/layers/1/op"]
 
 
+def test_a_deleted_op_can_be_pushed_again(service: InProcess, coder: httpx.Client) -> None:
+    content = package(note="again")
+    digest = hashlib.sha256(content).hexdigest()
+    assert pushed(coder, content).status_code == 204
+    assert coder.delete(f"/v1/ops/{digest}").status_code == 204
+    assert pushed(coder, content).status_code == 204
+    assert service.user.get(f"/v1/ops/{digest}").json()["sha256"] == digest
+    job = coder.post("/v1/jobs", json=spec(content))
+    assert job.status_code == 202, job.text
+    service.user.post(f"/v1/jobs/{job.json()['id']}/cancel")
+
+
 WRONG_MANIFESTS: list[tuple[dict[str, Any], str]] = [
     ({"name": "no name"}, "/name"),
     ({"kernel": ["missing.cpp"]}, "/kernel/0"),
