@@ -23,6 +23,10 @@ RENEW_SECONDS = 5.0  # must be well below `versions.CLAIM_MS`
 _log = logging.getLogger(__name__)
 
 
+class CheckKilled(Unavailable):
+    """The process of a check was killed; it is tried again a few times."""
+
+
 class DatasetChecker:
     """A thread that checks versions in the state `checking`."""
 
@@ -78,11 +82,13 @@ class DatasetChecker:
             with self._blobs.as_file(version.sha256) as path:
                 result = checking.check(path, self._scratch, self._must_stop(version))
             self._store(version, result)
-        except (CheckStopped, Unavailable, OSError):
-            if not self._stopping.is_set():
+        except (CheckStopped, Unavailable, OSError) as error:
+            is_stopping = self._stopping.is_set()
+            if is_stopping or not isinstance(error, CheckKilled):  # the data are not the reason
+                with self._database.write() as transaction:
+                    versions.give_up(transaction, version.pk, is_free=is_stopping)
+            if not is_stopping:
                 raise  # it is tried again when its claim has expired, and others come first
-            with self._database.write() as transaction:
-                versions.give_up(transaction, version.pk)
         return True
 
     def _must_stop(self, version: VersionRow) -> Callable[[], bool]:
@@ -102,7 +108,7 @@ class DatasetChecker:
     def _store(self, version: VersionRow, result: DatasetCheck) -> None:
         if result.trouble is not None:
             if version.checks < versions.MAX_CHECKS:
-                raise Unavailable(f"{version.reference} cannot be checked now: {result.trouble}")
+                raise CheckKilled(f"{version.reference} cannot be checked now: {result.trouble}")
             result = DatasetCheck(
                 refusal=f"{result.trouble}, {versions.MAX_CHECKS} times: perhaps the machine of "
                 "the service lacks memory for it. Push it again when it has more, or divide it"

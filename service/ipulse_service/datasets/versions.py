@@ -216,11 +216,11 @@ def renew(transaction: Transaction, pk: int) -> None:
     transaction.connection.execute(change.values(claimed_at=transaction.now))
 
 
-def give_up(transaction: Transaction, pk: int) -> None:
-    """Frees a version for another check; this one does not count."""
+def give_up(transaction: Transaction, pk: int, is_free: bool) -> None:
+    """Lets a check not count. Another one may follow now if it `is_free`, else after the claim."""
     change = update(dataset_versions).where(dataset_versions.c.pk == pk)
-    freed = change.values(claimed_at=None, checks=dataset_versions.c.checks - 1)
-    transaction.connection.execute(freed)
+    change = change.values(checks=dataset_versions.c.checks - 1)
+    transaction.connection.execute(change.values(claimed_at=None) if is_free else change)
 
 
 def finish_check(transaction: Transaction, version: VersionRow, result: DatasetCheck) -> None:

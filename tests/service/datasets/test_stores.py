@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
+from ipulse_core.errors import Unavailable
 from ipulse_service.background import dataset_checker
 from ipulse_service.datasets.facts import DatasetCheck
 from ipulse_service.files import partial_upload
@@ -87,6 +89,26 @@ def test_a_check_that_is_killed_every_time_is_given_up(
         assert "killed" in version["refusal"]
         monkeypatch.undo()
         assert push(service, spikes(), name="large")["version"] == 2
+
+
+def test_a_store_that_fails_does_not_refuse_the_data(
+    redis_server: RedisServer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = 2 * dataset_checker.versions.MAX_CHECKS
+    left = [Unavailable("the store does not answer")] * failures
+    monkeypatch.setattr(dataset_checker, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(dataset_checker.versions, "CLAIM_MS", 0)
+    with InProcess(settings_for(home, redis_server.url)) as service:
+        as_file = service.state.blobs.as_file
+
+        def fail(sha256: str) -> AbstractContextManager[Path]:
+            if left:
+                raise left.pop()
+            return as_file(sha256)
+
+        monkeypatch.setattr(service.state.blobs, "as_file", fail)
+        assert push(service, spikes())["state"] == "ready"
+        assert not left
 
 
 def test_housekeeping_forgets_what_was_begun(
