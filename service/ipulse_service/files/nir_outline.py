@@ -14,6 +14,7 @@ from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 MAX_BYTES = 64 * 2**20
 SECONDS = 60.0
+WAIT_SECONDS = 2.0  # for others: whoever waits holds one of the few threads of all requests
 
 _AT_ONCE = threading.BoundedSemaphore(2)  # of a replica; each takes a core for a moment
 
@@ -29,23 +30,26 @@ def outline(path: Path) -> dict[str, Any]:
 
     Raises:
         UnreadableNetwork: It is none, or is damaged.
-        Unavailable: It takes too long.
+        Unavailable: It takes too long, or others are listed now.
     """
     command = [sys.executable, "-I", "-m", "ipulse_core.data_files.nir_outline", str(path)]
     environment = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
     environment |= {"HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE"}
-    with _AT_ONCE:
-        try:
-            process = subprocess.run(  # noqa: S603 - our own module
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env=environment,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise Unavailable("listing the nodes takes too long; download the file") from error
+    if not _AT_ONCE.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable("other network files are listed now; try again, or download the file")
+    try:
+        process = subprocess.run(  # noqa: S603 - our own module
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable("listing the nodes takes too long; download the file") from error
+    finally:
+        _AT_ONCE.release()
     if process.returncode:
         raise unreadable("the file is damaged, or written in a way that is not known")
     result: dict[str, Any] = json.loads(process.stdout)
