@@ -83,7 +83,9 @@ def _no_such_combination(needs: Needs) -> Problem:
         wanted.append("a sandbox for code of users")
         cures.append("install bubblewrap on such a worker")
     detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
-    pointer = "/device/ipus" if needs.ipus else "/device/where"
+    pointer = "/device/kind"
+    if needs.ipus or needs.where_labels:
+        pointer = "/device/ipus" if needs.ipus else "/device/where"
     return Problem(pointer, "no_such_combination", detail)
 
 

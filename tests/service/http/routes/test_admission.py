@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db import tables
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.needs import Needs
 from tests.service.http.routes.test_queue import announce, waits
 from tests.service.http.routes.test_scheduling import submit
 from tests.service.http.routes.test_submission import check_problem
@@ -183,3 +186,21 @@ def test_a_registration_that_makes_no_sense_is_refused(
 ) -> None:
     body = {"agent": "a", "device_kinds": ["cpu"], **wrong}
     check_problem(alone.worker.post("/v1/worker/agents", json=body), 422)
+
+
+@pytest.mark.parametrize(
+    ("needs", "pointer"),
+    [
+        (Needs("cpu", data_set="npz/mine", sandbox=True), "/device/kind"),
+        (Needs("cpu", where_labels='{"site":"b"}', sandbox=True), "/device/where"),
+    ],
+)
+def test_the_place_of_a_combination_is_in_the_spec(needs: Needs, pointer: str) -> None:
+    agents = [
+        KnownAgent("a", ("cpu",), data_sets=frozenset(["npz/mine"]), sandbox="missing"),
+        KnownAgent("b", ("cpu",), labels={"site": "b"}, sandbox="missing"),
+        KnownAgent("c", ("cpu",), data_sets=frozenset(), sandbox="bubblewrap"),
+    ]
+    [problem] = admission.misfit(agents, needs).problems
+    assert (problem.code, problem.pointer) == ("no_such_combination", pointer)
+    assert "sandbox" in problem.detail
