@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ipulse_core.errors import InvalidInput, Problem
@@ -24,6 +25,8 @@ FACTOR = 2  # by which the prediction may be wrong, in either direction
 _FEW_CHANNELS = 128  # of so many, all may spike in one step
 _SHARE = 8  # of more channels, one in so many is assumed to spike in one step
 _MK1_TILES, _MK1_BYTES = 1216, 262_144
+
+_predict = lru_cache(1024)(predict)  # it may take 0.1 s
 
 Verdict = Literal["fits", "may_not_fit", "cannot_fit"]
 
@@ -85,7 +88,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     network = TileNetwork(
         inputs=channels,
         input_slots=spikes,
-        layers=layers,
+        layers=tuple(layers),
         steps=steps,
         batch=spec.training.batch_size,
         mapping=device.mapping,
@@ -97,7 +100,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         optimizer_words=_optimizer_words(spec),
     )
     try:
-        memory = predict(network)
+        memory = _predict(network)
     except ValueError:  # more layers than tiles: the compiler says what to do
         return None
     return TileFit(

@@ -90,10 +90,12 @@ def predict(network: TileNetwork) -> MemoryPrediction:
     per_sample = [_bytes_of_input(network)]
     per_sample += [_bytes_of_sample(network, layer) for layer in network.layers if layer.slots]
     homes = [0] + [ipu for layer, ipu in zip(network.layers, _ipu_of(network)) if layer.slots]
+    round_of_tiles = max(1, network.tiles_per_ipu - 1)
     for source, (each, ipu) in enumerate(zip(per_sample, homes)):
-        for sample in range(network.batch):
+        for sample in range(min(network.batch, round_of_tiles)):
             place = (ipu, _sample_tile(network, source, sample))
-            used[place] = used.get(place, 0) + each
+            samples = _ceil(network.batch - sample, round_of_tiles)  # that are on this tile
+            used[place] = used.get(place, 0) + samples * each
     shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
     fullest = max(used.values()) + shared + _OTHER_BYTES
     return MemoryPrediction(int(fullest), len(used), _least(network))

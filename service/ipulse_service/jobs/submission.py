@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
-from ipulse.spec.tile_fit import check_fit
+from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
 from ipulse_service.background import outbox
@@ -127,6 +127,9 @@ def _once(
     key: str | None,
     store: Callable[[Transaction], list[JobRow]],
 ) -> tuple[list[JobRow], bool]:
+    for submission in submissions:
+        if isinstance(submission.resolved.spec, ExperimentSpec):
+            tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
     if key is None:
         with database.write() as transaction:
             return store(transaction), False

@@ -143,3 +143,17 @@ def test_nothing_is_predicted_for_custom_ops() -> None:
     spec = parse_spec({"version": 1, "network": {"layers": [layer]}, "device": device})
     assert tile_fit(spec) is None
     check_fit(spec)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_batch_is_the_sum_of_its_samples(seed: int) -> None:
+    described = network_of(random.Random(seed))[2]._replace(tiles_per_ipu=16, mapping="neurons")
+    whole = 24 * (described.tiles_per_ipu - 1)  # all tiles, and all bits of a word of resets
+
+    def fullest(batches: int) -> int:
+        return predict(described._replace(batch=batches * whole)).fullest_bytes
+
+    first, second, third = fullest(2) - fullest(1), fullest(3) - fullest(2), fullest(4) - fullest(3)
+    assert first > 0
+    assert second == pytest.approx(first, abs=2)
+    assert third == pytest.approx(first, abs=2)
