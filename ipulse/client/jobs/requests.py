@@ -18,7 +18,7 @@ from ipulse_core.limits import MAX_KEPT_TEXT_BYTES
 Spec = Union[ExperimentSpec, PoplarProgramSpec, Mapping[str, Any], str, "os.PathLike[str]"]
 
 # The place of a problem in a request with several jobs.
-_PLACE = re.compile(r"/jobs/([0-9]+)(?:/spec(?=/|$))?(.*)", re.DOTALL)
+_PLACE = re.compile(r"/jobs/([0-9]+)(/spec(?=/|$))?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,14 @@ def each_placed(error: InvalidInput, place: Callable[[int, Problem], Problem]) -
         place: returns a problem with its place, from the number of its job and the problem with the
             pointer into that job's spec.
     """
-    problems = []
+    problems: list[Problem] = []
     for problem in error.problems:
         found = _PLACE.fullmatch(problem.pointer)
         if found is not None:
-            inner = Problem(found.group(2), problem.code, problem.detail)
-            problem = place(int(found.group(1)), inner)
-        problems.append(problem)
+            number, in_spec, pointer = found.groups()
+            problem = Problem(pointer, problem.code, problem.detail)
+            if in_spec or not pointer:  # else it is about an option of the job
+                problem = place(int(number), problem)
+        if problem not in problems:  # an option is that of every job
+            problems.append(problem)
     return type(error)(problems, error.message)

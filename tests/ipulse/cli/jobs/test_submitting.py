@@ -112,6 +112,17 @@ class TestSubmit:
         assert f"{worse}:3: /data/dataset: " in ran.err  # only the service knows
         assert client.count("tag:never") == 0
 
+    def test_a_wrong_option_is_named_once_and_no_line_of_a_file(
+        self, run: Run, spec_file: Path, tmp_path: Path
+    ) -> None:
+        other = tmp_path / "other.yaml"
+        other.write_text(spec_file.read_text().replace("small", "other"))
+        for files in ([str(spec_file)], [str(spec_file), str(other)]):
+            ran = run("submit", *files, "--tag", "Not A Tag")
+            assert (ran.code, ran.out) == (2, "")
+            assert ran.err.count("/tags/0") == 1
+            assert not any(file in ran.err for file in files)
+
     def test_the_text_is_kept_with_its_comments_and_settings(
         self, run: Run, tmp_path: Path
     ) -> None:
