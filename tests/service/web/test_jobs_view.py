@@ -129,6 +129,24 @@ def test_selected_jobs_are_tagged_and_deleted(page: Page, service: InProcess) ->
     page.until(lambda: total(service, "name:tagged") == 0)
 
 
+def test_a_job_that_ends_after_the_question_is_not_deleted(page: Page, service: InProcess) -> None:
+    jobs = 51  # more than a page shows
+    over, *later = [submit(service, "ends later") for _ in range(jobs)]
+    service.user.post(f"/v1/jobs/{over}/cancel")
+    page.open("/jobs?q=name:%22ends+later%22")
+    page.find("thead input[type=checkbox]").click()
+    page.press(f"Select all {jobs}")
+    page.find("[aria-label='More actions']").click()
+    page.press("Delete")
+    page.until(lambda: page.texts("dialog h2") == ["Delete 1 job?"])
+    service.user.post(f"/v1/jobs/{later[0]}/cancel")
+    page.find("dialog button.danger").click()
+    page.until(lambda: bool(page.texts(".toast button")))
+    page.open("/devices")
+    page.until(lambda: service.user.get(f"/v1/jobs/{over}").status_code == 404)
+    assert total(service, 'name:"ends later"') == jobs - 1
+
+
 def test_all_jobs_of_a_search_change_with_one_request(page: Page, service: InProcess) -> None:
     jobs = 53  # more than a page shows
     for _ in range(jobs):

@@ -106,7 +106,7 @@ async function removeAll(view, asks) {
     view.selection.clear();
     view.isHeld = false;
     deleteLater(`${jobs} deleted`, {
-      covers: (job, shown) => shown === q && isOver(job.state) && job.created_at <= counted.as_of,
+      covers: (job, shown) => shown === q && isOver(job.state) && job.finished_at < counted.as_of,
       act: (options) => changeAll(q, "delete", counted, undefined, options),
     });
   } catch (error) {

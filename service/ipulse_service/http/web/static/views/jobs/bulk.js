@@ -10,15 +10,16 @@ const filters = (q, more) => (q ? { q, ...more } : { all: true, ...more });
 export const count = (q, verb, body) => api.post(`/v1/jobs:${verb}`, body, { query: filters(q, { dry_run: true }) });
 
 /**
- * Changes the jobs that were counted, and none that was submitted since.
+ * Changes the jobs that were counted, and none that was submitted since. Deletes none that has ended since.
  * @param {string} q @param {string} verb @param {any} counted the answer of `count` @param {any} [body] @param {{keepalive?: boolean}} [options]
  * @returns {Promise<number>} how many were changed
  */
 export async function changeAll(q, verb, counted, body, options = {}) {
+  const wanted = verb === "delete" ? `${q ? `(${q}) ` : ""}finished<${counted.as_of}` : q;
   let changed = 0;
   for (;;) {
     // A request works for a few seconds; the next one continues.
-    const answer = await api.post(`/v1/jobs:${verb}`, body, { ...options, query: filters(q, { created_before: counted.as_of }) });
+    const answer = await api.post(`/v1/jobs:${verb}`, body, { ...options, query: filters(wanted, { created_before: counted.as_of }) });
     changed += answer.changed;
     if (!answer.remaining || !answer.changed) return changed;
   }
