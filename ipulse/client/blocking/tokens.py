@@ -26,7 +26,7 @@ class BlockingTokens:
         return finished(self._calls.tokens())
 
     def change_token(self, token_id: str, *, submit_code: bool) -> Token:
-        """Give a user's token the right to submit Poplar programs, or take it, at once.
+        """Give a user's token the right to submit programs and custom ops, or take it, at once.
 
         Only the owner's token can do so. Raises NotFound, and InvalidInput for another role.
         """
