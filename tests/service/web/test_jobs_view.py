@@ -161,7 +161,8 @@ def test_all_jobs_of_a_search_change_with_one_request(page: Page, service: InPro
     page.until(lambda: total(service, "tag:bulky") == jobs)
     page.find("[aria-label='More actions']").click()
     page.press("Cancel")
-    page.until(lambda: any(f"{jobs} queued" in text for text in page.texts("dialog")))
+    page.until(lambda: page.texts("dialog h2") == [f"Cancel {jobs} jobs?"])
+    assert any(f"{jobs} queued" in text for text in page.texts("dialog"))
     page.find("dialog button.danger").click()
     page.until(lambda: total(service, "tag:bulky state:cancelled") == jobs)
     assert service.user.get(f"/v1/jobs/{other}").json()["state"] == "queued"

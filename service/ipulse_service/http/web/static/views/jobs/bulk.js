@@ -1,13 +1,20 @@
 // Actions on all jobs of a search: the service does them, not one request a job.
 import { html } from "../../vendor.js";
 import { api } from "../../lib/api.js";
-import { plain } from "../../lib/format.js";
+import { isOver, phaseOf, plain } from "../../lib/format.js";
+
+/** The states that allow an action about which a person is asked. @type {Record<string, (state: string) => boolean>} */
+const ALLOWED = { delete: isOver, cancel: (state) => !isOver(state) && state !== "cancelling", finish: (state) => phaseOf(state) !== null };
 
 /** A request without a search must ask for every job. */
 const filters = (q, more) => (q ? { q, ...more } : { all: true, ...more });
 
 /** Counts the jobs of a search that an action would change. @param {string} q @param {string} verb @param {any} [body] */
-export const count = (q, verb, body) => api.post(`/v1/jobs:${verb}`, body, { query: filters(q, { dry_run: true }) });
+export async function count(q, verb, body) {
+  const counted = await api.post(`/v1/jobs:${verb}`, body, { query: filters(q, { dry_run: true }) });
+  const states = Object.entries(counted.by_state).filter(([state]) => ALLOWED[verb]?.(state) ?? true);
+  return { ...counted, changed: states.reduce((sum, [, jobs]) => sum + jobs, 0) };
+}
 
 /**
  * Changes the jobs that were counted, and none that was submitted since. Deletes none that has ended since.
