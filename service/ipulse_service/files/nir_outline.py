@@ -14,7 +14,7 @@ from ipulse_core.errors import InvalidInput, Problem, Unavailable
 
 MAX_BYTES = 64 * 2**20
 SECONDS = 60.0
-WAIT_SECONDS = 2.0  # for others: whoever waits holds one of the few threads of all requests
+WAIT_SECONDS = 2.0  # for others; a request that waits holds one of a few threads
 
 _AT_ONCE = threading.BoundedSemaphore(2)  # of a replica; each takes a core for a moment
 
