@@ -61,8 +61,12 @@ def trained_network(
     if convolutions:
         options["input_scale"] = scale
     described = [*network["layers"][before:], network["readout"]]
-    options["standardised"] = [bool(layer.get("standardised")) for layer in described]
     options["quantisation"] = [quantisation_config(layer) for layer in described]
+    # Integers of standardised weights do not have mean 0: standardised again, they would be others.
+    options["standardised"] = [
+        bool(layer.get("standardised")) and rule is None
+        for layer, rule in zip(described, options["quantisation"])
+    ]
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
         made = _readout(layers[0], weights, network["delay"], **options)

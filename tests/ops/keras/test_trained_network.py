@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF
 from ipulse_ops.keras.trained_network import trained_network
+from ipulse_ops.quantisation import Quantisation, quantise
 
 SPEC: Dict[str, Any] = {
     "network": {
@@ -78,6 +79,18 @@ def test_delays_are_those_of_the_layers_or_of_the_network() -> None:
     readout = {**network["readout"], "delay": None}
     spec = {"network": {**network, "layers": layers, "readout": readout}}
     assert trained_network(spec, weights()).network.delays == (3, 2)
+
+
+def test_integers_of_standardised_weights_are_not_standardised_again() -> None:
+    network, arrays = SPEC["network"], weights()
+    rule = Quantisation(bits=4)
+    arrays["layer_1"] = quantise(arrays["layer_1"], rule).weights
+    arrays["layer_1_recurrent"] = quantise(arrays["layer_1_recurrent"], rule).weights
+    assert np.abs(arrays["layer_1"].mean(axis=0)).max() > 0.01
+    layer = {**network["layers"][0], "standardised": True, "quantisation": vars(rule)}
+    found = trained_network({"network": {**network, "layers": [layer]}}, arrays)
+    plain = trained_network(SPEC, arrays)  # the arrays are the weights in use
+    np.testing.assert_array_equal(found(spikes()).membrane, plain(spikes()).membrane)
 
 
 def test_trained_constants_are_those_that_were_trained() -> None:
