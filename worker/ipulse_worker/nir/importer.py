@@ -76,7 +76,8 @@ def _layers(
     if any(convolutions & set(unit.residual) for unit in first.rest):
         first = Convolutions([], list(chain), shape)  # only spikes of dense layers are added
     layers = [*first.layers, *_dense(first, discretization)]
-    if first.layers and not _has_one_delay(layers):  # convolutions have no delay of their own
+    has_delays = not _has_one_delay(layers) or any(layer.delay > 1 for layer in layers)
+    if first.layers and has_delays:  # a network with convolutions has one delay, of 0 or 1
         return _dense(Convolutions([], list(chain), shape), discretization)
     return layers
 
@@ -108,6 +109,12 @@ def _network(layers: Sequence[ImportedLayer]) -> Dict[str, Any]:
     """Return the network of a spec; its reset is that of all layers."""
     delays = [layer.delay for layer in layers]
     is_one = _has_one_delay(layers)
+    if not is_one and any("residual" in layer.fields for layer in layers):
+        raise NirInvalid(
+            f"spikes take {', '.join(map(str, delays))} steps to the layers, input side first: "
+            "where spikes of several layers are added, all layers behind the first need one delay, "
+            "and the input none"
+        )
     fields = [
         layer.fields if is_one else {**layer.fields, "delay": layer.delay} for layer in layers
     ]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.errors import NirInvalid
 from ipulse_worker.nir.importer import ImportedNetwork, import_network
 
 SEED = 33
@@ -162,6 +163,18 @@ def test_a_skip_connection_is_a_residual_addition(tmp_path: Path) -> None:
     assert [layer["neurons"] for layer in found.network["layers"]] == [4, 4]
     assert found.network["readout"]["residual"] == [1]
     np.testing.assert_array_equal(found.weights["readout"], nodes["w2"].weight.T)
+
+
+def test_delays_of_added_spikes_are_one_for_all_layers(tmp_path: Path) -> None:
+    waits = {name: nir.Delay(delay=0.002 * ones(4)) for name in ("d1", "d3", "d13")}
+    nodes = plain(across=linear(4, 4), n3=lif(4), **waits)
+    path = ["input", "w1", "n1", "d1", "across", "n3", "d3", "w2", "n2", "output"]
+    found = imported(tmp_path, nodes, [*chain(*path), *chain("n1", "d13", "w2")])
+    assert (found.network["delay"], found.network["readout"]["residual"]) == (2, [1])
+    path.remove("d1")
+    del nodes["d1"]
+    with pytest.raises(NirInvalid, match="0, 0, 2 steps"):
+        imported(tmp_path, nodes, [*chain(*path), *chain("n1", "d13", "w2")])
 
 
 def test_delays_that_differ_are_those_of_the_layers(tmp_path: Path) -> None:

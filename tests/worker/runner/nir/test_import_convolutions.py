@@ -6,10 +6,12 @@ from pathlib import Path
 
 import nir
 import numpy as np
+import pytest
 
 from ipulse_worker.nir.hdf5_file import NirNode
 from ipulse_worker.nir.linear_nodes import map_of
 from tests.worker.runner.nir.test_import import SEED, chain, imported, li, lif, linear, sink, source
+from tests.worker.runner.trainings import spec_of
 
 
 def test_a_convolution_with_a_pool_is_a_dense_matrix(tmp_path: Path) -> None:
@@ -57,6 +59,37 @@ def test_a_convolution_with_a_pool_is_a_dense_matrix(tmp_path: Path) -> None:
         rtol=1e-5,
     )
     assert any("dense matrix" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("delay_s", "kind"), [(0.001, "conv2d"), (0.002, "dense")])
+def test_a_longer_delay_behind_a_convolution_makes_a_dense_matrix(
+    delay_s: float, kind: str, tmp_path: Path
+) -> None:
+    random = np.random.RandomState(SEED)
+    conv = nir.Conv2d(
+        input_shape=(6, 6),
+        weight=random.randn(4, 1, 3, 3).astype(np.float32),
+        stride=(1, 1),
+        padding=(0, 0),
+        dilation=(1, 1),
+        groups=1,
+        bias=np.zeros(4, np.float32),
+    )
+    nodes = {
+        "input": source(1, 6, 6),
+        "conv": conv,
+        "n1": lif((4, 4, 4)),
+        "wait": nir.Delay(delay=np.full((4, 4, 4), delay_s)),
+        "flat": nir.Flatten(input_type={"input": np.array([4, 4, 4])}, start_dim=0, end_dim=-1),
+        "w2": linear(64, 2),
+        "n2": li(2),
+        "output": sink(2),
+    }
+    found = imported(tmp_path, nodes, chain(*nodes))
+    assert [layer.get("kind", "dense") for layer in found.network["layers"]] == [kind]
+    data = {"kind": "npz", "name": "a", "channels": 36, "shape": [1, 6, 6], "steps": 9}
+    spec = spec_of(data={**data, "classes": 2}, network=found.network)
+    assert spec.network.delay == round(delay_s / 0.001)
 
 
 def test_a_convolution_in_one_dimension_and_an_average(tmp_path: Path) -> None:
