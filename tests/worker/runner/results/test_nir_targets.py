@@ -129,6 +129,18 @@ class TestSimulation:
         assert found.equal == (counts == 2).sum() + (counts == 1).sum()
         assert found.double == (counts >= 4).sum() + (counts >= 2).sum()
 
+    def test_a_leaky_readout_behind_convolutions_crosses_nothing(self) -> None:
+        layer = {"kind": "conv2d", "filters": 2, "kernel_size": 1, "gain": 1.0, "decay": 0.0}
+        readout = {"gain": 1.0, "decay": 0.0}
+        spec = spec_of(network={"layers": [layer], "readout": readout})
+        dataset = loaded(spec.data)
+        arrays = {
+            "layer_1": np.full((1, 1, 1, 2), 1.5, np.float32),
+            "readout": np.ones((128, 10), np.float32),  # a membrane is a number of spikes
+        }
+        found = crossings_of(spec, arrays, dataset)
+        assert (found.equal, found.double) == (0, 0)
+
     def test_weights_are_those_that_runs_read(self, tmp_path: Path) -> None:
         spec = spec_of(
             network={"layers": [{"neurons": 2}]},

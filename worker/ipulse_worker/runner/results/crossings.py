@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, Mapping
 import numpy as np
 
 from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import Network
 from ipulse_worker.runner.data import Dataset
@@ -49,6 +50,8 @@ def crossings_of(
     run = run_reference(spec, network, arrays, *dataset.trains.batch(samples))
     thresholds: List[Any] = [layer.threshold for layer in convolutions_of(spec)]
     thresholds += [layer.threshold for layer in network.spiking]
+    # A leaky readout alone behind convolutions is described as neurons, and never spikes.
+    thresholds = thresholds[: len(spiking_layers(spec.network))]
     equal = double = 0
     membranes = [layer.u for layer in run.convolutions] + [layer.u for layer in run.network.layers]
     for u, constant in zip(membranes, thresholds):
