@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 import pytest
@@ -14,9 +14,11 @@ from ipulse_ops.keras.trained_network import trained_network
 from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.spec_warnings import warnings_of
 
 from .attempts import attempt
 from .specs import spec_from
+from .trainings import spec_of
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 
@@ -65,3 +67,25 @@ def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
     assert again.network["readout"]["residual"] == [1]
     report = (done.directory / "report.html").read_text("utf-8")
     assert "30.0 %" in report  # of the readout's senders
+
+
+@pytest.mark.parametrize(
+    ("layers", "place"),
+    [
+        ([{"neurons": 4, "standardised": True}, {"neurons": 1}], "readout"),
+        ([{"kind": "conv2d", "filters": 1, "kernel_size": 8}, {"neurons": 4}], None),
+        (
+            [
+                {"kind": "conv2d", "filters": 1, "kernel_size": 8},
+                {"neurons": 4, "standardised": True},
+            ],
+            "layer_2",
+        ),
+    ],
+)
+def test_standardised_weights_of_one_sender_are_warned_about(
+    layers: List[Dict[str, Any]], place: Optional[str]
+) -> None:
+    network = {"layers": layers, "readout": {"standardised": True}}
+    found = [text for text in warnings_of(spec_of(network=network)) if "standardised" in text]
+    assert [text.split()[0] for text in found] == ([] if place is None else [place])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Iterator, List
 
-from ipulse_core.spec.derived_values import grows_capacity
+from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes, senders_to_dense
+from ipulse_core.spec.derived_values import grows_capacity, input_channels
+from ipulse_core.spec.start_weights import layer_names
+from ipulse_worker.runner.model.arrays_in_use import is_standardised
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -24,3 +27,17 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
                 f"layer {number} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"
             )
+    layers = [*spec.network.layers, readout]
+    for place, each, senders in zip(layer_names(spec.network), layers, _senders(spec)):
+        if senders == 1 and is_standardised(each):
+            yield (
+                f"{place} has standardised weights of one sender: they are their own mean, so that "
+                "it receives nothing; leave standardised out"
+            )
+
+
+def _senders(spec: ExperimentSpec) -> List[int]:
+    """Return how many channels or neurons each layer and the readout receive."""
+    senders = [input_channels(spec.data), *hidden_sizes(spec)]
+    senders[len(conv_layers(spec.network))] = senders_to_dense(spec)
+    return senders
