@@ -32,16 +32,22 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     layers = [*network.layers, network.readout]
     if any(getattr(layer, "residual", ()) for layer in layers):
         limits.append("in a network with residual additions")
+    arrivals = [0]  # steps after which spikes can arrive at the input and the layers
     for index, (layer, delay) in enumerate(zip(layers, input_delays(network), strict=True)):
         place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"
         is_own = getattr(layer, "delay", None) is not None
+        senders = [index, *getattr(layer, "residual", ())]
+        arrivals.append(delay + min(arrivals[sender] for sender in senders))
         if is_own and limits:
             detail = (
                 f"{limits[0]} layers have no delay of their own: remove it, or set network.delay"
             )
             yield Problem(f"{place}/delay", "unsupported", detail)
-        elif 0 < steps <= delay:
+        elif delay and 0 < steps <= arrivals[-1]:
             pointer = f"{place}/delay" if is_own else "/network/delay"
-            detail = f"no spike arrives within the {steps:,} steps of a sample: lower it"
+            detail = (
+                f"spikes of the input take {arrivals[-1]:,} steps to {place}, and none arrives "
+                f"within the {steps:,} steps of a sample: lower it"
+            )
             yield Problem(pointer, "inconsistent", detail)
             return

@@ -70,6 +70,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/delay",
         "within the 10 steps",
     ),
+    "delays that add up beyond the sample": (
+        {"/data": {"steps": 10}, "/network/readout/delay": 6, f"{LAYER}/delay": 4},
+        "/network/readout/delay",
+        "take 10 steps to /network/readout",
+    ),
     "a layer's delay on emulated tiles": (
         {"/network/readout/delay": 1, "/device": {"kind": "emulator"}},
         "/network/readout/delay",
@@ -294,3 +299,11 @@ class TestBetweenFields:
             assert problems_of(given) == [(f"/network/layers/0/adaptation/{name}", "wrong_length")]
         place = "/network/readout/decay"
         assert problems_of(changed(place, [0.5] * 8)) == [(place, "wrong_length")]
+
+    def test_spikes_take_the_shortest_way_within_a_sample(self) -> None:
+        layers = [{"neurons": 8}] * 3
+        network = {"layers": layers, "readout": {"residual": [1]}, "delay": 4}
+        document = {"version": 1, "data": {"steps": 9}, "network": network}
+        assert parse_spec(document).network.delay == 4  # they arrive after 0, 4, 8 and 4 steps
+        found = problems_of({**document, "data": {"steps": 8}})
+        assert found == [("/network/delay", "inconsistent")]

@@ -144,7 +144,8 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
 
 def _fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
     """Delays after which spikes arrive within the steps, 0 where they are unknown."""
-    network, most = spec.network, max(0, steps - 1)
+    network = spec.network
+    most = max(0, (steps - 1) // (len(network.layers) + 1))  # they add up from layer to layer
     if not isinstance(spec.device, CPUDevice):
         most = min(most, 1)
 
