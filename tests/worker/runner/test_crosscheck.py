@@ -89,6 +89,14 @@ class TestWays:
         assert len(result["ways"]) == len(BACKENDS)
         assert result["spikes"][0] > 0
 
+    def test_truncated_gradients_agree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        document = spec_of("without slots")
+        training = {**document["training"], "truncate_steps": 2}
+        result = self.run(monkeypatch, {**document, "training": training})
+        ran = [f"{row['way']} on {row['device']}" for row in result["ways"] if "agrees" in row]
+        assert ran == ["one op on cpu"]
+        assert result["agree"], result
+
     def test_missing_back_ends_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         document = {**spec_of("with slots"), "data": {"kind": "shd"}}
         result = self.run(monkeypatch, document)

@@ -109,7 +109,7 @@ def _run_dense(problem: CrosscheckProblem, cell: Any) -> Result:
 def _arguments(problem: CrosscheckProblem) -> Dict[str, Any]:
     network = problem.network
     names = ("inputs", "layers", "readout", "reset", "reset_gradient", "reset_on", "delay")
-    arguments = {name: getattr(network, name) for name in (*names, "surrogate")}
+    arguments = {name: getattr(network, name) for name in (*names, "surrogate", "truncate")}
     return {**arguments, "trainable": problem.trainable, "seed": problem.seed}
 
 
