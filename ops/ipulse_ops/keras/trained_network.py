@@ -71,6 +71,8 @@ def trained_network(
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
         made = _readout(layers[0], weights, network["delay"], **options)
     else:
+        training = spec.get("training", {})
+        options["truncate"] = training.get("truncate_steps")  # specs of older jobs lack it
         made = _layers(network, layers, weights, names, **options)
     return ConvNetwork(convolutions, made) if convolutions else made
 

@@ -81,6 +81,12 @@ def test_delays_are_those_of_the_layers_or_of_the_network() -> None:
     assert trained_network(spec, weights()).network.delays == (3, 2)
 
 
+def test_gradients_are_truncated_as_in_the_job() -> None:
+    assert trained_network(SPEC, weights()).network.truncate is None
+    spec = {**SPEC, "training": {"truncate_steps": 5}}
+    assert trained_network(spec, weights()).network.truncate == 5
+
+
 def test_integers_of_standardised_weights_are_not_standardised_again() -> None:
     network, arrays = SPEC["network"], weights()
     rule = Quantisation(bits=4)
