@@ -98,6 +98,7 @@ def test_shows_layers_on_tiles_and_who_waits() -> None:
         "split": "layers",
         "tiles_used": 4,
         "load_balance": 0.875,
+        "weight_bytes": 2,
         "layers": [{**layer, "weights_per_neuron": 64}, {**readout, "weights_per_neuron": 12}],
     }
     text = section(profile)
@@ -105,7 +106,7 @@ def test_shows_layers_on_tiles_and_who_waits() -> None:
     assert "The busiest tile computes 4.00 times as long as the mean tile." in text
     cells = Page(text).text["td"]
     at = cells.index("layer 1", cells.index("readout") - 8)
-    assert cells[at : at + 7] == ["layer 1", "0", "3", "12", "4", "1.00 KiB", "100.0 %"]
+    assert cells[at : at + 7] == ["layer 1", "0", "3", "12", "4", "512 B", "100.0 %"]
     # The first tile computes 4,900 of 6,020 cycles, which the last one waits for.
     assert cells.count(f"{100 * 4900 / 6020:.1f} %") >= 2
 

@@ -173,7 +173,9 @@ class Emulator(Device):
         if at < 0:
             return None
         (_, (_, batch, _)), *_ = inputs  # ids [time, batch, slots]
-        return tile_plan_of(attributes[at:], batch, self._settings.tiles)
+        is_half = any(dtype == "float16" for dtype, _ in inputs)
+        plan = tile_plan_of(attributes[at:], batch, self._settings.tiles)
+        return {**plan, "weight_bytes": 2 if is_half else 4}
 
     @property
     def _left(self) -> float:

@@ -25,6 +25,7 @@ def tile_balance(profile: TileProfile) -> Dict[str, Any]:
 def _mapping_table(mapping: Mapping[str, Any]) -> ReportTable:
     layers = mapping["layers"]
     most = max(layer["work"] for layer in layers)
+    each = mapping.get("weight_bytes", 4)  # older profiles lack it
     rows: List[List[Any]] = []
     for number, layer in enumerate(layers, start=1):
         is_readout = number > 1 and number == len(layers)
@@ -35,7 +36,7 @@ def _mapping_table(mapping: Mapping[str, Any]) -> ReportTable:
                 count(layer["tiles"]),
                 count(layer["neurons"]),
                 count(layer["most_neurons"]),
-                size(4 * layer["most_neurons"] * layer["weights_per_neuron"]),
+                size(each * layer["most_neurons"] * layer["weights_per_neuron"]),
                 percent(layer["work"] / most),
             ]
         )

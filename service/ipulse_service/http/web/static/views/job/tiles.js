@@ -33,11 +33,11 @@ export function tileMemory(document) {
 }
 
 /** How the layers are laid over the tiles. @param {any} mapping */
-function layersOnTiles({ mapping, split, layers, load_balance: balance, tiles_used: used }) {
+function layersOnTiles({ mapping, split, layers, load_balance: balance, tiles_used: used, weight_bytes: each = 4 }) {
   const most = Math.max(...layers.map(({ work }) => work));
   const rows = layers.map((layer, at) => [
     at > 0 && at + 1 === layers.length ? "Readout" : `Layer ${at + 1}`, layer.ipus.join(", "), number(layer.tiles), number(layer.neurons), number(layer.most_neurons),
-    bytes(4 * layer.most_neurons * layer.weights_per_neuron), percent(layer.work / most)]);
+    bytes(each * layer.most_neurons * layer.weights_per_neuron), percent(layer.work / most)]);
   return html`<div class="section">${table("Layers on tiles", ["Layer", "IPU", "Tiles", "Neurons", "Neurons per tile", "Weights per tile", "Work of the busiest tile"], rows)}
     <p class="soft">Mapping ${mapping}, split ${split}. Load balance ${percent(balance)}: the planned work of the mean tile relative to the busiest of the ${number(used)} tiles that have neurons.</p></div>`;
 }
