@@ -117,7 +117,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
 def _optimizer_words(spec: ExperimentSpec) -> int:
     """Return the numbers that the optimizer stores on the device for a weight."""
     device, optimizer = spec.device, spec.training.optimizer
-    if not isinstance(device, EmulatorDevice) or device.training == "host":
+    if isinstance(device, EmulatorDevice) and device.training == "host":
         return 0
     if optimizer.kind == "sgd":
         return 1 if optimizer.momentum else 0

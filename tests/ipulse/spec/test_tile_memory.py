@@ -137,6 +137,17 @@ def test_what_recomputing_or_half_makes_fit_is_not_refused() -> None:
     assert sizes["float16"][1] < sizes["float32"][1]
 
 
+def test_moments_are_on_the_device_that_updates_weights() -> None:
+    """On an IPU the optimizer is part of the program, and on the emulator if the spec says so."""
+    sizes = []
+    for device in ({}, {"training": "device"}, {"kind": "ipu"}):
+        fit = tile_fit(spec_of(2048, 2, **device))
+        assert fit is not None
+        sizes.append(fit.fullest_tile_bytes)
+    on_host, on_emulator, on_ipu = sizes
+    assert on_host < on_emulator == on_ipu
+
+
 def test_nothing_is_predicted_for_custom_ops() -> None:
     layer = {"kind": "op", "op": f"scale@sha256:{'0' * 64}", "neurons": 65_000}
     device = {"kind": "emulator", "tiles": 8}
