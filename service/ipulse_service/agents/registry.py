@@ -91,8 +91,8 @@ class KnownAgent:
         )
 
     def has_sandbox(self, needs: Needs) -> bool:
-        """Returns whether it runs code of users; one that did not say may do so."""
-        return not needs.sandbox or self.sandbox != "missing"
+        """Returns whether it runs code of users; one of an older version does not say, and no."""
+        return not needs.sandbox or self.sandbox in ("bubblewrap", "off")
 
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""

@@ -129,11 +129,16 @@ def _no_such_data(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
 
 
 def _no_sandbox(with_device: Iterable[KnownAgent]) -> Problem:
-    reason = next((agent.sandbox_message for agent in with_device if agent.sandbox_message), "")
+    agents = list(with_device)
+    reason = next((agent.sandbox_message for agent in agents if agent.sandbox_message), "")
+    cure = "install bubblewrap on a worker and start its agent again"
+    silent = [agent.name for agent in agents if agent.sandbox is None]
+    if silent:
+        reason = reason or f"{silent[0]} does not say whether it has one"
+        cure = f"upgrade agents of older versions, or {cure}"
     detail = (
         "no agent with this device has a sandbox for code of users"
-        f"{f' ({reason})' if reason else ''}: install bubblewrap on a worker and start its agent "
-        "again; `ipulse doctor` shows which agents have one"
+        f"{f' ({reason})' if reason else ''}: {cure}; `ipulse doctor` shows which agents have one"
     )
     return Problem("/device/kind", "no_sandbox", detail)
 

@@ -202,10 +202,19 @@ class TestSandbox:
         assert listed["a"] == self.MISSING
         assert listed["b"]["state"] == "bubblewrap"
 
-    def test_an_agent_that_does_not_say_may_have_one(self, alone: InProcess) -> None:
+    def test_an_agent_that_does_not_say_gets_none(self, alone: InProcess) -> None:
+        """Neither one of an older version, nor one that claims before it has registered."""
         with coding(alone) as client:
             content = package()
             pushed(client, content)
+            job = client.post("/v1/jobs", json=spec(content)).json()["id"]  # before any agent
             announce(alone, "old", "emulator")
-            assert client.post("/v1/jobs", json=spec(content)).status_code == 202
-            assert claim(alone, "old", "emulator").claim["spec"]["kind"] == "poplar_program"
+            for agent in ("old", "unknown"):
+                body = {"agent": agent, "device_kinds": ["emulator"], "job_id": job}
+                refused = alone.worker.post("/v1/worker/claims", json=body)
+                assert check_problem(refused, 409)["code"] == "not_claimable", agent
+            problem = check_problem(client.post("/v1/jobs", json=spec(content)), 422)
+            assert problem["errors"][0]["code"] == "no_sandbox"
+            assert "old does not say" in problem["errors"][0]["detail"]
+            announce(alone, "old", "emulator", sandbox={"state": "off"})  # it was upgraded
+            assert claim(alone, "old", "emulator").claim["job_id"] == job

@@ -148,8 +148,11 @@ def test_the_sandbox_for_code_of_users_is_said(
     assert bool(found["message"]) is (state == "missing")
 
 
-def test_a_runner_without_the_probe_says_nothing(
+def test_a_runner_without_the_probe_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROBE", "no_such_module")
-    assert read(settings, None).sandbox is None
+    found = read(settings, None).sandbox
+    assert found is not None
+    assert found["state"] == "missing"
+    assert "no_such_module" in found["message"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ipulse_core import data_sets
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
+from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.messages import MAX_DATA_SETS
 from ipulse_core.worker_faults import MAX_MESSAGE
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
@@ -36,7 +37,7 @@ class Inventory:
     ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
     data_sets: tuple[str, ...] | None = None  # KIND/NAME, sorted; None if there are too many
     cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
-    # State and message of the sandbox for code of users; None: not known.
+    # State and message of the sandbox for code of users; None: not asked.
     sandbox: Mapping[str, str] | None = None
 
 
@@ -81,8 +82,8 @@ class InventoryReader:
             if kind in self._settings.device_kinds and count is not None
         }
 
-    def _probe_sandbox(self) -> Mapping[str, str] | None:
-        """Returns what the runner's Python says of the sandbox, None if it says nothing."""
+    def _probe_sandbox(self) -> Mapping[str, str]:
+        """Returns what the runner's Python says of the sandbox; one that says nothing has none."""
         command = [self._settings.runner_python, "-m", PROBE]
         try:
             done = subprocess.run(  # noqa: S603 - our own module
@@ -94,10 +95,12 @@ class InventoryReader:
                 stdin=subprocess.DEVNULL,
             )
             found = json.loads(done.stdout)
-            return {"state": str(found["state"]), "message": str(found["message"])[:MAX_MESSAGE]}
+            state, message = str(found["state"]), str(found["message"])
         except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
             _log.warning("sandbox_not_known", extra={"why": str(error)[:300]})
-            return None
+            state, message = "missing", f"the runner does not say whether there is one: {error}"
+        message = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", message)
+        return {"state": state, "message": message[:MAX_MESSAGE]}
 
     def _find_data_sets(self) -> tuple[str, ...] | None:
         directory = self._settings.data_dir

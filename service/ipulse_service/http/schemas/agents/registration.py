@@ -90,5 +90,6 @@ class AgentRegistration(StrictModel):
         default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
     )
     sandbox: AgentSandbox | None = Field(
-        default=None, description="The sandbox for code of users; null: not known."
+        default=None,
+        description="The sandbox for code of users; null: not known, so that it gets no such jobs.",
     )
