@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import ops, uploads
 
 MAX_MANIFEST = 65_536  # bytes
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def adding(name: str, manifest: str, upload: UploadRow) -> Callable[[Transaction
     """Returns a function that adds the op of an upload, unless it is there."""
 
     def add(transaction: Transaction) -> None:
-        transaction.lock(f"ops/{upload.sha256}")
+        transaction.lock(_lock_name(upload.sha256))
         if _find(transaction, upload.sha256) is not None:
             return
         values = {
@@ -92,8 +94,8 @@ def get(transaction: Transaction, sha256: str) -> OpRow:
 
 
 def find(transaction: Transaction, reference: OpReference) -> OpRow | None:
-    """Returns the op that a spec names, if it was pushed."""
-    found = _find(transaction, reference.digest)
+    """Returns the op that a spec names, if it was pushed; a writing transaction keeps it there."""
+    found = _find(transaction, reference.digest, is_kept=transaction.is_writing)
     return found if found is not None and found.name == reference.name else None
 
 
@@ -110,12 +112,22 @@ def remove(transaction: Transaction, sha256: str) -> None:
 
     Its uploads are forgotten, too: otherwise it could not be pushed again for a day.
     """
+    transaction.lock(_lock_name(sha256))
     get(transaction, sha256)
     done = (uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None))
     transaction.connection.execute(delete(uploads).where(uploads.c.purpose == "op", *done))
     transaction.connection.execute(delete(ops).where(ops.c.sha256 == sha256))
 
 
-def _find(transaction: Transaction, sha256: str) -> OpRow | None:
-    row = transaction.connection.execute(select(ops).where(ops.c.sha256 == sha256)).one_or_none()
+def _find(transaction: Transaction, sha256: str, is_kept: bool = False) -> OpRow | None:
+    if not _DIGEST.fullmatch(sha256):
+        return None
+    query = select(ops).where(ops.c.sha256 == sha256)
+    if is_kept:  # until a job that names it is stored
+        query = query.with_for_update(read=True)
+    row = transaction.connection.execute(query).one_or_none()
     return None if row is None else OpRow.of(row)
+
+
+def _lock_name(sha256: str) -> str:
+    return f"ops/{sha256}"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from ipulse.spec import parse_spec
 from ipulse_core.source_package import PackedFile, write_package
+from ipulse_service.jobs import submission
 from tests.service.datasets.uploading import check_refused
 from tests.service.running import InProcess
 
@@ -124,6 +127,29 @@ def test_a_deleted_op_can_be_pushed_again(service: InProcess, coder: httpx.Clien
     job = coder.post("/v1/jobs", json=spec(content))
     assert job.status_code == 202, job.text
     service.user.post(f"/v1/jobs/{job.json()['id']}/cancel")
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, "a%00b", "%F0%9F%98%80", "x" * 5000, "..%2fjobs"])
+def test_a_digest_of_no_op_is_not_found(coder: httpx.Client, digest: str) -> None:
+    for method in ("GET", "DELETE"):
+        assert coder.request(method, f"/v1/ops/{digest}").status_code == 404
+
+
+def test_an_op_stays_while_a_job_that_names_it_is_stored(
+    service: InProcess, coder: httpx.Client
+) -> None:
+    """Otherwise its package could be deleted before the job refers to it."""
+    content = package(note="held")
+    pushed(coder, content)
+    digest = hashlib.sha256(content).hexdigest()
+    deleting = threading.Thread(target=lambda: coder.delete(f"/v1/ops/{digest}"))
+    with service.database.write() as transaction:
+        submission.store_job(transaction, submission.resolve(parse_spec(spec(content))))
+        deleting.start()
+        deleting.join(0.3)  # it waits; without a lock it would have deleted the package by then
+    deleting.join()
+    assert coder.get(f"/v1/ops/{digest}").status_code == 404
+    assert (service.settings.artifacts_dir / "sha256" / digest[:2] / digest).exists()
 
 
 WRONG_MANIFESTS: list[tuple[dict[str, Any], str]] = [
