@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core import strict_json
@@ -37,6 +38,8 @@ class OpAttribute(NamedTuple):
             isinstance(given, bool) is not (self.type == "boolean")
         ):
             return f"expected a {self.type}; got {json.dumps(given)[:60]}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return "expected a finite number"
         if isinstance(value, str) and len(value) > MAX_STRING:
             return f"expected at most {MAX_STRING} characters; got {len(value):,}"
         if self.values is not None and value not in self.values:
@@ -119,8 +122,12 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
         bound = value.get(name)
         if bound is None:
             continue
-        if isinstance(bound, bool) or not isinstance(bound, (int, float)):
-            yield f"/{name}", "expected a number"
+        if (
+            isinstance(bound, bool)
+            or not isinstance(bound, (int, float))
+            or (isinstance(bound, float) and not math.isfinite(bound))
+        ):
+            yield f"/{name}", "expected a finite number"
         elif kind not in ("integer", "number"):
             yield f"/{name}", f"a {kind} has no bounds"
     values = value.get("values")
