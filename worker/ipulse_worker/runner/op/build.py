@@ -102,11 +102,16 @@ def _built(
     key = "\0".join([part, reference.digest, *command, version_of(command), *flags])
     name = hashlib.sha256(key.encode()).hexdigest()
     directory = cache_directory() / f"op-{name[:16]}-{name[16:32]}"
-    if not (mark_used(directory) and (directory / main_file).exists()):
-        build_once(f"the op {reference.name}", "op", directory, main_file, make, report)
-        directory.chmod(0o755)
-        for path in directory.iterdir():
+
+    def make_readable(complete: Path, scratch: Path, steps: Steps) -> None:
+        make(complete, scratch, steps)
+        # Before others see it: an agent that runs as root gives ops a user of their own.
+        for path in (complete, *complete.rglob("*")):
             path.chmod(0o755)
+
+    if not (mark_used(directory) and (directory / main_file).exists()):
+        what = f"the op {reference.name}"
+        build_once(what, "op", directory, main_file, make_readable, report)
     return directory
 
 
