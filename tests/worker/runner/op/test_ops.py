@@ -124,7 +124,7 @@ def backward(gradients, inputs, outputs, attributes):
 
 
 FAILING = """
-import os, time
+import os, sys, time
 import numpy as np
 
 def forward(inputs, attributes):
@@ -227,6 +227,12 @@ def test_it_forks_only_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("return [np.ones(2**40)]", Reason.OUT_OF_MEMORY, "MiB of memory"),
         ("kept = [np.ones(2**20) for _ in range(10**6)]", Reason.OUT_OF_MEMORY, "MiB of memory"),
         ("time.sleep(600)", Reason.LIMIT_EXCEEDED, "did not return from forward"),
+        (
+            "[os.write(int(sys.argv[-1]), bytes(1)) and time.sleep(0.05) for _ in range(10**6)]",
+            Reason.LIMIT_EXCEEDED,
+            "did not return from forward",
+        ),
+        ("raise ValueError('a\\x1b[31m\\0b')", Reason.PROGRAM_FAILED, "a\ufffd[31m\ufffdb"),
         ("os._exit(0)", Reason.PROGRAM_FAILED, "ended its process"),
         ("return [np.zeros((5, 3, 9))]", Reason.PROGRAM_FAILED, "(5, 3, 9)"),
         ("return [np.full((5, 3, 4), 0.5)]", Reason.PROGRAM_FAILED, "0.5"),

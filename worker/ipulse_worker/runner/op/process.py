@@ -9,6 +9,7 @@ from typing import Any, Callable, List, NoReturn, Optional, Sequence, Tuple
 import numpy as np
 
 from ipulse_core import strict_json
+from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op.server import MAX_MESSAGE
 from ipulse_worker.runner.program.failure import ProgramFailure
@@ -130,7 +131,7 @@ class OpProcess:
         self._process.receive(length, deadline)
         text = bytearray(min(int.from_bytes(length, "little"), MAX_MESSAGE))
         self._process.receive(text, deadline)
-        return text.decode("utf-8", "replace")
+        return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text.decode("utf-8", "replace"))
 
     def _fail(self, reason: Reason, what: str) -> NoReturn:
         failure = ProgramFailure(reason, f"The op {self._name} {what}.")

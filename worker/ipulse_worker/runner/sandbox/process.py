@@ -116,9 +116,12 @@ class SandboxedProcess:
     def _wait(self, descriptor: int, event: int, deadline: float) -> None:
         poll = select.poll()
         poll.register(descriptor, event)
-        while not poll.poll(_POLL_SECONDS * 1000):
+        is_ready = False
+        while not is_ready:
+            # Also asked while bytes arrive: they might come one by one, without an end.
             if self._watch.exceeded or time.monotonic() > deadline:
                 raise self._ended(is_late=True)
+            is_ready = bool(poll.poll(_POLL_SECONDS * 1000))
 
     def _ended(self, is_late: bool = False) -> ProcessEnded:
         """Return why there is no answer, after the end of the process."""
