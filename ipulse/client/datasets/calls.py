@@ -139,5 +139,6 @@ def delete_op(sha256: str) -> APICall[None]:
 
 def _op_path(sha256: str) -> str:
     if not re.fullmatch("[0-9a-f]{64}", sha256):
-        raise NotFound(f"there is no op with the digest {sha256[:100]!r}")
+        known = "`ipulse op list` shows all as NAME@sha256:DIGEST"
+        raise NotFound(f"there is no op with the digest {sha256[:100]!r}; {known}")
     return f"/v1/ops/{sha256}"
