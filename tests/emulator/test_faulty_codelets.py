@@ -98,6 +98,18 @@ class TestLibraries:
         assert done.stdout.startswith("poplar_error: ")
         assert "foreign.gp" in done.stdout
 
+    def test_a_library_of_another_format_is_an_error(
+        self, run_program: Callable, library: Path, tmp_path: Path
+    ) -> None:
+        """Codelets of an older popc write to more counters than there are now."""
+        older = tmp_path / "older.gp"
+        content = library.read_bytes()
+        older.write_bytes(content.replace(b"popc_format_", b"popc_farmot_"))
+        assert older.read_bytes() != content
+        done = run_program("foreign_library", str(older))
+        assert done.stdout.startswith("poplar_error: ")
+        assert "compile its codelets again" in done.stdout
+
     def test_a_library_of_something_else_is_an_error(
         self, run_program: Callable, prefix: Path, tmp_path: Path
     ) -> None:

@@ -87,7 +87,7 @@ std::string collectSource(std::size_t units, const std::vector<std::string> &par
   code << "extern \"C\" void popc_describe(void *all) {\n  static_cast<void>(all);\n";
   for (std::size_t unit = 0; unit < units; ++unit)
     code << "  popc_describe_" << unit << "(all);\n";
-  code << "}\n";
+  code << "}\nextern \"C\" void " << kFormat << "() {}\n";
   for (std::size_t part = 0; part < parts.size(); ++part)
     code << "__asm__(\".section .rodata\\npopc_part_" << part << ": .incbin \\\"" << parts[part]
          << "\\\"\\npopc_part_end_" << part << ":\\n.previous\");\n"

@@ -9,6 +9,10 @@
 
 namespace popc {
 
+/// The symbol that a codelet file must define to be loaded. Raise its number with any change of
+/// VertexTable or Counters.
+constexpr const char *kFormat = "popc_format_2";
+
 /// Generates code that describes the vertices of the source it includes, as one unit of a library:
 /// a function popc_describe_<unit> and, for each vertex, the function of computeName.
 std::string tableSource(const std::string &source, const Declarations &found, unsigned unit);

@@ -4,6 +4,7 @@
 
 #include <poplar/exceptions.hpp>
 
+#include "popc/table_source.h"
 #include "shared_object.h"
 
 namespace poplar::emulator {
@@ -15,7 +16,8 @@ const char *const kDescribe = "popc_describe";
 
 std::shared_ptr<CodeletLibrary> CodeletLibrary::load(const std::string &path,
                                                      const std::string &named) {
-  if (!isCutShort(path) && !definesSymbol(path, kDescribe))
+  const bool isWhole = !isCutShort(path);
+  if (isWhole && !(definesSymbol(path, kDescribe) && definesSymbol(path, popc::kFormat)))
     throw graph_object_load_error(named + " was not written by this emulator's popc: compile its "
                                           "codelets again");
   void *handle = nullptr;
