@@ -84,5 +84,5 @@ def test_slices_and_updates_of_a_table_in_parts(run_program: Callable) -> None:
     done = run_program("large_slices")
     assert done.returncode == 0, done.stderr
     cases = dict(line.split(": ") for line in done.stdout.splitlines())
-    assert len(cases) == 2 * 2 * 5
+    assert len(cases) == 2 * 2 * 5 + 2
     assert set(cases.values()) == {"same"}, cases

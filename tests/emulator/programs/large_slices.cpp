@@ -7,6 +7,7 @@
 
 #include <poplar/Engine.hpp>
 #include <poplar/IPUModel.hpp>
+#include <popops/Cast.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/codelets.hpp>
 #include <poputil/TileMapping.hpp>
@@ -117,6 +118,45 @@ struct Program {
   }
 };
 
+/// Halves of which each takes fewer bytes than its row in a vertex, and slices of nothing.
+void printOthers(const Device &device) {
+  constexpr std::size_t kMany = 50001;
+  Graph graph(device.getTarget());
+  popops::addCodelets(graph);
+  program::Sequence prog;
+  const auto variable = [&](const Type &type, const std::vector<std::size_t> &shape) {
+    const Tensor t = graph.addVariable(type, shape, "variable");
+    poputil::mapTensorLinearly(graph, t);
+    return t;
+  };
+  const Tensor counts = variable(HALF, {2, 1}), ones = variable(HALF, {kMany, 1, 1});
+  std::vector<unsigned> last(kMany, 7); // of no row
+  last[kMany - 1] = last[0] = last[3] = 1;
+  const Tensor offsets = graph.addConstant(UNSIGNED_INT, {kMany, 1}, ArrayRef<unsigned>(last));
+  poputil::mapTensorLinearly(graph, offsets);
+  graph.setInitialValue(counts, ArrayRef<float>({4, 5}));
+  graph.setInitialValue(ones, ArrayRef<float>(std::vector<float>(kMany, 1)));
+  const Tensor scale = graph.addConstant(HALF, {}, 1.0f);
+  graph.setTileMapping(scale, 0);
+  popops::multiUpdateAdd(graph, counts, ones, offsets, scale, {0}, {1}, prog, {}, {}, "halves");
+  const Tensor table = variable(FLOAT, {kMany, 2}), none = variable(UNSIGNED_INT, {0, 1});
+  const Tensor read = popops::multiSlice(graph, table, none, {0}, {1}, prog, {}, {}, "none");
+  popops::multiUpdate(graph, table, read, none, {0}, {1}, prog, {}, {}, "none");
+  const Tensor flat = popops::multiSlice(graph, variable(FLOAT, {9, 4}),
+                                         variable(UNSIGNED_INT, {3, 1}), {0}, {0}, prog, {}, {});
+  const Tensor sums = popops::cast(graph, counts, FLOAT, prog);
+  graph.createHostRead("sums", sums);
+  Engine engine(graph, prog);
+  engine.load(device);
+  engine.run(0);
+  std::vector<float> found(2);
+  engine.readTensor("sums", found.data(), found.data() + 2);
+  const bool shapes = read.shape() == std::vector<std::size_t>{0, 1, 2} &&
+                      flat.shape() == std::vector<std::size_t>{3, 0, 4};
+  std::cout << "halves: " << (found == std::vector<float>{4, 8} ? "same" : "different") << '\n'
+            << "of nothing: " << (shapes ? "same" : "different") << '\n';
+}
+
 } // namespace
 
 int main() {
@@ -124,6 +164,7 @@ int main() {
   model.tilesPerIPU = 48;
   Device device = model.createDevice();
   device.attach();
+  printOthers(device);
   for (const bool planned : {false, true})
     for (const char *memory : {"0.6", "0.03"}) {
       Program p(device.getTarget());

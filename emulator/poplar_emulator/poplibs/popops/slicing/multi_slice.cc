@@ -157,8 +157,9 @@ Tensor one(Graph &graph, const poplar::Type &type) {
 }
 
 /// [n, ...slice]: slices along one dimension from the rows of all of them.
-Tensor slicesOf(const Tensor &rows, const Tensor &t, unsigned dim, std::size_t size) {
-  Sizes shape{rows.dim(0) / size, size};
+Tensor slicesOf(const Tensor &rows, const Tensor &t, unsigned dim, std::size_t n,
+                std::size_t size) {
+  Sizes shape{n, size};
   for (unsigned d = 0; d < t.rank(); ++d)
     if (d != dim)
       shape.push_back(t.dim(d));
@@ -196,7 +197,7 @@ Tensor groupedMultiSlice(Graph &graph, const Tensor &t, const Tensor &offsets, c
                               ? slicePlanned(graph, from, offsets[g].flatten(), *partition, prog,
                                              {debugContext, "multiSlice"})
                               : addMultiSlice(graph, from, offsets[g], sizes[0], *cs, debugContext);
-      made.push_back(slicesOf(rows, t[g], dim, sizes[0]).expand({0}));
+      made.push_back(slicesOf(rows, t[g], dim, offsets[g].dim(0), sizes[0]).expand({0}));
     }
     if (cs)
       prog.add(poplar::program::Execute(*cs, debugContext));

@@ -27,6 +27,8 @@ Tensor rowsOf(const Tensor &t, unsigned dim) { return t.dimRoll(dim).flatten(1, 
 
 void addUpdate(Graph &graph, const Tensor &t, const Tensor &s, const Tensor &offsets,
                const Tensor &scale, MultiUpdate kind, unsigned dim, ComputeSet cs) {
+  if (s.numElements() == 0) // no lookups, or slices of no rows
+    return;
   const Tensor to = rowsOf(t, dim);
   const Tensor from = s.dimRoll(dim + 1, 1).flatten(2, s.rank()).flatten(0, 2);
   const auto mapping = graph.getTileMapping(to[0]);

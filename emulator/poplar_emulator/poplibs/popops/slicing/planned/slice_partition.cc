@@ -16,6 +16,7 @@ using poplar::emulator::ceilDivide;
 namespace {
 
 constexpr std::size_t kBytesOfATile = 1 << 17;    // that need no partition
+constexpr std::size_t kBytesOfARow = 16;          // of the vertex and of the exchange
 constexpr std::size_t kPieces = 200000;           // of all tiles that need no partition
 constexpr std::size_t kMostSerialSlices = 1 << 8; // each has vertices of its own
 constexpr std::size_t kMostRuns = 1 << 21;        // of a tensor of slices: columns apart
@@ -139,7 +140,8 @@ bool isWorkedByPartition(const poplar::Type &type, const poplar::Target &target,
                          const SliceSizes &sizes, std::size_t elements, std::size_t tiles) {
   const std::size_t rows = sizes.rows + sizes.lookups;
   return sizes.rows && sizes.columns && sizes.lookups &&
-         (rows * elements * target.getTypeSize(type) > kBytesOfATile || rows * tiles > kPieces);
+         (rows * (elements * target.getTypeSize(type) + kBytesOfARow) > kBytesOfATile ||
+          rows * tiles > kPieces);
 }
 
 } // namespace popops
