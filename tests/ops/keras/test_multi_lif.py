@@ -101,8 +101,8 @@ class TestLayer:
             layer(surrogate="cosine")
 
     def test_wrong_constants_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="delay must be 0 or 1"):
-            layer(delay=2)
+        with pytest.raises(ValueError, match="delay must be 0 to 65535"):
+            layer(delay=-1)
         with pytest.raises(ValueError, match="at least one hidden layer"):
             layer(layers=[])
 

@@ -24,7 +24,9 @@ from tests.ops.strategies import Problem, random_problem
 
 
 def problem_of(variant: Dict[str, Any], gate: bool = True) -> Problem:
-    return eventful(varied(2, gate, **variant), drops="capacity" in variant.get("fields", {}))[0]
+    network = varied(2, gate, **variant)
+    steps = 6 + 3 * max(variant.get("delay", 0) - 1, 0)  # spikes arrive in time
+    return eventful(network, drops="capacity" in variant.get("fields", {}), steps=steps)[0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -12,7 +12,10 @@ import pytest
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.op.packages import Packed, layer, packed, project
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+    pytest.mark.usefixtures("threads_are_set"),
+]
 
 
 def spec(package: Packed, **changes: Any) -> Dict[str, Any]:
