@@ -136,7 +136,8 @@ class SteadyClock:
         is_newest = eras is None  # else another replica may be ahead
         if self._last is None:
             self._last = self._stored_reading(reading.before)
-            self.is_measured = is_newest = self._last is not None
+            is_newest = self._last is not None
+            self.is_measured = is_newest or not self._eras  # a new database has no time before
         last = self._last
         if last is None:  # a clock that was set back while the service was stopped
             expected = max([steady, *(era.read_at for era in self._eras)])
