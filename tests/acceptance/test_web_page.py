@@ -195,5 +195,5 @@ def test_a_job_is_cancelled_and_deleted(signed_in: Browser, client: Client) -> N
     signed_in.choose("Delete")
     signed_in.until(lambda: signed_in.find("dialog .danger")).click()
     signed_in.until(lambda: signed_in.text("h1") == "Jobs")
-    assert job.id not in {listed.id for listed in client.list()}
+    signed_in.until(lambda: job.id not in {listed.id for listed in client.list()})
     assert signed_in.complaints() == []
