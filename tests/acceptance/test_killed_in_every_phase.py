@@ -47,6 +47,7 @@ def stack(home: Path) -> Iterator[Stack]:
         yield started
 
 
+@pytest.mark.verify
 def test_nothing_differs(stack: Stack, home: Path) -> None:
     """The attempts of one job get a phase further each: five runners are killed, then, while it
     uploads, the agent."""

@@ -173,6 +173,7 @@ class TestProblems:
         problems = problems_of(f"version: 1\nnetwork: {{layers: [{{neurons: 8}}]}}\n{text}\n")
         assert [line for line, _, _ in problems] == [3]
 
+    @pytest.mark.verify
     def test_many_keys_are_compared_in_linear_time(self) -> None:
         text = "".join(f"k{number}: 1\n" for number in range(40_000))
         began = time.process_time()

@@ -75,6 +75,7 @@ def test_a_stack_of_layers_drops_its_input() -> None:
     assert len(membranes) == 4
 
 
+@pytest.mark.verify
 def test_fit_draws_masks_and_predict_does_not() -> None:
     inputs = tf.keras.Input((12, 10))
     layer = LIFLayer(10, LIF(neurons=12, decay=0.75, dropout=0.5), time_major=False)

@@ -26,6 +26,7 @@ print(hashlib.sha256(b"".join(tensor.numpy().tobytes() for tensor in made)).hexd
 """
 
 
+@pytest.mark.verify
 @pytest.mark.slow
 @pytest.mark.same_on_every_python
 def test_bits_do_not_depend_on_threads(capsys: pytest.CaptureFixture[str]) -> None:

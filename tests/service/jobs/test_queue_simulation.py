@@ -130,6 +130,7 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
     assert len(started) + sum(w.estimated_start is None for w in said.values()) == len(pks)
 
 
+@pytest.mark.verify
 def test_with_one_agent_each_start_is_known_exactly(world: World) -> None:
     dice = seeded(0)
     prepare_history(world)

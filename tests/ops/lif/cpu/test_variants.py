@@ -82,6 +82,7 @@ def dyadic_networks(reset: str, reset_on: str) -> Iterator[Network]:
         )
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("reset", "reset_on", "reset_gradients"), RESETS)
 @pytest.mark.same_on_every_python
 def test_the_product_of_all_variants(

@@ -47,6 +47,7 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     assert profile["execution"]["runs"][0]["steps"]["count"] == 6
 
 
+@pytest.mark.verify
 @pytest.mark.same_on_every_python
 def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
     """XLA takes it, and it learns what a CPU learns; a capacity that grows is a new program."""
