@@ -1,8 +1,8 @@
 """Predicts the memory of the fullest tile of a network, before anything is compiled.
 
 The neurons of a layer, and the spikes of a sample, are on the tiles where the Poplar op puts them
-(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); a test compares both. A typical figure stands for
-the rest of a tile, such as code.
+(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); tests/ipulse/spec/test_tile_memory.py compares
+both. A typical figure stands for the rest of a tile, such as code.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def predict(network: TileNetwork) -> MemoryPrediction:
     round_of_tiles = max(1, network.tiles_per_ipu - 1)
     for source, (each, ipu) in enumerate(zip(per_sample, homes)):
         for sample in range(min(network.batch, round_of_tiles)):
-            place = (ipu, _sample_tile(network, source, sample))
+            place = (ipu, sample_tile(network, source, sample))
             samples = _ceil(network.batch - sample, round_of_tiles)  # that are on this tile
             used[place] = used.get(place, 0) + samples * each
     shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
@@ -193,7 +193,8 @@ def _ipu_of(network: TileNetwork) -> List[int]:
     return found
 
 
-def _sample_tile(network: TileNetwork, source: int, sample: int) -> int:
+def sample_tile(network: TileNetwork, source: int, sample: int) -> int:
+    """Return the tile with a sample's spikes of a source: 0 is the input, n is layer n."""
     if network.tiles_per_ipu == 1:
         return 0
     most = network.tiles_per_ipu - 1

@@ -14,6 +14,7 @@ from ipulse_core.spec.tile_memory import (
     TileNetwork,
     place_neurons,
     predict,
+    sample_tile,
 )
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
@@ -68,20 +69,44 @@ def compiled_bytes(network: Network, placement: Placement, described: TileNetwor
     return max(tile["memory"]["total"]["includingGaps"] for tile in tiles)
 
 
+def test_neurons_are_on_the_tiles_of_the_op() -> None:
+    for seed in range(400):
+        network, placement, described = network_of(random.Random(seed))
+        shape = (described.batch, described.input_slots)
+        plan = tile_plan(network, *shape, placement, described.tiles_per_ipu)
+        parts = place_neurons(described)
+        assert len({(part.ipu, part.tile) for part in parts}) == plan["tiles_used"], f"seed {seed}"
+        for number, layer in enumerate(plan["layers"]):
+            own = [part for part in parts if part.layer == number]
+            assert len(own) == layer["tiles"], f"seed {seed}"
+            assert max(part.neurons for part in own) == layer["most_neurons"], f"seed {seed}"
+            assert own[0].tile == layer["first_tile"], f"seed {seed}"
+            assert sorted({part.ipu for part in own}) == layer["ipus"], f"seed {seed}"
+
+
+def test_spikes_are_on_the_tiles_of_the_op() -> None:
+    """Many steps and few weights: the tiles with a sample's spikes are the fullest."""
+    tiles, samples, sources = 256, 2, 3
+    network = Network(16, (LIF(16), LIF(16)), LeakyReadout(2))
+    with PoplarLIF(network, 600, samples, 16, tiles_per_ipu=tiles) as op:
+        compiled = op.op.profile()["compilation"]["tiles"]
+    used = [tile["memory"]["total"]["includingGaps"] for tile in compiled]
+    fullest = sorted(range(tiles), key=used.__getitem__)[-samples * sources :]
+    layers = [TileLayer(16, 16), TileLayer(16, 16), TileLayer(2, 0)]
+    described = TileNetwork(16, 16, layers, 600, samples, "capacity", 1, tiles, False)
+    expected = {
+        sample_tile(described, source, sample)
+        for source in range(sources)
+        for sample in range(samples)
+    }
+    assert set(fullest) == expected
+
+
 @pytest.mark.parametrize("recomputes", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_prediction_is_within_its_factor(seed: int, recomputes: bool) -> None:
     network, placement, described = network_of(random.Random(seed))
     described = described._replace(recomputes=recomputes)
-    shape = (described.batch, described.input_slots)
-    plan = tile_plan(network, *shape, placement, described.tiles_per_ipu)
-    parts = place_neurons(described)
-    for number, layer in enumerate(plan["layers"]):
-        own = [part for part in parts if part.layer == number]
-        assert len(own) == layer["tiles"], f"seed {seed}"
-        assert max(part.neurons for part in own) == layer["most_neurons"], f"seed {seed}"
-        assert own[0].tile == layer["first_tile"], f"seed {seed}"
-        assert sorted({part.ipu for part in own}) == layer["ipus"], f"seed {seed}"
     predicted = predict(described)
     found = compiled_bytes(network, placement, described)
     if found is None:
