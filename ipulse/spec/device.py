@@ -6,11 +6,11 @@ from typing import Literal
 
 from ipulse.models import Field, LabelSelector, ListOf, StrictModel, Text, TextByKey, unit
 from ipulse_core.errors import Problem
+from ipulse_core.ipu import MK2_TILES
 from ipulse_core.limits import MAX_WHERE
 
 from . import poplar_options
 
-MK2_TILES = 1472  # of one IPU of the second generation
 Architecture = Literal["ipu1", "ipu2", "ipu21"]
 ConnectionType = Literal["ON_DEMAND", "ALWAYS", "PRE_COMPILE", "NEVER"]
 

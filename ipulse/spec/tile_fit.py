@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.ipu import MK2_TILES
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
 from ipulse_core.spec.derived_values import (
@@ -18,7 +19,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.tile_memory import TILE_BYTES, TileLayer, TileNetwork, predict
 
-from .device import MK2_TILES, EmulatorDevice, IPUDevice
+from .device import EmulatorDevice, IPUDevice
 from .experiment import ExperimentSpec
 
 FACTOR = 2  # by which the prediction may be wrong, in either direction
