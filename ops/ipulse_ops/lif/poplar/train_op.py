@@ -20,8 +20,6 @@ from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_o
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.weights import weight_shapes
 
-LOSSES = ("mean_membrane", "last_membrane", "step_membrane")
-
 
 @dataclass(frozen=True)
 class DeviceTraining:
