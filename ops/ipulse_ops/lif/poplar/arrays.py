@@ -136,7 +136,7 @@ class PoplarLIF:
         for layer in range(len(self.network.spiking)):
             surrogate = by_name.get((layer, "surrogate"))
             if surrogate is not None and surrogate.ndim == 4:
-                # By range. Slots of other ranges are 0.
+                # Each range of neurons has an array, with 0 in the slots of other ranges.
                 surrogate = surrogate.sum(axis=2)
             layers.append(
                 PoplarLayerRun(

@@ -14,7 +14,8 @@
 namespace lif {
 
 /// The stored values of one segment, for the backward pass. All segments have the same number of
-/// steps: behind the last step, the last one has steps without spikes, whose gradients are 0.
+/// steps. The last segment may extend beyond the sequence: its steps there have no spikes, and
+/// their gradients are 0.
 class Segments {
 public:
   /// operands: of all steps. neurons: by layer, of the backward pass. gradients, results: as of

@@ -1,10 +1,10 @@
 // `op_name="Train"`: a training step of the LIF op's network in one program: forward pass, loss,
-// backward pass and update. attributes: "ipulse-train/1 loss=... optimizer=... rate constants" and,
-// behind it, those of the LIF op. With n the number of the LIF op's inputs, the inputs are these,
-// then a mean and then a square for each: of the shape of a weight, else float [1]; then labels int
-// [batch], mask float [batch], rate float [1], update int [1]. Outputs: the first 3 n inputs, of
-// which weights, means and squares were changed in place; the loss of each sample float [batch];
-// the LIF op's outputs.
+// backward pass and update. attributes: "ipulse-train/1", the names of a loss and an optimizer,
+// then numbers (NAME=VALUE), as DeviceTraining.words in train_op.py writes them, and those of the
+// LIF op. With n the number of the LIF op's inputs, the inputs are these, then a mean and then a
+// square for each: of the shape of a weight, else float [1]; then labels int [batch], mask float
+// [batch], rate float [1], update int [1]. Outputs: the first 3 n inputs, of which weights, means
+// and squares were changed in place; the loss of each sample float [batch]; the LIF op's outputs.
 #include <cstdint>
 #include <map>
 #include <string>
