@@ -11,7 +11,7 @@ from ipulse_core.errors import Unavailable
 from ipulse_service.background import outbox
 from ipulse_service.background.celery_queue import WakeUpQueue
 from ipulse_service.db.engine import Database
-from ipulse_service.jobs.wake_up import WakeUp
+from ipulse_service.jobs.queue.wake_up import WakeUp
 from ipulse_service.settings import Settings
 
 BATCH = 500  # wake-ups in one query of the outbox

@@ -24,7 +24,7 @@ from ipulse_service.db.sqlite import SQLite
 from ipulse_service.db.steady_clock import SteadyClock
 from ipulse_service.db.tables import trials
 from ipulse_service.files.keyed_lock import KeyedLock
-from ipulse_service.jobs.wake_up import WakeUp
+from ipulse_service.jobs.queue.wake_up import WakeUp
 
 # The database itself fails: it is locked, full, unreadable or gone, or is no database.
 _TROUBLE = (DatabaseError, OperationalError, InterfaceError, InternalError)

@@ -1,1 +1,1 @@
-"""Which job an agent gets next, what a job needs of an agent, and why a job waits."""
+"""The queue: claims, their order, needs of jobs, why they wait, and wake-ups of agents."""
