@@ -11,7 +11,7 @@ from ipulse.client.location import PathLike
 
 from .jobs.async_job import AsyncJobHandle
 from .jobs.snapshot import JobSnapshot
-from .submission import JobSpec, document_of, requested
+from .submission import Submittable, document_of, requested
 
 
 def connect_async(
@@ -51,7 +51,7 @@ class AsyncConnection:
 
     async def submit(
         self,
-        experiment: JobSpec,
+        experiment: Submittable,
         *,
         tags: Sequence[str] = (),
         group: str | None = None,
@@ -81,14 +81,14 @@ class AsyncConnection:
         return AsyncJobHandle(self.client, job)
 
     async def submit_all(
-        self, experiments: Sequence[JobSpec | JobRequest], idempotency_key: str | None = None
+        self, experiments: Sequence[Submittable | JobRequest], idempotency_key: str | None = None
     ) -> list[AsyncJobHandle]:
         """Submit several jobs, all or none; see Connection.submit_all."""
         requests = [requested(experiment) for experiment in experiments]
         jobs = await self.client.submit_all(requests, idempotency_key)
         return [AsyncJobHandle(self.client, job) for job in jobs]
 
-    async def validate(self, experiment: JobSpec) -> ValidSpec:
+    async def validate(self, experiment: Submittable) -> ValidSpec:
         """Check an experiment in the service, without running it. Raises InvalidSpec."""
         return await self.client.validate(document_of(experiment))
 
@@ -102,7 +102,7 @@ class AsyncConnection:
         async for job in self.client.list(query=query, sort=sort):
             yield AsyncJobHandle(self.client, job)
 
-    async def plan(self, experiment: JobSpec, priority: int = 0) -> SubmissionPlan:
+    async def plan(self, experiment: Submittable, priority: int = 0) -> SubmissionPlan:
         """Return when and where an experiment would run; see Connection.plan."""
         return await self.client.plan(document_of(experiment), priority)
 

@@ -19,7 +19,7 @@ from .data_library import DataLibrary
 from .jobs.found_jobs import FoundJobs
 from .jobs.job import JobHandle
 from .jobs.snapshot import JobSnapshot
-from .submission import JobSpec, document_of, requested
+from .submission import Submittable, document_of, requested
 from .sweep import SweepHandle, sweep_document
 
 
@@ -78,7 +78,7 @@ class Connection:
 
     def submit(
         self,
-        experiment: JobSpec,
+        experiment: Submittable,
         *,
         tags: Sequence[str] = (),
         group: str | None = None,
@@ -125,7 +125,7 @@ class Connection:
         return JobHandle(self, job)
 
     def submit_all(
-        self, experiments: Sequence[JobSpec | JobRequest], idempotency_key: str | None = None
+        self, experiments: Sequence[Submittable | JobRequest], idempotency_key: str | None = None
     ) -> list[JobHandle]:
         """Submit several jobs in one request, all or none, and return their handles in order.
 
@@ -139,7 +139,7 @@ class Connection:
         requests = [requested(experiment) for experiment in experiments]
         return [JobHandle(self, job) for job in self.client.submit_all(requests, idempotency_key)]
 
-    def validate(self, experiment: JobSpec) -> ValidSpec:
+    def validate(self, experiment: Submittable) -> ValidSpec:
         """Check an experiment in the service, without running it. Raises InvalidSpec."""
         return self.client.validate(document_of(experiment))
 
@@ -156,7 +156,7 @@ class Connection:
         """
         return FoundJobs(self, query, sort)
 
-    def plan(self, experiment: JobSpec, priority: int = 0) -> SubmissionPlan:
+    def plan(self, experiment: Submittable, priority: int = 0) -> SubmissionPlan:
         """Check an experiment and return when and where it would run; stores nothing.
 
         Raises InvalidSpec, and InvalidInput if no agent could run it.
@@ -165,7 +165,7 @@ class Connection:
 
     def sweep(
         self,
-        experiment: JobSpec,
+        experiment: Submittable,
         vary: Mapping[str, Any],
         *,
         seeds: int | Sequence[int] = 0,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ipulse.client.jobs.requests import JobRequest, Spec
 from ipulse.experiment import Experiment
 
-JobSpec = Experiment | Spec
+Submittable = Experiment | Spec
 
 
-def document_of(experiment: JobSpec) -> Spec:
+def document_of(experiment: Submittable) -> Spec:
     """Return the spec as the client takes it. Raises InvalidSpec for a wrong Experiment."""
     return experiment.spec() if isinstance(experiment, Experiment) else experiment
 
 
-def requested(experiment: JobSpec | JobRequest) -> JobRequest:
+def requested(experiment: Submittable | JobRequest) -> JobRequest:
     """Return an experiment as one of several jobs of a request. Raises InvalidSpec."""
     return experiment if isinstance(experiment, JobRequest) else JobRequest(document_of(experiment))
