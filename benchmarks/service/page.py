@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,9 +20,8 @@ from typing import Any
 import httpx
 from sqlalchemy import update
 
-from benchmarks.common import command_line
-from benchmarks.common.tables import Row, finish
-from benchmarks.service import search
+from benchmarks.common.tables import Row
+from benchmarks.service import many_jobs
 from benchmarks.service.browser import HeadlessBrowser
 from benchmarks.service.systems.ipulse import SPEC, IpulseSystem
 from ipulse_service.db.engine import Database
@@ -66,9 +64,9 @@ def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list
     random_numbers = random.Random(seed)
     with IpulseSystem(home) as system:
         database = Database(f"sqlite:///{home / 'ipulse.db'}")
-        several = search.fill(database, count, points, random_numbers)
+        several = many_jobs.fill(database, count, points, random_numbers)
         with database.write() as transaction:
-            two = [search.store(transaction, count, LONG_POINTS, random_numbers) for _ in "ab"]
+            two = [many_jobs.store(transaction, count, LONG_POINTS, random_numbers) for _ in "ab"]
         with (
             httpx.Client(base_url=system.url, headers=system.headers(), timeout=120) as http,
             HeadlessBrowser(system.url, system.headers()) as browser,
@@ -191,13 +189,4 @@ def _of_metrics(
 
 def main(arguments: list[str]) -> None:
     """Run the command line."""
-    parser = command_line.parser("service page", __doc__)
-    parser.add_argument("--jobs", type=int, default=10_000, help="(%(default)s)")
-    parser.add_argument("--points", type=int, default=10_000, help="of 20 jobs (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="after the first (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the jobs (%(default)s)")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as directory:
-        home = Path(directory) / "home"
-        rows = measure(home, options.jobs, options.points, options.rounds, options.seed)
-    finish(rows, options.output)
+    many_jobs.run("page", __doc__, measure, rounds=5, arguments=arguments)
