@@ -32,9 +32,9 @@ from .rules.on_ipus import problems_on_ipus
 from .rules.ops import op_problems
 from .rules.quantised_layers import quantisation_problems
 from .rules.regression import regression_problems
+from .rules.truncation import truncation_problems
 from .sizes import layer_sizes, weight_count
 from .training.training import SPIKE_LOSSES, TrainingSpec
-from .truncation import truncation_problems
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons

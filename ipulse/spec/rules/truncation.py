@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_delays
 
-from .device import CPUDevice
-
 if TYPE_CHECKING:
-    from .experiment import ExperimentSpec
+    from ipulse.spec.experiment import ExperimentSpec
 
 
 def truncation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
