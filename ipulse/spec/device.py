@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from ipulse.models import Field, LabelSelector, ListOf, StrictModel, Text, TextByKey, unit
 from ipulse_core.errors import Problem
@@ -23,10 +23,15 @@ CONNECTION = (
 )
 
 
-WHERE = (
-    "Labels that the worker's agent must have, all of them: {site: b}. The value * stands for any. "
-    "An agent has the labels of the token with which it joined."
-)
+Where = Annotated[
+    LabelSelector,
+    Field(
+        max_length=MAX_WHERE,
+        description="Labels that the worker's agent must have, all of them: {site: b}. The value * "
+        "stands for any. An agent has the labels of the token with which it joined.",
+        examples=[{"site": "b", "ssd": "*"}],
+    ),
+]
 
 
 class CPUDevice(StrictModel):
@@ -50,9 +55,7 @@ class CPUDevice(StrictModel):
         description="What is stored for the backward pass. slots: the membranes that carry "
         "gradient; recompute: only the spikes, from which the layers are computed again.",
     )
-    where: LabelSelector = Field(
-        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
-    )
+    where: Where = Field(default={})
 
 
 class IPUs(StrictModel):
@@ -113,9 +116,7 @@ class IPUs(StrictModel):
         "reports are stored. The emulator always writes its profile; of autoReport it uses only "
         "the number of runs.",
     )
-    where: LabelSelector = Field(
-        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
-    )
+    where: Where = Field(default={})
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs and engine options that are not allowed."""

@@ -9,7 +9,6 @@ from pydantic.config import JsonDict
 from ipulse.models import (
     ExactInteger,
     Field,
-    LabelSelector,
     ListOf,
     StrictModel,
     Text,
@@ -18,10 +17,10 @@ from ipulse.models import (
 )
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import EMULATED_IPUS
-from ipulse_core.limits import MAX_WHERE, TRIMMED
+from ipulse_core.limits import TRIMMED
 from ipulse_core.source_package import MAX_NAME, PATH, REFERENCE
 
-from .device import WHERE, Architecture, problems_of_ipus
+from .device import Architecture, Where, problems_of_ipus
 
 SourcePath = Annotated[str, Field(pattern=PATH, max_length=MAX_NAME)]
 
@@ -42,9 +41,7 @@ class ProgramDevice(StrictModel):
         default=EMULATED_IPUS, ge=1, le=64, description="IPUs that the program finds."
     )
     architecture: Architecture = Field(default="ipu2", description="Their architecture.")
-    where: LabelSelector = Field(
-        default={}, max_length=MAX_WHERE, description=WHERE, examples=[{"site": "b", "ssd": "*"}]
-    )
+    where: Where = Field(default={})
 
     def problems(self) -> Iterator[Problem]:
         """Yields a wrong number of IPUs."""
