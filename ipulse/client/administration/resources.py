@@ -18,7 +18,7 @@ class Token:
     role: str  # reader, user or worker
     created_at: datetime
     expires_at: datetime
-    submit_code: bool = False  # it may submit Poplar programs
+    submit_code: bool = False  # it may submit programs and custom ops
     secret: str = field(default="", repr=False)
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 

@@ -31,7 +31,7 @@ class IssuedToken:
     created_at: int
     expires_at: int
     agent: str | None = None  # the only agent that may use it; None: not an agent's own
-    submit_code: bool = False  # it may submit programs, which workers build and run
+    submit_code: bool = False  # it may submit programs and custom ops, which workers build
 
     def is_due_for_renewal(self, now: int) -> bool:
         """Returns whether two thirds of its life are over."""

@@ -17,7 +17,7 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("agent", String(128)),  # the only agent that may use it; null: not an agent's own
-    # True if it may submit programs, which workers build and run.
+    # True if it may submit programs and custom ops, which workers build and run.
     Column("submit_code", Boolean, nullable=False, server_default=false()),
 )
 

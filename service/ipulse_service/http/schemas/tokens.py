@@ -43,8 +43,8 @@ class TokenRequest(StrictModel):
     )
     submit_code: bool = Field(
         default=False,
-        description="Whether it may also submit Poplar programs, which workers build and run in a "
-        "sandbox; only for the role user.",
+        description="Whether it may also submit Poplar programs and custom ops, which workers "
+        "build and run in a sandbox; only for the role user.",
     )
 
     def problems(self) -> Iterator[Problem]:

@@ -25,7 +25,7 @@ class TokensView extends View {
       <label class="field"><span>Name</span><input name="name" required maxlength="128" autocomplete="off" placeholder="Who or what uses it" autofocus></label>
       <fieldset class="field"><legend>Role</legend>${Object.entries(ROLES).map(([role, words]) => html`<label class="check">
         <input type="radio" name="role" value=${role} ?checked=${role === "user"}><span><strong>${role}</strong> <span class="soft">${words}</span></span></label>`)}</fieldset>
-      <label class="check"><input type="checkbox" name="code"><span>May submit code <span class="soft">Poplar programs, which workers build and run; role user only</span></span></label>
+      <label class="check"><input type="checkbox" name="code"><span>May submit code <span class="soft">Poplar programs and custom ops, which workers build and run; role user only</span></span></label>
       <label class="field"><span>Valid for</span><select name="days">${LIVES.map(([days, words]) => html`<option value=${days} ?selected=${days === 90}>${words}</option>`)}</select></label>
       <p class="answer" role="alert"></p>
       <div class="buttons end"><button type="button" @click=${() => close()}>Cancel</button><button type="submit" class="primary">Create</button></div></form>`, { label: "New token" });
