@@ -22,7 +22,7 @@ from benchmarks.service.clients import percentiles
 from benchmarks.service.systems.ipulse import IpulseSystem
 from ipulse_service.db.engine import Database
 
-SEARCHES = {
+SEARCHES: dict[str, dict[str, str | int]] = {
     "first page": {},
     "first page, count, 6 columns": {
         "columns": "learning_rate,seed,layers.0.neurons,test_accuracy,test_loss.best,group",
