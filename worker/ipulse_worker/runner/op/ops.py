@@ -187,11 +187,6 @@ class CustomOps:
         """The first error of the op. TensorFlow passes on its text only."""
         return None if self._process is None else self._process.failure
 
-    @property
-    def seconds(self) -> Dict[str, float]:
-        """The time in calls of the op, by `forward` and `backward`."""
-        return {} if self._process is None else self._process.seconds
-
     def close(self) -> None:
         """End the op's process."""
         if self._process is not None:

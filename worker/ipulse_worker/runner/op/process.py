@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, List, NoReturn, Optional, Sequence, Tuple
+from typing import Callable, List, NoReturn, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -39,7 +39,6 @@ class OpProcess:
         self._name = name
         self._lock = threading.Lock()
         self.failure: Optional[BaseException] = None
-        self.seconds = {"forward": 0.0, "backward": 0.0}
         self._process = start()
 
     def load(self, attributes: str) -> None:
@@ -51,7 +50,7 @@ class OpProcess:
 
         Raises ProgramFailure, also for values that are no spikes.
         """
-        (made,) = self._timed("forward", attributes, [spikes], [result])
+        (made,) = self._request("forward", attributes, [spikes], [result])
         if not np.all((made == 0) | (made == 1)):
             wrong = made[(made != 0) & (made != 1)].flat[0]
             self._fail(
@@ -65,19 +64,12 @@ class OpProcess:
     ) -> np.ndarray:
         """Return the gradient of the op's input. Raises ProgramFailure."""
         arrays = [gradient, spikes, output]
-        (made,) = self._timed("backward", attributes, arrays, [spikes.shape])
+        (made,) = self._request("backward", attributes, arrays, [spikes.shape])
         return made
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
-
-    def _timed(self, call: str, *rest: Any) -> List[np.ndarray]:
-        start = time.monotonic()
-        try:
-            return self._request(call, *rest)
-        finally:
-            self.seconds[call] += time.monotonic() - start
 
     def _request(
         self, call: str, attributes: str, arrays: Sequence[np.ndarray], results: Sequence[Shape]
