@@ -9,16 +9,15 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 from ipulse_core import strict_json
 from ipulse_core.errors import Problem
 
-TYPES = ("integer", "number", "boolean", "string")
 MAX_ATTRIBUTES = 32
 MAX_STRING = 256
-_FIELDS = ("type", "default", "minimum", "maximum", "values", "description")
 _KINDS: Dict[str, Tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
     "string": (str,),
 }
+TYPES = tuple(_KINDS)
 
 
 class OpAttribute(NamedTuple):
@@ -113,8 +112,9 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
         yield "", "expected an object with type, default, minimum and maximum"
         return
     for name in value:
-        if name not in _FIELDS:
-            yield f"/{strict_json.escape(name)}", f"unknown field; known are {', '.join(_FIELDS)}"
+        if name not in OpAttribute._fields:
+            known = ", ".join(OpAttribute._fields)
+            yield f"/{strict_json.escape(name)}", f"unknown field; known are {known}"
     kind = value.get("type")
     if kind not in TYPES:
         yield "/type", f"expected one of {', '.join(TYPES)}"
@@ -132,13 +132,11 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
             yield f"/{name}", f"a {kind} has no bounds"
     values = value.get("values")
     if values is not None and not (
-        kind == "string" and isinstance(values, list) and values and all_texts(values)
+        kind == "string"
+        and isinstance(values, list)
+        and values
+        and all(isinstance(text, str) for text in values)
     ):
         yield "/values", "expected a list of the strings that are allowed, of a string"
     if not isinstance(value.get("description", ""), str):
         yield "/description", "expected a text"
-
-
-def all_texts(values: List[Any]) -> bool:
-    """Returns whether a list has strings alone."""
-    return all(isinstance(value, str) for value in values)

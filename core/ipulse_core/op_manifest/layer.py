@@ -54,12 +54,11 @@ def indexed_ops(network: Any) -> List[Tuple[int, Any]]:
     return [(index, layer) for index, layer in enumerate(network.layers) if is_op(layer)]
 
 
-def layer_attributes(manifest: OpManifest, given: Mapping[str, Any]) -> Tuple[str, Dict[str, int]]:
-    """Returns the text that the op of a layer receives, and its sizes among the attributes."""
+def layer_attributes(manifest: OpManifest, given: Mapping[str, Any]) -> str:
+    """Returns the text that the op of a layer receives."""
     if isinstance(manifest.attributes, str):
-        return manifest.attributes, {}
-    values = resolve_attributes(manifest.attributes, given, [])
-    return attributes_text(values), integers(values)
+        return manifest.attributes
+    return attributes_text(resolve_attributes(manifest.attributes, given, []))
 
 
 def layer_problems(

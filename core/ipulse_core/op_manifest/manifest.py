@@ -20,10 +20,6 @@ FILE = "op.json"
 DTYPES = ("float32", "float16", "int32", "uint32", "bool")
 NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 MAX_TENSORS, MAX_RANK = 32, 8
-_FIELDS = (
-    *("name", "sources", "codelets", "kernel", "reference", "inputs", "outputs", "gradients"),
-    *("sizes", "attributes", "gradient_attributes", "op_name", "tiles", "tolerance"),
-)
 
 
 class OpTensor(NamedTuple):
@@ -106,9 +102,10 @@ class _Reader:
 
     def manifest(self) -> OpManifest:
         for name in self._document:
-            if name not in _FIELDS:
+            if name not in OpManifest._fields:
                 pointer = f"/{strict_json.escape(name)}"
-                self._problem(pointer, f"unknown field; known are {', '.join(_FIELDS)}")
+                known = ", ".join(OpManifest._fields)
+                self._problem(pointer, f"unknown field; known are {known}")
         name = self._text("name", "")
         if not re.fullmatch(NAME, name):
             self._problem("/name", "expected a C identifier of at most 64 characters")

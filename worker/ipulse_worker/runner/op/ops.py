@@ -109,7 +109,7 @@ class CustomOps:
             of_layer = LayerSizes(
                 spec.data.steps, spec.training.batch_size, sizes[index], layer.neurons
             )
-            found[index], _ = layer_attributes(self.manifest, layer.attributes)
+            found[index] = layer_attributes(self.manifest, layer.attributes)
             for problem in layer_problems(
                 self.manifest, layer.attributes, of_layer, spec.device.kind
             ):
