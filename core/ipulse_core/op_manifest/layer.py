@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.attributes import attributes_text, resolve_attributes
+from ipulse_core.op_manifest.attributes import resolve_attributes
 from ipulse_core.op_manifest.expressions import WrongSize
 from ipulse_core.op_manifest.manifest import NAME, OpManifest, integers, shape_of
+from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.derived_values import input_channels
 
 REFERENCE = rf"^{NAME}@sha256:[0-9a-f]{{64}}$"
 # The names that the shapes of a layer's op may use besides its integer attributes.
@@ -54,14 +56,19 @@ def indexed_ops(network: Any) -> List[Tuple[int, Any]]:
     return [(index, layer) for index, layer in enumerate(network.layers) if is_op(layer)]
 
 
-def layer_attributes(manifest: OpManifest, given: Mapping[str, Any]) -> str:
-    """Returns the text that the op of a layer receives."""
-    if isinstance(manifest.attributes, str):
-        return manifest.attributes
-    return attributes_text(resolve_attributes(manifest.attributes, given, []))
+def network_problems(manifest: OpManifest, spec: Any) -> List[Problem]:
+    """Returns why an op does not fit the layers of a spec that name it, which is resolved."""
+    senders = [input_channels(spec.data), *hidden_sizes(spec)]
+    problems: List[Problem] = []
+    for index, layer in indexed_ops(spec.network):
+        sizes = LayerSizes(spec.data.steps, spec.training.batch_size, senders[index], layer.neurons)
+        for problem in _layer_problems(manifest, layer.attributes, sizes, spec.device.kind):
+            pointer = f"/network/layers/{index}{problem.pointer}"
+            problems.append(Problem(pointer, problem.code, problem.detail))
+    return problems
 
 
-def layer_problems(
+def _layer_problems(
     manifest: OpManifest, given: Mapping[str, Any], sizes: LayerSizes, device: str
 ) -> List[Problem]:
     """Returns why an op does not fit a layer; pointers begin at the layer.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Tuple, Union
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
@@ -57,9 +57,13 @@ class OpManifest(NamedTuple):
     @property
     def default_attributes(self) -> str:
         """The text that the op receives in its test."""
+        return self.attributes_with({})
+
+    def attributes_with(self, given: Mapping[str, Any]) -> str:
+        """Returns the text that the op receives where a layer gives these attributes."""
         if isinstance(self.attributes, str):
             return self.attributes
-        return attributes_text(resolve_attributes(self.attributes, {}, []))
+        return attributes_text(resolve_attributes(self.attributes, given, []))
 
     @property
     def test_sizes(self) -> Dict[str, int]:

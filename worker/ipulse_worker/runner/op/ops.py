@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
 from ipulse_core.events import LogEvent
 from ipulse_core.op_manifest.layer import (
-    LayerSizes,
     OpReference,
     indexed_ops,
-    layer_attributes,
-    layer_problems,
+    network_problems,
     op_layers,
 )
 from ipulse_core.op_manifest.manifest import FILE, parse_manifest
 from ipulse_core.source_package import unpack_package
-from ipulse_core.spec.conv_layers import hidden_sizes
-from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op.build import (
     CODELETS,
@@ -96,28 +92,15 @@ class CustomOps:
         if FILE not in names:
             raise InvalidInput([Problem("", "missing", f"the package has no {FILE}")])
         self.manifest = parse_manifest((folder / FILE).read_bytes(), names.__contains__)
-        self._attributes = self._checked()
-        self._neurons = {index: layer.neurons for index, layer in indexed_ops(spec.network)}
-        self._process: Optional[OpProcess] = None
-
-    def _checked(self) -> Dict[int, str]:
-        """Return the texts of attributes by layer. Raises InvalidSpec."""
-        spec, found = self._spec, {}
-        problems: List[Problem] = []
-        sizes = [input_channels(spec.data), *hidden_sizes(spec)]
-        for index, layer in indexed_ops(spec.network):
-            of_layer = LayerSizes(
-                spec.data.steps, spec.training.batch_size, sizes[index], layer.neurons
-            )
-            found[index] = layer_attributes(self.manifest, layer.attributes)
-            for problem in layer_problems(
-                self.manifest, layer.attributes, of_layer, spec.device.kind
-            ):
-                pointer = f"/network/layers/{index}{problem.pointer}"
-                problems.append(Problem(pointer, problem.code, problem.detail))
+        problems = network_problems(self.manifest, spec)
         if problems:
             raise InvalidSpec(problems)
-        return found
+        layers = indexed_ops(spec.network)
+        self._attributes = {
+            index: self.manifest.attributes_with(layer.attributes) for index, layer in layers
+        }
+        self._neurons = {index: layer.neurons for index, layer in layers}
+        self._process: Optional[OpProcess] = None
 
     def start(self, report: ProgressCallback) -> None:
         """Build the op, unless it is cached, and start its process.
