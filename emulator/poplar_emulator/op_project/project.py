@@ -11,6 +11,7 @@ from poplar_emulator.build import POPC, build, program_flags
 
 # Without contraction, a kernel gives the same bits on every processor.
 KERNEL_FLAGS = ("-std=c++17", "-O3", "-ffp-contract=off", "-shared", "-fPIC")
+LIBRARY_FLAGS = ("-O1", "-shared", "-fPIC")
 
 
 class TestedTensor(NamedTuple):
@@ -29,30 +30,41 @@ class OpProject(NamedTuple):
     inputs: List[TestedTensor]
     outputs: List[TestedTensor]
 
-    def paths(self, files: List[str]) -> List[str]:
-        """Return the paths of files that the manifest lists."""
-        return [str(self.folder / name) for name in files]
-
     def build_poplar(self, scratch: Path) -> Tuple[Path, str]:
         """Compile the Poplar parts; return the paths of library and codelets, "" without them."""
         prefix = build()
         library = scratch / f"lib{self.manifest.name}.so"
-        sources = self.paths(self.manifest.sources)
-        flags = ["-O1", "-shared", "-fPIC", *sources, "-o", str(library), *program_flags(prefix)]
-        run_compiler([*compiler(), *flags])
+        run_compiler(library_command(self.manifest, str(self.folder), prefix, str(library)))
         if not self.manifest.codelets:
             return library, ""
-        codelets = scratch / f"{self.manifest.name}.gp"
-        listed = self.paths(self.manifest.codelets)
-        run_compiler([str(prefix / POPC), "-O3", *listed, "-o", str(codelets)])
-        return library, str(codelets)
+        codelets = str(scratch / f"{self.manifest.name}.gp")
+        run_compiler(codelets_command(self.manifest, str(self.folder), prefix, codelets))
+        return library, codelets
 
     def build_kernel(self, scratch: Path) -> Path:
         """Compile the kernel for CPUs and return the path of its library."""
         library = scratch / f"lib{self.manifest.name}_kernel.so"
-        sources = self.paths(self.manifest.kernel)
-        run_compiler([*compiler(), *KERNEL_FLAGS, *sources, "-o", str(library)])
+        run_compiler(kernel_command(self.manifest, str(self.folder), str(library)))
         return library
+
+
+def kernel_command(manifest: OpManifest, folder: str, out: str) -> List[str]:
+    """Return the command that compiles the kernel of the op in a folder."""
+    sources = [f"{folder}/{name}" for name in manifest.kernel]
+    return [*compiler(), *KERNEL_FLAGS, *sources, f"-I{folder}", "-o", out]
+
+
+def library_command(manifest: OpManifest, folder: str, prefix: Path, out: str) -> List[str]:
+    """Return the command that compiles the Poplar host part. prefix: of the emulator."""
+    sources = [f"{folder}/{name}" for name in manifest.sources]
+    flags = [*LIBRARY_FLAGS, *sources, f"-I{folder}", "-o", out]
+    return [*compiler(), *flags, *program_flags(prefix)]
+
+
+def codelets_command(manifest: OpManifest, folder: str, prefix: Path, out: str) -> List[str]:
+    """Return the command that compiles the codelets. prefix: of the emulator."""
+    listed = [f"{folder}/{name}" for name in manifest.codelets]
+    return [str(prefix / POPC), "-O3", *listed, "-o", out]
 
 
 def read_project(folder: Path) -> OpProject:

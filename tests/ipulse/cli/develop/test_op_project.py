@@ -124,7 +124,13 @@ def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: P
         *("kernel's output pooled", "kernel's gradient of spikes"),
         "reference's gradient of spikes",
     ]
-    change(folder, "kernel.cpp", "= gradient[i];", "= 2 * gradient[i];")
+    change(folder, "kernel.cpp", "= gradient[i];", "= FACTOR * gradient[i];")
+    (folder / "factor.h").write_text("#define FACTOR 2\n")
+    # As in a job, files are included from the op's folder.
+    (folder / "cpu").mkdir()
+    kernel = (folder / "kernel.cpp").rename(folder / "cpu" / "kernel.cpp")
+    kernel.write_text('#include "factor.h"\n' + kernel.read_text())
+    change(folder, "op.json", '"kernel.cpp"', '"cpu/kernel.cpp"')
     ran = offline("op", "test", str(folder), "--json")
     assert ran.code == 1
     bad = [one["what"] for one in ran.json["comparisons"] if not one["is_good"]]

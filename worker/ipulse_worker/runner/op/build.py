@@ -25,8 +25,14 @@ from ipulse_worker.runner.program.build import (
 )
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
-from poplar_emulator.build import POPC, fingerprint, program_flags
-from poplar_emulator.op_project.project import KERNEL_FLAGS
+from poplar_emulator.build import fingerprint
+from poplar_emulator.op_project.project import (
+    KERNEL_FLAGS,
+    LIBRARY_FLAGS,
+    codelets_command,
+    kernel_command,
+    library_command,
+)
 
 PACKAGE = "/package"  # a place in the sandbox
 KERNEL, LIBRARY, CODELETS = "kernel.so", "library.so", "codelets.gp"
@@ -47,9 +53,7 @@ def build_kernel(
 
     def make(complete: Path, scratch: Path, steps: Steps) -> None:
         steps.begin(1)
-        package = sandbox.place(PACKAGE)
-        sources = [f"{package}/{name}" for name in manifest.kernel]
-        command = [*compiler(), *KERNEL_FLAGS, *sources, f"-I{package}", "-o", KERNEL]
+        command = kernel_command(manifest, sandbox.place(PACKAGE), KERNEL)
         what = ", ".join(manifest.kernel)
         compile_in_sandbox(sandbox, command, _ENVIRONMENT, complete, what, errors)
         _require(complete / KERNEL)
@@ -75,19 +79,17 @@ def build_poplar(
         steps.begin(1)
         package, environment = sandbox.place(PACKAGE), tool_environment(prefix)
         if manifest.codelets:
-            listed = [f"{package}/{name}" for name in manifest.codelets]
-            command = [str(prefix / POPC), "-O3", *listed, "-o", CODELETS]
+            command = codelets_command(manifest, package, prefix, CODELETS)
             what = ", ".join(manifest.codelets)
             compile_in_sandbox(sandbox, command, environment, complete, what, errors)
             _require(complete / CODELETS)
-        sources = [f"{package}/{name}" for name in manifest.sources]
-        command = [*compiler(), "-O1", "-shared", "-fPIC", *sources, f"-I{package}"]
-        command += ["-o", LIBRARY, *program_flags(prefix)]
+        command = library_command(manifest, package, prefix, LIBRARY)
         what = ", ".join(manifest.sources)
         compile_in_sandbox(sandbox, command, environment, complete, what, errors)
         _require(complete / LIBRARY)
 
-    return _built("poplar", reference, [fingerprint(prefix)], LIBRARY, make, report)
+    flags = [*LIBRARY_FLAGS, fingerprint(prefix)]
+    return _built("poplar", reference, flags, LIBRARY, make, report)
 
 
 def _built(
