@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
+from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import input_channels, spiking_layers, splits_neurons
 
 if TYPE_CHECKING:
     from ipulse.spec.device import EmulatorDevice, IPUDevice
     from ipulse.spec.experiment import ExperimentSpec
     from ipulse.spec.network.network import NetworkSpec
-
-MOST_SENDERS = 2**16  # channels or neurons that the Poplar op's ids can address
 
 
 def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -> Iterator[Problem]:

@@ -27,7 +27,7 @@ from ipulse.spec import (
     SpikingReadoutSpec,
     spec_to_json,
 )
-from ipulse.spec.rules.on_ipus import MOST_SENDERS
+from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
     class_count,
     input_channels,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional
 
+from ipulse_core.ipu import MOST_SENDERS
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 SPLITS = ("layers", "neurons")
-MOST_NEURONS = 65536  # ids have 16 bits
 MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
 
 
@@ -161,9 +161,9 @@ def _check_supported(network: Network, placement: Placement) -> None:
                 "policy top compares membranes, which are not exchanged between IPUs: layer "
                 f"{number} cannot be on {placement.ipus} IPUs with split=neurons"
             )
-    if max(network.sizes) > MOST_NEURONS:
+    if max(network.sizes) > MOST_SENDERS:
         raise UnsupportedNetwork(
-            f"the Poplar op's ids have 16 bits: at most {MOST_NEURONS} neurons or inputs; "
+            f"the Poplar op's ids have 16 bits: at most {MOST_SENDERS} neurons or inputs; "
             f"got {max(network.sizes)}"
         )
     layers = len(network.layers) + 1
