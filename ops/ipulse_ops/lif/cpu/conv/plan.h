@@ -21,7 +21,7 @@ public:
 
   int32_t inputs() const { return layer_.height * layer_.width * layer_.channels; }
   int32_t neurons() const { return layer_.out_height * layer_.out_width * layer_.filters; }
-  // Of the pool.
+  // Neurons behind the pool.
   int32_t sites() const {
     return layer_.out_height / layer_.pool_height * (layer_.out_width / layer_.pool_width) *
            layer_.filters;
