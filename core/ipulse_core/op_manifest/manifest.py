@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
@@ -64,6 +64,16 @@ class OpManifest(NamedTuple):
         if isinstance(self.attributes, str):
             return self.attributes
         return attributes_text(resolve_attributes(self.attributes, given, []))
+
+    @property
+    def fixed_gradient_attributes(self) -> Optional[str]:
+        """The text that every gradient receives; None if it receives that of its op.
+
+        Attributes that are declared are given to the gradient as well.
+        """
+        if self.gradient_attributes or isinstance(self.attributes, str):
+            return self.gradient_attributes
+        return None
 
     @property
     def test_sizes(self) -> Dict[str, int]:

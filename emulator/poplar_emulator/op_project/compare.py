@@ -94,8 +94,7 @@ def _compare_poplar(
     """Compare the op on the emulator, and return its emulated cycles."""
     manifest = project.manifest
     library, codelets = project.build_poplar(scratch)
-    # Attributes that are declared are given to the gradient as well.
-    declared = "" if isinstance(manifest.attributes, str) else manifest.default_attributes
+    fixed = manifest.fixed_gradient_attributes
     with CustomOp(
         library,
         codelets,
@@ -103,7 +102,7 @@ def _compare_poplar(
         [(tensor.dtype, tensor.shape) for tensor in project.outputs],
         op_name=manifest.op_name,
         attributes=manifest.default_attributes,
-        gradient_attributes=manifest.gradient_attributes or declared,
+        gradient_attributes=manifest.default_attributes if fixed is None else fixed,
         inputs_with_gradients=manifest.gradients,
         tiles_per_ipu=manifest.tiles,
         options=options,

@@ -149,8 +149,7 @@ class CustomOps:
             "codelets": f"{built}/{CODELETS}" if manifest.codelets else "",
             "prefix": str(prefix),
             "op_name": manifest.op_name,
-            "gradient_attributes": manifest.gradient_attributes,
-            "declared": not isinstance(manifest.attributes, str),
+            "gradient_attributes": manifest.fixed_gradient_attributes,
             "tiles": tiles,
         }
 

@@ -61,8 +61,8 @@ def _load(kind: str, files: Dict[str, Any], attributes: str) -> Op:
     path = Path(files["path"])
     if kind == "poplar":
         _show_emulator(Path(files["prefix"]))
-        # Attributes that are declared are given to the gradient as well.
-        by_gradient = files["gradient_attributes"] or (attributes if files["declared"] else "")
+        fixed = files["gradient_attributes"]
+        by_gradient = attributes if fixed is None else fixed
         return PoplarOp(
             path, files["codelets"], attributes, by_gradient, files["op_name"], files["tiles"]
         )
