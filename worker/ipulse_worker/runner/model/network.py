@@ -20,7 +20,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_ops.conv.layer import ConvLIF
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, PerNeuron
+from ipulse_ops.lif.network import LIF, Layer, Network, PerNeuron
 from ipulse_worker.runner.model.layers_of_spec import (
     delay_of,
     leaky_of,
@@ -67,45 +67,20 @@ def network_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> Ne
 
     A leaky readout directly behind convolutions is described as neurons with its constants.
     """
-    limits = limits or initial_limits(spec)
-    network = spec.network
-    before = len(conv_layers(network))
-    spiking = [
-        lif_of(layer, neurons, capacity, second, before)
-        for layer, neurons, capacity, second in zip(
-            spiking_layers(network)[before:],
-            spiking_neurons(spec)[before:],
-            limits.capacities[before:],
-            limits.second_thresholds[before:],
-        )
-    ]
-    hidden = len(network.layers) - before
-    readout: Layer = spiking[-1] if len(spiking) > hidden else leaky_of(spec, before)
-    if isinstance(readout, LeakyReadout) and not hidden:
-        readout = LIF(**vars(readout))
-    return _network(spec, senders_to_dense(spec), spiking[:hidden], readout)
-
-
-def _network(spec: ExperimentSpec, inputs: int, layers: List[LIF], readout: Layer) -> Network:
-    network = spec.network
-    return Network(
-        inputs=inputs,
-        layers=tuple(layers),
-        readout=readout,
-        reset=network.reset,
-        reset_gradient=network.reset_gradient,
-        delay=delay_of(network),
-        surrogate=surrogate_of(network.surrogate),
-        reset_on=network.reset_on,
-        # Specs of older jobs lack it.
-        truncate=getattr(spec.training, "truncate_steps", None),
+    before, hidden = len(conv_layers(spec.network)), len(spec.network.layers)
+    dense = Stretch(
+        layers=tuple(range(before, hidden)),
+        senders=senders_to_dense(spec),
+        is_op=False,
+        has_readout=True,
     )
+    return stretch_network(spec, dense, limits)
 
 
 def stretch_network(
     spec: ExperimentSpec, stretch: Stretch, limits: Optional[LayerLimits] = None
 ) -> Network:
-    """Return the layers between two custom ops; the last one is described as the readout."""
+    """Return successive layers; without the readout, the last one is described as the readout."""
     limits = limits or initial_limits(spec)
     network, neurons = spec.network, spiking_neurons(spec)
     before = stretch.layers[0] if stretch.layers else len(network.layers)
@@ -134,7 +109,18 @@ def stretch_network(
         readout = leaky_of(spec, before)
         if not layers:
             readout = LIF(**vars(readout))
-    return _network(spec, stretch.senders, layers, readout)
+    return Network(
+        inputs=stretch.senders,
+        layers=tuple(layers),
+        readout=readout,
+        reset=network.reset,
+        reset_gradient=network.reset_gradient,
+        delay=delay_of(network),
+        surrogate=surrogate_of(network.surrogate),
+        reset_on=network.reset_on,
+        # Specs of older jobs lack it.
+        truncate=getattr(spec.training, "truncate_steps", None),
+    )
 
 
 def convolutions_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> List[ConvLIF]:
