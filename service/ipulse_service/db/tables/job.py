@@ -67,7 +67,7 @@ jobs = Table(
     Index("ix_jobs_group_name", "group_name"),
     Index("ix_jobs_state_pk", "state", "pk"),
     Index("ix_jobs_state_device_pk", "state", "device", "pk"),
-    Index(  # the whole queue is read from it
+    Index(  # the head of the queue of a device is found in it
         "ix_jobs_queue",
         *("state", "device", "priority", "queued_at", "pk", "ipus", "data_set", "where_labels"),
         "state_since",
