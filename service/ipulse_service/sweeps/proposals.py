@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ipulse.spec import parse_spec
+from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.sweeps import SweepConfig, with_settings_at
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
@@ -47,22 +48,18 @@ def specs_of(config: SweepConfig, parameters: dict[str, Any]) -> dict[int, Resol
     Raises:
         InvalidSpec: The parameters do not fit the spec.
     """
-    spec = with_settings_at(config.spec, parameters)
-    _refuse_ops(spec)
-    if not config.seeds:
-        only = parse_spec(spec)
-        return {only.seed: submission.resolve(only)}
-    return {seed: submission.resolve(parse_spec({**spec, "seed": seed})) for seed in config.seeds}
+    document = with_settings_at(config.spec, parameters)
+    documents = [{**document, "seed": seed} for seed in config.seeds] or [document]
+    specs = [parse_spec(each) for each in documents]
+    _refuse_ops(specs[0])
+    return {spec.seed: submission.resolve(spec) for spec in specs}
 
 
-def _refuse_ops(spec: Any) -> None:
-    """Raise InvalidSpec for custom ops: trials are submitted without the token of anybody."""
-    network = spec.get("network") if isinstance(spec, dict) else None
-    layers = network.get("layers") if isinstance(network, dict) else None
-    for index, layer in enumerate(layers if isinstance(layers, list) else ()):
-        if isinstance(layer, dict) and layer.get("kind") == "op":
-            detail = "a sweep trains no custom ops: submit its trials as jobs"
-            raise InvalidSpec([Problem(f"/network/layers/{index}/kind", "unsupported", detail)])
+def _refuse_ops(spec: ExperimentSpec) -> None:
+    """Raises InvalidSpec for custom ops: trials are submitted without the token of anybody."""
+    for index, _ in indexed_ops(spec.network):
+        detail = "a sweep trains no custom ops: submit its trials as jobs"
+        raise InvalidSpec([Problem(f"/network/layers/{index}/kind", "unsupported", detail)])
 
 
 def problems_of_grid(
