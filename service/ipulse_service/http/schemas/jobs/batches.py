@@ -27,6 +27,7 @@ from ipulse_service.http.schemas.jobs.job_requests import (
     JOB_ID_PATTERN,
     MAX_SECONDS,
     NOTES,
+    ON_END,
     Tags,
     dependencies_of,
 )
@@ -43,7 +44,7 @@ from ipulse_service.jobs.submitted_text import SubmittedText, TextForm
 MAX_JOBS = 500
 
 _Seconds = Annotated[Integer, Field(ge=1, le=MAX_SECONDS)]
-_LOCAL = re.compile(r"/jobs/([0-9]{1,3})(:(?:success|end|failure))?")
+_LOCAL = re.compile(rf"/jobs/([0-9]{{1,3}}){ON_END}")
 _AFTER = f"{AFTER}|^{_LOCAL.pattern}$"
 _AS_AFTER = written_as(
     re.compile(_AFTER),

@@ -38,7 +38,8 @@ AS_GROUP: BeforeValidator = written_as(
 )
 NOTES = rf"^[^{CONTROL}]*$"
 JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
-AFTER = r"^job_[0-9a-f]{24}(:(success|end|failure))?$"
+ON_END = "(:(success|end|failure))?"  # behind a job to wait for
+AFTER = f"{JOB_ID_PATTERN.removesuffix('$')}{ON_END}$"
 MAX_SECONDS = 10**8  # three years
 
 
