@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
+from ipulse_service.datasets.checking import environment
 
 MAX_BYTES = 64 * 2**20
 SECONDS = 60.0
@@ -33,8 +33,6 @@ def outline(path: Path) -> dict[str, Any]:
         Unavailable: It takes too long, or others are listed now.
     """
     command = [sys.executable, "-I", "-m", "ipulse_core.data_files.nir_outline", str(path)]
-    environment = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
-    environment |= {"HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE"}
     if not _AT_ONCE.acquire(timeout=WAIT_SECONDS):
         raise Unavailable("other network files are listed now; try again, or download the file")
     try:
@@ -42,7 +40,7 @@ def outline(path: Path) -> dict[str, Any]:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env=environment,
+            env=environment(),
             timeout=SECONDS,
             check=False,
         )
