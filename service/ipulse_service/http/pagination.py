@@ -9,16 +9,31 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ipulse_core.errors import Problem
+from ipulse_service.http.dependencies import DIGITS
 from ipulse_service.http.problems import InvalidParameter
 
 DEFAULT_PAGE = 50  # items on a page of a list, unless asked for others
 MAX_PAGE = 500
 
 _MAX_KEY = 2**63 - 1  # the largest primary key of either database
+
+
+class PageQuery(BaseModel):
+    """Query parameters of a list without filters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), DIGITS] = Field(
+        default=DEFAULT_PAGE, description="Items on a page."
+    )
+    page_token: str | None = Field(
+        default=None, max_length=1000, description="`next_page_token` of the page before."
+    )
 
 
 class _Cursor(BaseModel):

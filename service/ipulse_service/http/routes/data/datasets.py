@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.data_sets import NAME_PATTERN
@@ -16,8 +15,8 @@ from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
 from ipulse_service.http import pagination, problems
-from ipulse_service.http.dependencies import DIGITS, State
-from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
+from ipulse_service.http.dependencies import State
+from ipulse_service.http.pagination import PageQuery
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.data.datasets import (
     DatasetDetail,
@@ -32,21 +31,8 @@ Name = Annotated[str, Path(description="The data set's name.", pattern=NAME_PATT
 router = APIRouter(prefix="/v1/datasets", tags=["data"], route_class=JSONRoute)
 
 
-class DatasetQuery(BaseModel):
-    """Query parameters of the list of data sets."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), DIGITS] = Field(
-        default=DEFAULT_PAGE, description="Data sets on a page."
-    )
-    page_token: str | None = Field(
-        default=None, max_length=1000, description="`next_page_token` of the page before."
-    )
-
-
 @router.get("", summary="List data sets", response_description="A page of data sets.")
-def list_datasets(state: State, query: Annotated[DatasetQuery, Query()]) -> DatasetList:
+def list_datasets(state: State, query: Annotated[PageQuery, Query()]) -> DatasetList:
     """Returns data sets that have a version which is not deleted, newest first."""
     before = None if query.page_token is None else pagination.decode(query.page_token, "datasets")
     with state.database.read() as transaction:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ipulse_service.files import artifacts
 from ipulse_service.http import pagination, problems
 from ipulse_service.http.caller import Caller
-from ipulse_service.http.dependencies import DIGITS, CurrentCaller, State
-from ipulse_service.http.pagination import DEFAULT_PAGE, MAX_PAGE
+from ipulse_service.http.dependencies import CurrentCaller, State
+from ipulse_service.http.pagination import PageQuery
 from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.data.ops import OpInfo, OpList
 from ipulse_service.http.state import AppState
@@ -25,21 +24,8 @@ OpDigest = Annotated[
 router = APIRouter(prefix="/v1/ops", tags=["data"], route_class=JSONRoute)
 
 
-class OpQuery(BaseModel):
-    """Query parameters of the list of ops."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE), DIGITS] = Field(
-        default=DEFAULT_PAGE, description="Ops on a page."
-    )
-    page_token: str | None = Field(
-        default=None, max_length=1000, description="`next_page_token` of the page before."
-    )
-
-
 @router.get("", summary="List custom ops", response_description="A page of ops.")
-def list_ops(state: State, query: Annotated[OpQuery, Query()]) -> OpList:
+def list_ops(state: State, query: Annotated[PageQuery, Query()]) -> OpList:
     """Returns the ops that were pushed, newest first."""
     before = None if query.page_token is None else pagination.decode(query.page_token, "ops")
     with state.database.read() as transaction:
