@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.locked_tools import ROOT
+from tests.acceptance.reader import new_reader
 
 MOST = 15  # commands
 TUTORIAL = ROOT / "docs" / "tutorial"
@@ -27,12 +27,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 @pytest.mark.verify
 def test_own_data_are_swept_and_compared_with_few_commands(tmp_path: Path) -> None:
-    loaded = importlib.util.spec_from_file_location("reader", ROOT / "docs" / "reader.py")
-    assert loaded is not None
-    assert loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    reader = module.Reader(tmp_path)
+    reader = new_reader(tmp_path)
     start, enter = blocks("1-start.md", "sh")[:2]
     write, (push, *_) = blocks("4-your-data.md", "python")[0], blocks("4-your-data.md", "sh")
     push = push.strip().splitlines()[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -11,18 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.locked_tools import ROOT
+from tests.acceptance.reader import new_reader
 
 PAGE = ROOT / "docs" / "guides" / "sweeps.md"
 
 
 @pytest.mark.verify
 def test_fifteen_jobs_in_one_command_make_one_table(tmp_path: Path) -> None:
-    loaded = importlib.util.spec_from_file_location("reader", ROOT / "docs" / "reader.py")
-    assert loaded is not None
-    assert loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    reader = module.Reader(tmp_path)
+    reader = new_reader(tmp_path)
     run, show = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[:2]
     try:
         reader.start()

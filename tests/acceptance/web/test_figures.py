@@ -57,6 +57,12 @@ def phases(attempt: Attempt, *names: str) -> None:
         attempt.report({"kind": "phase", "phase": name})
 
 
+def legend(browser: Browser) -> set[str]:
+    """Return the texts of the legend of the first figure."""
+    entries = browser.all("figure:first-child .curve-legend li")
+    return {" ".join(entry.text.split()) for entry in entries}
+
+
 def await_text(browser: Browser, place: str, text: str) -> None:
     browser.until(lambda: text in browser.text(place))
 
@@ -111,16 +117,12 @@ def test_curves_have_a_series_for_each_scope(
     browser.open(f"/jobs/{job.id}")
     browser.until(lambda: len(browser.all("figure")) == 2)
 
-    def legend() -> set[str]:
-        entries = browser.all("figure:first-child .curve-legend li")
-        return {" ".join(entry.text.split()) for entry in entries}
-
     expected = {
         f"training, each batch {in_percent(0.106)}",
         f"training, epoch mean {in_percent(0.501)}",
         f"validation {in_percent(0.901)}",
     }
-    browser.until(lambda: legend() == expected)
+    browser.until(lambda: legend(browser) == expected)
     assert browser.complaints() == []
 
 
@@ -137,16 +139,12 @@ def test_a_validation_part_has_figures_of_its_own(
     browser.open(f"/jobs/{job.id}")
     browser.until(lambda: len(browser.all("figure")) == 2)
 
-    def legend() -> set[str]:
-        entries = browser.all("figure:first-child .curve-legend li")
-        return {" ".join(entry.text.split()) for entry in entries}
-
     expected = {
         f"test {in_percent(0.902)}",
         f"validation {in_percent(0.702)}",
         f"training, epoch mean {in_percent(0.502)}",
     }
-    browser.until(lambda: legend() == expected)
+    browser.until(lambda: legend(browser) == expected)
     assert browser.complaints() == []
 
 

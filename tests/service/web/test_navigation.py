@@ -8,8 +8,8 @@ from .conftest import Page
 
 pytestmark = pytest.mark.browser
 
-# Goes to /devices, whose module comes late, and at once to /sweeps; returns the view that is shown
-# after both have come.
+# Navigates to /devices, whose module loads late, and at once to /sweeps; returns the view that is
+# shown after both modules have loaded.
 RACE = """
     const done = arguments[0];
     const main = [...document.scripts].find(({ src }) => src.endsWith("app/main.js")).src;
