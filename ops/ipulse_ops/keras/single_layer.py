@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
-import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.keras.config import Plain, layer_of, plain_layer
 from ipulse_ops.keras.multi_lif import SequenceLayer
 from ipulse_ops.keras.trained_constants import trained_of
-from ipulse_ops.lif.network import LIF, LeakyReadout
-
-_NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches
+from ipulse_ops.lif.network import LIF, NEVER, LeakyReadout
 
 
 class Spikes(NamedTuple):
@@ -107,7 +104,7 @@ class LIFReadout(SingleLayer):
             )
         trained_of(kwargs.get("trainable", ()), (leaky,))  # without the threshold of its neurons
         self._leaky = leaky
-        silent = LIF(**plain_layer(leaky), threshold=_NEVER, second_threshold=_NEVER, capacity=1)
+        silent = LIF(**plain_layer(leaky), threshold=NEVER, second_threshold=NEVER, capacity=1)
         super().__init__(inputs=inputs, layers=(), readout=silent, reset="none", **kwargs)
 
     def call(self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None) -> Any:

@@ -24,6 +24,7 @@ MAX_TRUNCATE = 2**31 - 1
 RESET_GRADIENTS = ("mask", "term", "none")
 
 _LARGEST = float(np.finfo(np.float32).max)
+NEVER = _LARGEST  # a threshold that no membrane reaches
 
 
 @dataclass(frozen=True)

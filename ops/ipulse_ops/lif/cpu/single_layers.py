@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Sequence
 import numpy as np
 import tensorflow as tf
 
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.network import LIF, NEVER, Layer, LeakyReadout, Network
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.dropout import scale_of
@@ -16,7 +16,6 @@ from ipulse_ops.sparse.addition import added_spikes
 from ipulse_ops.sparse.dropout import kept_spikes
 from ipulse_ops.sparse.seed import word64
 
-_NEVER = float(np.finfo(np.float32).max)  # a threshold that no membrane reaches
 _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different numbers
 
 Run = Callable[[Network, Sequence[Any], Any, Any, RunOptions], LIFOutputs]
@@ -82,9 +81,7 @@ def _alone(network: Network, number: int, layer: Layer) -> Network:
         alone = replace(layer, dropout=0.0, residual=())
     else:
         values = {field.name: getattr(layer, field.name) for field in fields(LeakyReadout)}
-        values.update(
-            threshold=_NEVER, second_threshold=_NEVER, capacity=1, dropout=0.0, residual=()
-        )
+        values.update(threshold=NEVER, second_threshold=NEVER, capacity=1, dropout=0.0, residual=())
         reset, alone = {"reset": "none"}, LIF(**values)
     return Network(
         inputs=network.sizes[number],
