@@ -15,7 +15,9 @@ BY_TITLE = {task.title: task for task in accuracy.TASKS}
 @pytest.mark.parametrize(
     "title",
     [
-        pytest.param(title, marks=pytest.mark.verify) if task.program else title
+        pytest.param(title, marks=pytest.mark.verify)
+        if task.program or task.example == "few_samples"
+        else title
         for title, task in BY_TITLE.items()
         if task.example != "delayed_recall"  # takes minutes: below
     ],

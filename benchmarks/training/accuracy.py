@@ -10,8 +10,9 @@ settings were chosen on other data than the test samples: manifolds of another s
 validation points, cross-validation within the digits' training samples. The digits also learn
 from shifted copies of the training images; no other task has more data than its data set. The
 exit code is 1 if a mean misses its target. Delayed recall is run without adaptive thresholds, too,
-which must leave it near chance. Gated networks are also run with weights that are rounded to
-bfloat16, and with weights that are quantised to 8 and 4 bits in training and test.
+which must leave it near chance, and few samples are learned without dropout, to compare with. Gated
+networks are also run with weights that are rounded to bfloat16, and with weights that are quantised
+to 8 and 4 bits in training and test.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Task:
     quick_target: float = 0.5
     int4_target: float | None = None  # None: target
     adapts: bool = True  # False removes the example's adaptive thresholds
+    drops: bool = True  # False removes the example's dropout
     at_most: float = 1.0  # the mean accuracy must not exceed it
     program: str | None = None  # of examples/, that writes the data set to a directory
 
@@ -62,10 +64,17 @@ class Task:
         return self.int4_target if weights == "int4" and self.int4_target else self.target
 
     @property
+    def is_control(self) -> bool:
+        """True for a network that lacks what its example is about, to compare with."""
+        return not (self.adapts and self.drops)
+
+    @property
     def title(self) -> str:
         """The task's name in tables."""
         if not self.adapts:
             return f"{self.example} without adaptation"
+        if not self.drops:
+            return f"{self.example} without dropout"
         layers = len(self.neurons) if self.neurons else 0
         return f"{self.example}, {layers} layers" if layers > 1 else self.example
 
@@ -78,6 +87,8 @@ TASKS = (
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
     # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
+    Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75),
+    Task("few_samples", 0.7, quick_epochs=60, drops=False),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
 )
 
@@ -134,6 +145,8 @@ def spec_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> Ex
     for layer in network["layers"]:
         if not task.adapts:
             del layer["adaptation"]
+        if not task.drops:
+            del layer["dropout"]
         layer["second_threshold"] = SECOND_THRESHOLD if gated else None
     document["seed"] = seed
     document["device"] = {"kind": "cpu"}
@@ -224,10 +237,10 @@ def main(arguments: list[str]) -> int:
         if not task.title.startswith(options.only):
             continue
         for gated in (False, True):
-            if options.weights in (None, "float32") and (task.adapts or not gated):
+            if options.weights in (None, "float32") and not (task.is_control and gated):
                 outcomes.append(outcome(task, gated, seeds, quick=options.quick))
         # Convolutions keep their float32 weights here.
-        if not options.quick and task.adapts and task.program is None:
+        if not options.quick and not task.is_control and task.program is None:
             for weights in WEIGHTS[1:]:
                 if options.weights in (None, weights):
                     outcomes.append(outcome(task, True, seeds, weights))

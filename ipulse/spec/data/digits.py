@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, StrictModel
-from ipulse.spec.fields import Seed, StepMs, Steps, TestFraction, ValidationFraction
+from ipulse.spec.fields import Seed, StepMs, Steps, ValidationFraction
 
 from .encoding import Encoding, LogLatency
 from .shifts import Shifts
@@ -20,7 +20,7 @@ class DigitsData(StrictModel):
     encoding: Annotated[Encoding, ByKind(default="log_latency")] = Field(
         default=LogLatency(), description="How brightness becomes spikes."
     )
-    test_fraction: TestFraction = Field(
+    test_fraction: Annotated[float, Field(ge=0.05, le=0.9)] = Field(
         default=0.2, description="Fraction of the samples held out for the test accuracy."
     )
     validation: ValidationFraction = 0.0
