@@ -14,7 +14,13 @@ from .ops.repeated import examples
 # How long an example takes says how busy the machine is. What fails prints how to see it again.
 # `IPULSE_EXAMPLES=2000 make test ARGS="tests/ops"` looks longer for a counterexample.
 EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "100"))
-settings.register_profile("ipulse", examples(EXAMPLES), deadline=None, print_blob=True)
+settings.register_profile(
+    "ipulse",
+    examples(EXAMPLES),
+    deadline=None,
+    print_blob=True,
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("ipulse")
 
 
