@@ -15,6 +15,7 @@ from ipulse.spec import (
     MAX_SYNAPSES,
     CPUDevice,
     DelayedRecallData,
+    EmulatorDevice,
     EventsData,
     ExperimentSpec,
     ExportSpec,
@@ -27,6 +28,8 @@ from ipulse.spec import (
     SpikingReadoutSpec,
     spec_to_json,
 )
+from ipulse.spec.rules.device_training import device_training_problems
+from ipulse.spec.rules.ops import op_problems
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
     class_count,
@@ -62,12 +65,13 @@ def specs(draw: Any) -> ExperimentSpec:
     network = _fit_delays(spec, steps)
     truncates = isinstance(spec.device, CPUDevice) and not any(input_delays(network))
     truncate = spec.training.truncate_steps if truncates else None
-    return replace(
+    spec = replace(
         spec,
         network=network,
         data=replace(spec.data, steps=steps),
         training=replace(spec.training, batch_size=batch, truncate_steps=truncate),
     )
+    return replace(spec, device=_fit_device_training(spec))
 
 
 @cache  # putting a strategy together takes longer than drawing from it
@@ -140,6 +144,18 @@ def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
     power = 2 ** (most.bit_length() - 1)
     device = replace(device, ipus=power)
     return replace(spec, network=network, device=device)
+
+
+def _fit_device_training(spec: ExperimentSpec) -> Any:
+    """The emulator trains what it can on the device, and rounds only weights trained there."""
+    device = spec.device
+    if not isinstance(device, EmulatorDevice):
+        return device
+    problems = [*device_training_problems(spec), *op_problems(spec)]
+    training = "host" if problems else device.training
+    dtype = device.weights_dtype if training == "device" else "float32"
+    rounds = device.stochastic_rounding and dtype == "float16"
+    return replace(device, training=training, weights_dtype=dtype, stochastic_rounding=rounds)
 
 
 def _fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
@@ -230,7 +246,7 @@ def _fit_synapses(spec: ExperimentSpec) -> NetworkSpec:
     if own + sum(before * after for before, after in pairs) <= MAX_SYNAPSES:
         return spec.network
     share = MAX_SYNAPSES // (2 * len(pairs))  # of every matrix
-    widest = min(math.isqrt(share), share // max(sizes[0], sizes[-1]))
+    widest = min(math.isqrt(share), share // max(1, sizes[0], sizes[-1]))
     layers = []
     for layer in spec.network.layers:
         neurons = min(layer.neurons, widest)
