@@ -8,9 +8,9 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from ipulse_core.data_files import gesture_files, n_mnist_files
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.data_files.gesture_files import (
+from ipulse_core.data_files.event_cameras import gesture_files, n_mnist_files
+from ipulse_core.data_files.event_cameras.gesture_files import (
     Gesture,
     by_file,
     cut_events,

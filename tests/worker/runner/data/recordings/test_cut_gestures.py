@@ -8,7 +8,7 @@ from typing import List
 import numpy as np
 import pytest
 
-from ipulse_core.data_files import gesture_files
+from ipulse_core.data_files.event_cameras import gesture_files
 from ipulse_worker.runner.data.dataset import DataInvalid
 from tests.worker.runner.data.digest import digest
 from tests.worker.runner.data.recordings.test_dvs_gesture import loaded

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ipulse_core.data_files import aedat as aedat_files
-from ipulse_core.data_files.aedat import pixel_events
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.event_cameras import aedat as aedat_files
+from ipulse_core.data_files.event_cameras.aedat import pixel_events
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.recordings import dvs_gesture

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ipulse_core.data_files import n_mnist_files
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.data_files.event_cameras import n_mnist_files
 from ipulse_worker.runner.data import Dataset, DataUnavailable
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.recordings import n_mnist

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Sequence, Tuple
 import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.data_files.gesture_files import (
+from ipulse_core.data_files.event_cameras.gesture_files import (
     Gesture,
     by_file,
     cut_events,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, List, Tuple
 import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
-from ipulse_core.data_files.n_mnist_files import events, listed
+from ipulse_core.data_files.event_cameras.n_mnist_files import events, listed
 from ipulse_core.data_sets import LAYOUTS
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning

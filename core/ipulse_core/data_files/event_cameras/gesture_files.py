@@ -8,10 +8,10 @@ from typing import Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.data_files.aedat import pixel_events
 from ipulse_core.data_files.directory import COMPANION, DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
-from ipulse_core.data_files.gesture_tables import labels_in, names_in
+from ipulse_core.data_files.event_cameras.aedat import pixel_events
+from ipulse_core.data_files.event_cameras.gesture_tables import labels_in, names_in
 from ipulse_core.data_sets import LAYOUTS
 from ipulse_core.spec import derived_values
 

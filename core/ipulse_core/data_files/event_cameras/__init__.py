@@ -1,0 +1,1 @@
+"""Recordings of event cameras, in the formats in which they are published."""
