@@ -14,7 +14,7 @@ from ipulse_core.build_cache.toolchain import WARNINGS
 from ipulse_ops import SHARED_HEADERS
 from ipulse_ops.unsupported import refuse_xla
 
-SOURCES = Path(__file__).resolve().parent
+SOURCES = Path(__file__).resolve().parent / "kernels"
 
 # -ffp-contract=off: each product and sum is rounded, so that every machine gives the same bits.
 FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", *WARNINGS)

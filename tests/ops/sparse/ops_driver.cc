@@ -1,5 +1,5 @@
 // Every sparse op on a stand-in for TensorFlow, with one thread and with several; for sanitizers.
-#include "sparse/tensorflow_ops.cc"
+#include "sparse/kernels/tensorflow_ops.cc"
 
 #include <cstdio>
 

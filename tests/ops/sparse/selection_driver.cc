@@ -1,6 +1,6 @@
 // Slots, offsets and ties at their edges, on arrays without a float to spare; for sanitizers.
 #include "philox.h"
-#include "sparse/selection.h"
+#include "sparse/kernels/selection.h"
 #include "surrogate.h"
 
 #include <cstdio>

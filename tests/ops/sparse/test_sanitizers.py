@@ -23,7 +23,7 @@ def tried(directory: Path, sanitizer: str, driver: str) -> int:
     """The number that a driver prints in the end, which stands for how much it has tried."""
     program = directory / "driver"
     flags = [*native.FLAGS, *FLAGS, "-std=c++17", "-pthread"]
-    includes = [f"-I{native.SOURCES.parent}", f"-I{STAND_IN}"]
+    includes = [f"-I{native.SOURCES.parents[1]}", f"-I{STAND_IN}"]
     command = [*compiler_with(directory, sanitizer), *flags, *includes, str(HERE / driver)]
     subprocess.run([*command, "-o", str(program)], check=True, timeout=LIMIT)
     return int(printed(program))

@@ -1,8 +1,8 @@
-// An op's surrogate, of those of ../surrogate.h.
+// An op's surrogate, of those of ipulse_ops/surrogate.h.
 #ifndef IPULSE_OPS_SPARSE_SURROGATE_H
 #define IPULSE_OPS_SPARSE_SURROGATE_H
 
-#include "../surrogate.h"
+#include "../../surrogate.h"
 #include "rows.h"
 
 #include <vector>

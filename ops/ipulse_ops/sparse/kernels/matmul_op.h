@@ -1,4 +1,4 @@
-// spike_matmul and its two gradients as TensorFlow ops; the rule is ../spike_matmul.py's.
+// spike_matmul and its two gradients as TensorFlow ops; the rule is reference/spike_matmul.py's.
 #ifndef IPULSE_OPS_SPARSE_MATMUL_OP_H
 #define IPULSE_OPS_SPARSE_MATMUL_OP_H
 

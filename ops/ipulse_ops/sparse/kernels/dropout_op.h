@@ -1,8 +1,8 @@
-// The spikes of kept senders as a TensorFlow op; the rule is ../reference/dropout.py's.
+// The spikes of kept senders as a TensorFlow op; the rule is reference/dropout.py's.
 #ifndef IPULSE_OPS_SPARSE_DROPOUT_OP_H
 #define IPULSE_OPS_SPARSE_DROPOUT_OP_H
 
-#include "../philox.h"
+#include "../../philox.h"
 #include "matmul_op.h"
 
 namespace ipulse {

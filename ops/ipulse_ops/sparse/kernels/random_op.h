@@ -1,8 +1,8 @@
-// random_spikes as a TensorFlow op; the rule is ../random_spikes.py's.
+// random_spikes as a TensorFlow op; the rule is reference/random_spikes.py's.
 #ifndef IPULSE_OPS_SPARSE_RANDOM_OP_H
 #define IPULSE_OPS_SPARSE_RANDOM_OP_H
 
-#include "../philox.h"
+#include "../../philox.h"
 #include "rows.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_SPARSE_SELECT_OP_H
 #define IPULSE_OPS_SPARSE_SELECT_OP_H
 
-#include "../philox.h"
+#include "../../philox.h"
 #include "checked_spikes.h"
 #include "selection.h"
 #include "surrogate.h"

@@ -1,4 +1,4 @@
-// Between sparse and dense spikes, as TensorFlow ops; the rules are ../spikes.py's.
+// Between sparse and dense spikes, as TensorFlow ops; the rules are reference/spikes.py's.
 #ifndef IPULSE_OPS_SPARSE_DENSE_OP_H
 #define IPULSE_OPS_SPARSE_DENSE_OP_H
 
