@@ -87,6 +87,6 @@ def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
 def _compile_codelets(prefix: Path, target: Path, scratch: Path) -> None:
     apart = scratch / "codelets"
     apart.mkdir()
-    codelets = sorted(SOURCES.glob("codelets/*.cpp"))
+    codelets = sorted(SOURCES.glob("codelets/**/*.cpp"))
     (unit,) = unity_sources(codelets, apart, most=len(codelets))
     run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])

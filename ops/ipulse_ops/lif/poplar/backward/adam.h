@@ -1,4 +1,5 @@
-// Adam and AdamW on the device, on tensors as the LIF op lays them out (codelets/adam.cpp).
+// Adam and AdamW on the device, on tensors as the LIF op lays them out
+// (codelets/optimizers/adam.cpp).
 #ifndef IPULSE_LIF_POPLAR_ADAM_H
 #define IPULSE_LIF_POPLAR_ADAM_H
 
@@ -16,7 +17,10 @@ struct AdamConstants {
   double weightDecay = 0; // times the rate, the share of each weight that is taken away
 };
 
-enum class Rounding : unsigned { Nearest, Stochastic }; // the numbers of codelets/rounding.h
+enum class Rounding : unsigned {
+  Nearest,
+  Stochastic
+}; // the numbers of codelets/optimizers/rounding.h
 
 /// How weights of half are rounded; key: of the random numbers.
 struct WeightRounding {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "pair.h"
-#include "philox.h"
+#include "../pair.h"
+#include "../philox.h"
 
 enum RoundingKind : unsigned { kNearest, kStochastic }; // as in backward/adam.h
 

@@ -2,7 +2,7 @@
 // worker/ipulse_worker/runner/model/optimizer.py has it.
 #include <poplar/Vertex.hpp>
 
-#include "pair.h"
+#include "../pair.h"
 #include "rounding.h"
 
 using namespace poplar;

@@ -5,7 +5,7 @@
 
 #include <poplar/Vertex.hpp>
 
-#include "pair.h"
+#include "../pair.h"
 #include "rounding.h"
 
 using namespace poplar;
