@@ -34,8 +34,8 @@ from benchmarks.common.tables import Row, finish
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
-from ipulse_ops.keras.conv_network import ConvNetwork
-from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
+from ipulse_ops.keras.convolutions.convolution import Convolution
 
 RATE = 0.02  # of the hidden layers
 VARIANTS: dict[str, float | None] = {"exact": None, "gate 0.5": 0.5, "gate 0.9": 0.9}

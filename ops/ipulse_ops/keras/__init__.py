@@ -5,7 +5,7 @@ For instance: `from ipulse_ops.keras import LIF, LeakyReadout, MultiLIF`.
 
 from __future__ import annotations
 
-from ipulse_ops.keras.conv import LIFConv2D
+from ipulse_ops.keras.convolutions.conv import LIFConv2D
 from ipulse_ops.keras.dense_cell import DenseLIFCell, DenseOutputs
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.op_libraries import load_ops

@@ -8,17 +8,17 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ipulse_core.spec.conv_layers import CONV_KINDS
-from ipulse_ops.keras.conv_network import ConvNetwork
-from ipulse_ops.keras.convolution import Convolution
-from ipulse_ops.keras.multi_lif import MultiLIF
-from ipulse_ops.keras.single_layer import LIFReadout
-from ipulse_ops.keras.trained_constants import BOUNDS
-from ipulse_ops.keras.trained_convolutions import (
+from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
+from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.convolutions.trained_convolutions import (
     quantisation_config,
     surrogate_config,
     trained_convolutions,
     weights_array,
 )
+from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.single_layer import LIFReadout
+from ipulse_ops.keras.trained_constants import BOUNDS
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 

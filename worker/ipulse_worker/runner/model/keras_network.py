@@ -11,8 +11,8 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_ops.keras import LIFReadout, MultiLIF
-from ipulse_ops.keras.conv_network import ConvNetwork
-from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
+from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, input_scale
 from ipulse_ops.conv.layer import ConvLIF
-from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.surrogate import surrogate_of
 
 

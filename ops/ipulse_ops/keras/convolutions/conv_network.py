@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 import tensorflow as tf
 
-from ipulse_ops.keras.convolution import Convolution
+from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.single_layer import LIFReadout, later
 from ipulse_ops.lif.run_options import LIFOutputs
