@@ -13,9 +13,9 @@ import { JobStore } from "./store.js";
 const TABS = [
   ["overview", "Overview", () => import("./overview.js")],
   ["metrics", "Metrics", () => import("./metrics.js")],
-  ["spikes", "Spikes", () => import("./spikes.js")],
+  ["spikes", "Spikes", () => import("./spikes/spikes.js")],
   ["layers", "Layers", () => import("./layers.js")],
-  ["profile", "Profile", () => import("./profile.js")],
+  ["profile", "Profile", () => import("./profile/profile.js")],
   ["log", "Log", () => import("./log.js")],
   ["attempts", "Attempts", () => import("./attempts.js")],
   ["config", "Config", () => import("./config.js")],

@@ -1,7 +1,7 @@
 // Drawings of spikes: a raster on a canvas, and a histogram of rates as SVG.
-import { html, ref, svg } from "../../vendor.js";
-import { percent } from "../../lib/format.js";
-import { onTheme } from "../../lib/theme.js";
+import { html, ref, svg } from "../../../vendor.js";
+import { percent } from "../../../lib/format.js";
+import { onTheme } from "../../../lib/theme.js";
 
 const MOST_ROWS = 260; // pixels of height
 const BINS = 24;

@@ -1,9 +1,9 @@
 // Spikes of stored samples as a raster, membranes of the readout, and the rates of all neurons.
-import { updateQuery } from "../../app/router.js";
-import { number, percent } from "../../lib/format.js";
-import "../../charts/curve.js";
+import { updateQuery } from "../../../app/router.js";
+import { number, percent } from "../../../lib/format.js";
+import "../../../charts/curve.js";
 import { histogram, raster } from "./raster.js";
-import { Tab, documentOf, html, notYet } from "./tab.js";
+import { Tab, documentOf, html, notYet } from "../tab.js";
 
 const MOST_OUTPUTS = 4; // of a regression that are drawn
 const MOST_NAMED = 40; // neurons that a list names

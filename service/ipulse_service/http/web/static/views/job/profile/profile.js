@@ -1,17 +1,17 @@
 // Where time and memory went.
-import "../profiles/liveness.js";
-import "../profiles/program_tree.js";
-import "../profiles/time_line.js";
-import "../profiles/trace.js";
-import { updateQuery } from "../../app/router.js";
-import { api } from "../../lib/api.js";
-import { bytes, keyWords, number, percent, shortDuration } from "../../lib/format.js";
-import { icon } from "../../parts/icon.js";
-import { livenessOf } from "../profiles/liveness.js";
-import { treeOf } from "../profiles/program_tree.js";
-import { ofPoplar } from "../profiles/trace_events.js";
+import "../../profiles/liveness.js";
+import "../../profiles/program_tree.js";
+import "../../profiles/time_line.js";
+import "../../profiles/trace.js";
+import { updateQuery } from "../../../app/router.js";
+import { api } from "../../../lib/api.js";
+import { bytes, keyWords, number, percent, shortDuration } from "../../../lib/format.js";
+import { icon } from "../../../parts/icon.js";
+import { livenessOf } from "../../profiles/liveness.js";
+import { treeOf } from "../../profiles/program_tree.js";
+import { ofPoplar } from "../../profiles/trace_events.js";
 import { tileCycles, tileMemory } from "./tiles.js";
-import { Tab, contentOf, html, notYet, nothing } from "./tab.js";
+import { Tab, contentOf, html, notYet, nothing } from "../tab.js";
 
 /** The parts of the tab, their words, and what they need. */
 const PARTS = [

@@ -1,7 +1,7 @@
 // The tiles of a Poplar program: the fullest ones, memory by category, and the most expensive steps.
-import { html, nothing } from "../../vendor.js";
-import { bytes, count, keyWords, number, percent } from "../../lib/format.js";
-import { KINDS } from "../profiles/trace_events.js";
+import { html, nothing } from "../../../vendor.js";
+import { bytes, count, keyWords, number, percent } from "../../../lib/format.js";
+import { KINDS } from "../../profiles/trace_events.js";
 
 const MOST_TILES = 256; // drawn
 const MOST_STEPS = 15;
