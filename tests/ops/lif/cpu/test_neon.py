@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ipulse_ops.lif.cpu import libraries
-from tests.ops.lif.cpu import all_kernels
+from tests.ops.lif.cpu.drivers import all_kernels
 
 COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64-static"

@@ -9,10 +9,10 @@ from typing import Dict
 import pytest
 
 from ipulse_ops.lif.cpu import libraries, native
-from tests.ops.lif.cpu import all_kernels
+from tests.ops.lif.cpu.drivers import all_kernels
 from tests.ops.sanitized import FLAGS, LIMIT, SANITIZERS, STAND_IN, compiler_with, printed
 
-OPS_DRIVER = Path(__file__).with_name("all_ops.cc")
+OPS_DRIVER = all_kernels.DRIVER.with_name("all_ops.cc")
 
 
 def build(directory: Path, sanitizer: str) -> Dict[Path, Path]:

@@ -9,8 +9,8 @@ from typing import Callable
 import numpy as np
 import pytest
 
+from tests.emulator.poplibs.test_layers import gru, lstm, normalised
 from tests.emulator.printed import Tensors, printed_tensors
-from tests.emulator.test_layers import gru, lstm, normalised
 
 pytestmark = pytest.mark.same_on_every_python
 

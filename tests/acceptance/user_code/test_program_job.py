@@ -11,9 +11,9 @@ import pytest
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
-from tests.acceptance.sandbox import sandbox_problem
+from tests.acceptance.user_code.sandbox import sandbox_problem
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECONDS = 300.0
 
 requires_bubblewrap = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem())

@@ -15,9 +15,8 @@ from ipulse_core.errors import Conflict
 from ipulse_ops.keras.trained_network import trained_network
 from ipulse_worker.runner.crosscheck.problem import problem_of
 from ipulse_worker.runner.data.load import load
-
-from .attempts import FinishedAttempt, attempt
-from .specs import spec_from
+from tests.worker.runner.attempts import FinishedAttempt, attempt
+from tests.worker.runner.specs import spec_from
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 

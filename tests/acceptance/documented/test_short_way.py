@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.documented.reader import new_reader
 from tests.acceptance.locked_tools import ROOT
-from tests.acceptance.reader import new_reader
 
 MOST = 15  # commands
 TUTORIAL = ROOT / "docs" / "tutorial"

@@ -15,8 +15,9 @@ from ipulse_ops.lif.cpu.native import compiler
 from poplar_emulator.build import program_flags
 from poplar_emulator.custom_op import CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs
+from tests.emulator.conftest import PROGRAMS
 
-SOURCE = Path(__file__).resolve().parent / "programs" / "user_ops.cpp"
+SOURCE = PROGRAMS / "user_ops.cpp"
 SHAPE = (3, 4)
 X = np.arange(12, dtype=np.float32).reshape(SHAPE) - 5
 

@@ -12,11 +12,10 @@ import pytest
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_ops.keras.trained_network import trained_network
 from ipulse_worker.runner.data.load import load
+from tests.worker.runner.attempts import FinishedAttempt, attempt
+from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.report.test_page import Page
-
-from .attempts import FinishedAttempt, attempt
-from .emulated import ipu_spec
-from .specs import spec_from
+from tests.worker.runner.specs import spec_from
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 

@@ -11,7 +11,7 @@ import pytest
 from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse_core.errors import InvalidInput, NotPermitted
-from tests.acceptance.sandbox import sandbox_problem
+from tests.acceptance.user_code.sandbox import sandbox_problem
 from tests.worker.runner.op.packages import project
 
 SECONDS = 300.0

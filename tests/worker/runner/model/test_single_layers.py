@@ -15,10 +15,9 @@ from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.spec_warnings import warnings_of
-
-from .attempts import attempt
-from .specs import spec_from
-from .trainings import spec_of
+from tests.worker.runner.attempts import attempt
+from tests.worker.runner.specs import spec_from
+from tests.worker.runner.trainings import spec_of
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 
