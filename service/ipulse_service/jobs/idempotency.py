@@ -7,16 +7,17 @@ that is made from it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Delete, bindparam, delete, insert, or_, select
 
 from ipulse_core.errors import Conflict, InvalidInput, Problem
-from ipulse_service.db.engine import Transaction
+from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import idempotency_keys
-from ipulse_service.jobs import store
+from ipulse_service.jobs import store as jobs_store
 from ipulse_service.jobs.job import JobRow
 
+WAIT_SECONDS = 1.0  # for another request with the same key
 KEY_MS = 24 * 3_600_000  # a key returns its jobs for a day
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -50,6 +51,36 @@ class JobsDeleted(Conflict):
     code = "jobs_deleted"
 
 
+def once(
+    database: Database,
+    caller: str,
+    key: str | None,
+    count: int,
+    fingerprint: Callable[[], str],
+    store: Callable[[Transaction], list[JobRow]],
+) -> tuple[list[JobRow], bool]:
+    """Stores the `count` jobs of a request; returns them, and whether the key was used before.
+
+    Raises KeyInUse while another request with that key is under way, and what `find` raises.
+    """
+    if key is None:
+        with database.write() as transaction:
+            return store(transaction), False
+    name = f"idempotency/{caller}/{key}"
+    with database.key_locks.acquire(name, WAIT_SECONDS) as is_acquired:
+        if not is_acquired:
+            raise KeyInUse()
+        with database.write() as transaction:
+            transaction.lock(name)  # against other replicas
+            digest = fingerprint()
+            former = find(transaction, digest, count, caller, key)
+            if former:
+                return former, True
+            jobs = store(transaction)
+            add(transaction, digest, caller, key, jobs)
+            return jobs, False
+
+
 def find(
     transaction: Transaction, fingerprint: str, count: int, caller: str, key: str
 ) -> list[JobRow]:
@@ -70,7 +101,7 @@ def find(
         raise KeyReused([Problem("/header/idempotency-key", "key_reused", detail)])
     if len(rows) != count:
         raise JobsDeleted()
-    return [store.get_by_pk(transaction, row.job_pk) for row in rows]
+    return [jobs_store.get_by_pk(transaction, row.job_pk) for row in rows]
 
 
 def add(

@@ -23,13 +23,12 @@ from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.scheduling_options import SchedulingOptions
 from ipulse_service.jobs.search import settings_index
-from ipulse_service.jobs.start import starting
+from ipulse_service.jobs.start import starting, uploaded_files
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.jobs.start.starting import StartRequest
 from ipulse_service.jobs.submitted_text import SubmittedText
 from ipulse_service.ops import in_specs
 
-WAIT_SECONDS = 1.0  # for another request with the same key
 _DEFAULT_OPTIONS = SchedulingOptions()
 _NO_ATTRIBUTES = JobAttributes()
 
@@ -130,22 +129,9 @@ def _once(
     for submission in submissions:
         if isinstance(submission.resolved.spec, ExperimentSpec):
             tile_fit(submission.resolved.spec)  # it is kept: all writers wait for the transaction
-    if key is None:
-        with database.write() as transaction:
-            return store(transaction), False
-    name = f"idempotency/{caller}/{key}"
-    with database.key_locks.acquire(name, WAIT_SECONDS) as is_acquired:
-        if not is_acquired:
-            raise idempotency.KeyInUse()
-        with database.write() as transaction:
-            transaction.lock(name)  # against other replicas
-            fingerprint = _fingerprint(submissions)
-            former = idempotency.find(transaction, fingerprint, len(submissions), caller, key)
-            if former:
-                return former, True
-            jobs = store(transaction)
-            idempotency.add(transaction, fingerprint, caller, key, jobs)
-            return jobs, False
+    return idempotency.once(
+        database, caller, key, len(submissions), lambda: _fingerprint(submissions), store
+    )
 
 
 def _fingerprint(submissions: Sequence[Submission]) -> str:
@@ -203,14 +189,8 @@ def _store(
     if submission.start is not None:
         whole = with_data(transaction, submission.resolved)
         file = starting.resolve(transaction, submission.start, whole.spec, whole.value)
-    job = store_job(
-        transaction,
-        submission.resolved,
-        submission.options,
-        submission.attributes,
-        file,
-        after,
-    )
+    resolved, options, attributes = submission.resolved, submission.options, submission.attributes
+    job = store_job(transaction, resolved, options, attributes, file, after)
     if submission.text is not None:
         submitted_text.add(transaction, job, submission.text)
     return job
@@ -243,13 +223,13 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data`, `starting.uploaded`, `check_fit`, `admission.check` and
+    Raises what `with_data`, `uploaded_files.uploaded`, `check_fit`, `admission.check` and
     `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
     if start is None:
-        start = starting.uploaded(transaction, resolved.spec)
+        start = uploaded_files.uploaded(transaction, resolved.spec)
     _check(transaction, resolved)
     waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(

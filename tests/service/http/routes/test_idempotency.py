@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ipulse_service.jobs import submission
+from ipulse_service.jobs import idempotency
 from tests.service.http.routes.test_submission import changed, check_problem
 from tests.service.running import SPEC, InProcess
 
@@ -67,7 +67,7 @@ class TestIdempotencyKey:
     def test_a_key_in_use_is_refused_with_retry_after(
         self, service: InProcess, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(submission, "WAIT_SECONDS", 0.05)
+        monkeypatch.setattr(idempotency, "WAIT_SECONDS", 0.05)
         headers = {"idempotency-key": "slow"}
         with service.database.key_locks.acquire(
             "idempotency/user/slow", 0.0
