@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, func, insert, select, update
 
 from ipulse_core.errors import NotFound
-from ipulse_service.datasets.facts import DatasetCheck, DatasetFacts, SamplePreview
+from ipulse_service.datasets.facts import DatasetCheck, DatasetFacts
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import dataset_samples, dataset_versions, datasets, jobs
 
@@ -21,7 +21,6 @@ CLAIM_MS = 30_000  # a replica that checks says so more often
 MAX_CHECKS = 5  # of one version, when each was killed or ended with the service
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_SAMPLE = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -153,29 +152,6 @@ def latest_ready(transaction: Transaction, name: str) -> VersionRow | None:
     )
     row = transaction.connection.execute(query).one_or_none()
     return None if row is None else VersionRow.of(row)
-
-
-def previews(transaction: Transaction, version: VersionRow) -> list[int]:
-    """Returns the numbers of the samples that can be looked at."""
-    query = (
-        select(dataset_samples.c.sample)
-        .where(dataset_samples.c.version_pk == version.pk)
-        .order_by(dataset_samples.c.sample)
-    )
-    return list(transaction.connection.execute(query).scalars())
-
-
-def preview(transaction: Transaction, version: VersionRow, sample: str) -> SamplePreview:
-    """Returns a sample to look at. Raises NotFound."""
-    body = None
-    if _SAMPLE.fullmatch(sample):
-        query = select(dataset_samples.c.body).where(
-            dataset_samples.c.version_pk == version.pk, dataset_samples.c.sample == int(sample)
-        )
-        body = transaction.connection.execute(query).scalar_one_or_none()
-    if body is None:
-        raise NotFound("this sample cannot be looked at; `previews` of the version lists some")
-    return SamplePreview.model_validate(json.loads(body))
 
 
 def job_count(transaction: Transaction, sha256: str) -> int:

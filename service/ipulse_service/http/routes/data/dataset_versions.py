@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.errors import NotFound
 from ipulse_service.agents import registry
-from ipulse_service.datasets import uploads, versions
+from ipulse_service.datasets import previews, uploads, versions
 from ipulse_service.datasets.facts import SamplePreview
 from ipulse_service.datasets.versions import CHECKING, VersionRow
 from ipulse_service.files.artifacts import ArtifactRow
@@ -102,7 +102,7 @@ def get_sample(
     """Returns the events of one of the version's `previews`, at most 1,000 of them."""
     with state.database.read() as transaction:
         version = versions.get(transaction, name, number)
-        return versions.preview(transaction, version, sample)
+        return previews.preview(transaction, version, sample)
 
 
 @router.delete(

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ipulse_core.data_sets import NAME_PATTERN
 from ipulse_service.agents import registry
-from ipulse_service.datasets import listing, removal, versions
+from ipulse_service.datasets import listing, previews, removal, versions
 from ipulse_service.datasets.versions import VersionRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.files import artifacts
@@ -94,6 +94,6 @@ def version_info(
     transaction: Transaction, version: VersionRow, holders: Mapping[str, list[str]]
 ) -> VersionInfo:
     """Returns the model of a version; `holders` are agents by the digests that they cache."""
-    previews = versions.previews(transaction, version)
+    listed = previews.previews(transaction, version)
     jobs = versions.job_count(transaction, version.sha256)
-    return VersionInfo.from_row(version, previews, jobs, holders.get(version.sha256, []))
+    return VersionInfo.from_row(version, listed, jobs, holders.get(version.sha256, []))
