@@ -200,23 +200,12 @@ class Connection:
 
         Raises InvalidSpec and InvalidSweep with every problem.
         """
-        objective = {"metric": metric, "goal": goal}
         document = document_of(experiment)
         if isinstance(document, (str, os.PathLike)):
             document = Experiment.load(document).to_json()
-        definition = sweep_document(
-            plain(document),
-            name,
-            vary,
-            seeds,
-            {
-                "method": method,
-                "trials": trials,
-                "parallel": parallel,
-                "priority": priority,
-                "objective": {key: value for key, value in objective.items() if value},
-            },
-        )
+        fields = {"method": method, "trials": trials, "parallel": parallel, "priority": priority}
+        fields |= {"metric": metric, "goal": goal}
+        definition = sweep_document(plain(document), name, vary, seeds, fields)
         return SweepHandle(self, self.client.create_sweep(definition, idempotency_key))
 
     def open_sweep(self, sweep_id: str) -> SweepHandle:

@@ -172,6 +172,8 @@ def sweep_document(
 ) -> dict[str, Any]:
     """Return the definition of a sweep; a list of values is an axis of a grid.
 
+    `fields` has others of the definition, and the metric and the goal of its objective.
+
     Raises InvalidSpec for a path that means no single field.
     """
     parameters = {
@@ -190,7 +192,9 @@ def sweep_document(
         "seeds": list(seeds),
         "method": "random" if drawn else "grid",
     }
-    return {**document, **{key: value for key, value in fields.items() if value is not None}}
+    given = {key: value for key, value in fields.items() if value is not None}
+    objective = {key: given.pop(key) for key in ("metric", "goal") if given.get(key)}
+    return {**document, "objective": objective, **given}
 
 
 def _short_names(pointers: Sequence[str]) -> dict[str, str]:
