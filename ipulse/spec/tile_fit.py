@@ -17,7 +17,8 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
-from ipulse_core.spec.tile_memory import TILE_BYTES, TileLayer, TileNetwork, predict
+from ipulse_core.spec.tile_memory import TILE_BYTES, predict
+from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
 from .device import EmulatorDevice, IPUDevice
 from .experiment import ExperimentSpec

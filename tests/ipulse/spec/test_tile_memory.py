@@ -8,14 +8,8 @@ import pytest
 
 from ipulse.spec import ExperimentSpec, parse_spec
 from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
-from ipulse_core.spec.tile_memory import (
-    TILE_BYTES,
-    TileLayer,
-    TileNetwork,
-    place_neurons,
-    predict,
-    sample_tile,
-)
+from ipulse_core.spec.tile_memory import TILE_BYTES, predict
+from ipulse_core.spec.tile_placement import TileLayer, TileNetwork, place_neurons, sample_tile
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.arrays import PoplarLIF
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted
