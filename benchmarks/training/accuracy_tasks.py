@@ -1,0 +1,54 @@
+"""The networks whose accuracy is measured, and their targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Task:
+    """One network on one data set."""
+
+    example: str  # of examples/, without .yaml
+    target: float  # the mean accuracy over the seeds must reach it
+    neurons: tuple[int, ...] | None = None  # of the hidden layers; None: as in the example
+    quick_epochs: int = 2
+    quick_target: float = 0.5
+    int4_target: float | None = None  # None: target
+    adapts: bool = True  # False removes the example's adaptive thresholds
+    drops: bool = True  # False removes the example's dropout
+    at_most: float = 1.0  # the mean accuracy must not exceed it
+    program: str | None = None  # of examples/, that writes the data set to a directory
+
+    def target_of(self, weights: str) -> float:
+        """Return the mean accuracy that networks with these weights must reach."""
+        return self.int4_target if weights == "int4" and self.int4_target else self.target
+
+    @property
+    def is_control(self) -> bool:
+        """True for a network that lacks what its example is about, to compare with."""
+        return not (self.adapts and self.drops)
+
+    @property
+    def title(self) -> str:
+        """The task's name in tables."""
+        if not self.adapts:
+            return f"{self.example} without adaptation"
+        if not self.drops:
+            return f"{self.example} without dropout"
+        layers = len(self.neurons) if self.neurons else 0
+        return f"{self.example}, {layers} layers" if layers > 1 else self.example
+
+
+TASKS = (
+    Task("randman", 0.99, quick_epochs=5, quick_target=0.9),
+    Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_target=0.88),
+    Task("yin_yang", 0.95, quick_epochs=8, quick_target=0.915, int4_target=0.93),
+    Task("digits_population", 0.97, quick_epochs=1, quick_target=0.94),
+    Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
+    # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
+    Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
+    Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75),
+    Task("few_samples", 0.7, quick_epochs=60, drops=False),
+    Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
+)
