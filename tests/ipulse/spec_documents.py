@@ -32,3 +32,15 @@ def problems_of(document: Any) -> list[tuple[str, str]]:
     with pytest.raises(InvalidSpec) as caught:
         parse_spec(document)
     return [(problem.pointer, problem.code) for problem in caught.value.problems]
+
+
+def assert_refused(changes: dict[str, Any], pointer: str, hint: str) -> None:
+    """A spec with these changes has one problem, at this place and with this hint."""
+    document = changed(*next(iter(changes.items())))
+    for place, value in list(changes.items())[1:]:
+        document = changed(place, value, document)
+    with pytest.raises(InvalidSpec) as caught:
+        parse_spec(document)
+    (problem,) = caught.value.problems
+    assert problem.pointer == pointer
+    assert hint in problem.detail

@@ -8,11 +8,9 @@ import pytest
 
 from ipulse.spec import parse_spec
 from ipulse_core.errors import InvalidSpec
-from tests.ipulse.spec_documents import changed, problems_of
+from tests.ipulse.spec_documents import assert_refused, changed, problems_of
 
 LAYER = "/network/layers/0"
-
-
 SPIKING = {"kind": "spiking"}
 
 
@@ -45,16 +43,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/training/spike_targets/wrong",
         "must be below right (5)",
     ),
-    "quantised weights that are rounded again": (
-        {f"{LAYER}/quantisation": {}, "/device": {"kind": "cpu", "weights_dtype": "bfloat16"}},
-        "/device/weights_dtype",
-        "the weights of /network/layers/0 are quantised",
-    ),
-    "quantised weights on an IPU": (
-        {"/network/readout/quantisation": {"bits": 4}, "/device": {"kind": "ipu"}},
-        "/network/readout/quantisation",
-        "use device kind cpu or emulator",
-    ),
     "weights of a width that there is not": (
         {f"{LAYER}/quantisation": {"bits": 2}},
         f"{LAYER}/quantisation/bits",
@@ -75,25 +63,10 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/readout/delay",
         "take 10 steps to /network/readout",
     ),
-    "a layer's delay on emulated tiles": (
-        {"/network/readout/delay": 1, "/device": {"kind": "emulator"}},
-        "/network/readout/delay",
-        "set network.delay",
-    ),
-    "a long delay on an IPU": (
-        {"/network/delay": 2, "/device": {"kind": "ipu"}},
-        "/network/delay",
-        "0 steps or 1; got 2",
-    ),
     "truncated gradients of delayed spikes": (
         {"/training/truncate_steps": 5, "/network/delay": 1},
         "/training/truncate_steps",
         "where spikes are delayed: remove it",
-    ),
-    "truncated gradients on an IPU": (
-        {"/training/truncate_steps": 5, "/device": {"kind": "ipu"}},
-        "/training/truncate_steps",
-        "on ipu: remove it",
     ),
     "a policy without a capacity": (
         {f"{LAYER}/policy": "top"},
@@ -143,35 +116,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/trainable/1",
         "set one",
     ),
-    "adaptive thresholds on an emulated IPU": (
-        {"/network/layers/0/adaptation": {"strength": 0.1}, "/device": {"kind": "emulator"}},
-        "/network/layers/0/adaptation",
-        "cpu",
-    ),
-    "adaptive thresholds of a readout on IPUs": (
-        {
-            "/network/readout": {"kind": "spiking", "adaptation": {}},
-            "/training/loss": "spike_count_mse",
-            "/device": {"kind": "ipu"},
-        },
-        "/network/readout/adaptation",
-        "cpu",
-    ),
-    "dropout on an emulated IPU": (
-        {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator"}},
-        "/network/layers/0/dropout",
-        "cpu",
-    ),
-    "standardised weights on an emulated IPU": (
-        {"/network/layers/0/standardised": True, "/device": {"kind": "emulator"}},
-        "/network/layers/0/standardised",
-        "cpu",
-    ),
-    "dropout of a readout on IPUs": (
-        {"/network/readout": {"dropout": 0.2}, "/device": {"kind": "ipu"}},
-        "/network/readout/dropout",
-        "cpu",
-    ),
     "an addition of the previous layer": (
         {"/network/readout": {"residual": [1]}},
         "/network/readout/residual/0",
@@ -192,15 +136,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         },
         "/network/readout/residual/1",
         "listed already",
-    ),
-    "an addition on an emulated IPU": (
-        {
-            "/network/layers": [{"neurons": 8}, {"neurons": 8}],
-            "/network/readout": {"residual": [1]},
-            "/device": {"kind": "emulator"},
-        },
-        "/network/readout/residual",
-        "cpu",
     ),
     "adaptive thresholds for a simulator": (
         {
@@ -279,14 +214,7 @@ class TestBetweenFields:
     def test_inconsistent_fields_are_refused_with_place_and_hint(
         self, changes: dict[str, Any], pointer: str, hint: str
     ) -> None:
-        document = changed(*next(iter(changes.items())))
-        for place, value in list(changes.items())[1:]:
-            document = changed(place, value, document)
-        with pytest.raises(InvalidSpec) as caught:
-            parse_spec(document)
-        (problem,) = caught.value.problems
-        assert problem.pointer == pointer
-        assert hint in problem.detail
+        assert_refused(changes, pointer, hint)
 
     def test_a_list_has_a_number_for_each_neuron(self) -> None:
         for name in ("decay", "threshold", "second_threshold", "synapse_decay"):

@@ -15,11 +15,9 @@ from ipulse.spec import (
     MAX_SYNAPSES,
     CPUDevice,
     DelayedRecallData,
-    EmulatorDevice,
     EventsData,
     ExperimentSpec,
     ExportSpec,
-    IPUDevice,
     LayerSpec,
     LeakyReadoutSpec,
     NetworkSpec,
@@ -28,9 +26,6 @@ from ipulse.spec import (
     SpikingReadoutSpec,
     spec_to_json,
 )
-from ipulse.spec.rules.device_training import device_training_problems
-from ipulse.spec.rules.ops import op_problems
-from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
     class_count,
     input_channels,
@@ -39,6 +34,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.nir_targets import losses
 from ipulse_core.spec.start_weights import constant_of
+from tests.ipulse.strategies.devices import fit_device, fit_device_training
 
 from .training import fit_training
 from .values import fitted, is_model, layers, replace, values
@@ -57,7 +53,7 @@ def specs(draw: Any) -> ExperimentSpec:
     readout = replace(spec.network.readout, trainable=True)
     spec = replace(spec, network=replace(spec.network, readout=readout))
     spec = replace(spec, network=_fit_network(spec.network), training=fit_training(spec))
-    spec = _fit_device(spec)
+    spec = fit_device(spec)
     spec = replace(spec, export=_fit_export(spec), profile=_fit_profile(spec))
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // max(1, neurons))
@@ -71,7 +67,7 @@ def specs(draw: Any) -> ExperimentSpec:
         data=replace(spec.data, steps=steps),
         training=replace(spec.training, batch_size=batch, truncate_steps=truncate),
     )
-    return replace(spec, device=_fit_device_training(spec))
+    return replace(spec, device=fit_device_training(spec))
 
 
 @cache  # putting a strategy together takes longer than drawing from it
@@ -115,47 +111,6 @@ def _fit_network(network: NetworkSpec) -> NetworkSpec:
         reset_on=network.reset_on if capacity else "state",
         reset_gradient="mask" if network.reset == "none" else network.reset_gradient,
     )
-
-
-def _fit_device(spec: ExperimentSpec) -> ExperimentSpec:
-    device, network = spec.device, spec.network
-    quantised = any(layer.quantisation for layer in (*network.layers, network.readout))
-    if isinstance(device, CPUDevice):
-        return replace(spec, device=replace(device, weights_dtype="float32")) if quantised else spec
-    if quantised and isinstance(device, IPUDevice):
-        return replace(spec, device=CPUDevice())
-    if input_channels(spec.data) > MOST_SENDERS:
-        return replace(spec, device=CPUDevice())
-    if any(layer.adaptation is not None for layer in spiking_layers(network)):
-        return replace(spec, device=CPUDevice())
-    if any(
-        layer.dropout or layer.residual or layer.standardised
-        for layer in (*network.layers, network.readout)
-    ):
-        return replace(spec, device=CPUDevice())
-    if isinstance(device, IPUDevice):
-        trainable = tuple(name for name in network.trainable if name != "decay")
-        network = replace(network, trainable=trainable)
-    most, places = device.ipus, len(network.layers) + 1
-    if any(layer.policy == "top" for layer in spiking_layers(network)):
-        most = 1 if device.split == "neurons" else min(most, places)
-    if device.split == "layers":
-        most = min(most, places)
-    power = 2 ** (most.bit_length() - 1)
-    device = replace(device, ipus=power)
-    return replace(spec, network=network, device=device)
-
-
-def _fit_device_training(spec: ExperimentSpec) -> Any:
-    """The emulator trains what it can on the device, and rounds only weights trained there."""
-    device = spec.device
-    if not isinstance(device, EmulatorDevice):
-        return device
-    problems = [*device_training_problems(spec), *op_problems(spec)]
-    training = "host" if problems else device.training
-    dtype = device.weights_dtype if training == "device" else "float32"
-    rounds = device.stochastic_rounding and dtype == "float16"
-    return replace(device, training=training, weights_dtype=dtype, stochastic_rounding=rounds)
 
 
 def _fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
