@@ -16,37 +16,15 @@
 #include <popops/Rearrange.hpp>
 #include <popops/ScaledAdd.hpp>
 #include <popops/SequenceSlice.hpp>
-#include <popsparse/FullyConnected.hpp>
-#include <popsparse/SparsePartitioner.hpp>
 #include <popsparse/codelets.hpp>
 #include <poputil/Util.hpp>
 #include <poputil/VarStructure.hpp>
 #include <poputil/exceptions.hpp>
 
-#include "network_fixture.h"
+#include "libraries_fixture.h"
+#include "libraries_sparse.h"
 
 namespace {
-
-struct Libraries : Network {
-  /// The tensor, and its values in `type`.
-  Tensor filled(const std::string &name, std::vector<std::size_t> shape, unsigned first,
-                const Type &type = FLOAT) {
-    return popops::cast(graph, Network::filled(name, shape, first), type, prog);
-  }
-  Tensor numbers(std::vector<std::size_t> shape, const std::vector<unsigned> &values) {
-    const Tensor t = graph.addConstant(UNSIGNED_INT, shape, ArrayRef<unsigned>(values));
-    graph.setTileMapping(t, 1);
-    return t;
-  }
-  Tensor number(float value, const Type &type = FLOAT) {
-    const Tensor t = graph.addConstant(type, {}, value);
-    graph.setTileMapping(t, 0);
-    return t;
-  }
-  void show(const std::string &name, const Tensor &t) {
-    Network::show(name, popops::cast(graph, t, FLOAT, prog));
-  }
-};
 
 void slices(Libraries &n, const std::string &name, const Type &type) {
   const popops::SlicePlan plan = popops::embedding::plan(n.graph, type, 2, 4, 3, {3}, {});
@@ -189,37 +167,6 @@ void counts(Libraries &n, const std::string &name, const Type &type) {
     popops::sequenceSlice(n.graph, in, to, n.numbers({2}, {2, 1}), n.numbers({2}, {1, 5}),
                           n.numbers({2}, {3, 0}), zero, n.prog);
     n.show(name + (zero ? "_zeroed" : "_copied"), to);
-  }
-}
-
-/// Two groups of weights [4, 6] with room for five blocks of {2, 3}, of which four are there.
-void sparse(Libraries &n, const std::string &name, const Type &type) {
-  using namespace popsparse::dynamic;
-  const SparsityParams blocks(SparsityType::Block, SparsityStructure::Unstructured, {2, 3});
-  const auto params = FullyConnectedParams::createWithNumNonZeroValues(blocks, 30, 3, 2, 6, 4);
-  const SparseTensor weights = createFullyConnectedWeights(n.graph, type, params);
-  std::vector<float> values(24);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(i + 1) / 4;
-  const Partitioner<float> partitioner(params, type, n.graph.getTarget(), {});
-  const auto rows = partitioner.sparsityDataImplToCSRMatrix(partitioner.createSparsityDataImpl(
-      popsparse::COOMatrix<float>(values, {3, 0, 3, 0}, {0, 2, 4, 6}, {2, 3})));
-  const auto data = partitioner.createSparsityDataImpl(rows);
-  const std::vector<unsigned short> meta(data.metaInfo.begin(), data.metaInfo.end());
-  n.graph.setInitialValue(weights.getMetaInfoTensor(), ArrayRef<unsigned short>(meta));
-  const Tensor nz = n.graph.addVariable(FLOAT, {30}, VariableMappingMethod::LINEAR);
-  n.graph.setInitialValue(nz, ArrayRef<float>(data.nzValues));
-  n.prog.add(popops::cast(n.graph, nz, weights.getNzValuesTensor()));
-  const Tensor x = n.filled(name + "_x", {3, 12}, 19, type),
-               dy = n.filled(name + "_dy", {3, 8}, 20, type);
-  n.show(name + "_y", fullyConnectedFwd(n.graph, weights, x, params, n.prog));
-  n.show(name + "_dx", fullyConnectedGradA(n.graph, weights, dy, params, n.prog));
-  n.show(name + "_dw",
-         fullyConnectedSparseGradW(n.graph, weights.getMetaInfoTensor(), dy, x, params, n.prog));
-  try {
-    partitioner.createSparsityDataImpl(popsparse::COOMatrix<float>({1}, {0}, {0}));
-  } catch (const poputil::poplibs_error &e) {
-    std::cout << e.what() << '\n';
   }
 }
 

@@ -135,6 +135,26 @@ const std::map<std::string, void (*)()> memoryCases{
                  << profile["compilation"]["livenessProgramSteps"].size() << ' '
                  << total(profile, "executions");
      }},
+    {"unpacking",
+     [] {
+       const auto cycles = [](const std::string &type, bool rows) {
+         Fixture f(Fixture::ipu());
+         const Tensor in = f.variable(FLOAT, 12, 0);
+         const VertexRef v = f.graph.addVertex(f.cs, type, {{"out", f.variable(FLOAT, 1, 0)[0]}});
+         f.graph.connect(v["in"], rows ? in.reshape({3, 4}) : in);
+         f.graph.setTileMapping(v, 0);
+         return total(f.run(Execute(f.cs)), "computeCycles");
+       };
+       const auto ofLayout = [&](const std::string &layout, unsigned align) {
+         return cycles("First<poplar::VectorLayout::" + layout + "," + std::to_string(align) + ">",
+                       false);
+       };
+       const std::size_t plain = ofLayout("ONE_PTR", 4);
+       std::cout << ofLayout("SHORT_SPAN", 4) - plain << ' ' << ofLayout("SCALED_PTR32", 4) - plain
+                 << ' ' << ofLayout("SCALED_PTR64", 8) - plain << ' '
+                 << ofLayout("SCALED_PTR128", 16) - plain << ' '
+                 << cycles("FirstOfList", true) - cycles("FirstOfRows", true);
+     }},
 };
 
 #endif
