@@ -22,7 +22,7 @@ FOLDER = ROOT / "examples" / "questions"
 PAGES = ROOT / "docs" / "explanation"
 IMAGES = ROOT / "docs" / "images"
 PICTURES = ("activity", "step")
-SHARED = ("codelets", "question")  # sources that every program shares
+SHARED = ("codelets", "gradient_codelets")  # sources that every program shares
 
 _GAP = re.compile(r"\s{2,}")
 _BLOCK = r"<!-- figures: {}[^>]* -->\n.*?<!-- end of figures -->"

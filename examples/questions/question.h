@@ -100,6 +100,7 @@ public:
     Graph graph(device.getTarget());
     popops::addCodelets(graph);
     graph.addCodelets("codelets.cpp");
+    graph.addCodelets("gradient_codelets.cpp");
     Sequence program;
     build(graph, program);
 #ifdef DEVICE_COUNTER // cycles only, from the tile's own counter
