@@ -25,6 +25,7 @@ MODELS = {"ipulse", "pydantic"}
 CORE = [
     "errors",
     "events",
+    "ids",
     "limits",
     "manifest",
     "messages",

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from ipulse.models import MAX_INTEGER, Field, ListOf, StrictModel, adapter_of
 from ipulse_core.errors import Problem
 from ipulse_core.events import MetricEvent
+from ipulse_core.ids import JOB_ID
 from ipulse_core.limits import (
     CONTROL,
     GROUP,
@@ -51,7 +52,7 @@ Time = Annotated[int, BeforeValidator(milliseconds_of)]  # milliseconds since 19
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 Message = Annotated[str, Field(max_length=_MAX_MESSAGE, pattern=_PRINTABLE_LINES)]
 Name = Annotated[str, Field(min_length=1, max_length=128, pattern=TRIMMED)]
-JobId = Annotated[str, Field(pattern=r"^job_[0-9a-f]{24}$")]
+JobId = Annotated[str, Field(pattern=JOB_ID)]
 KnownState = Annotated[JobState, Field(strict=False)]
 KnownReason = Annotated[Reason, Field(strict=False)]
 _Key = Annotated[str, Field(min_length=1, max_length=200)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import islice
 
 import typer
@@ -11,6 +10,7 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from ipulse.client import Client
 from ipulse_core.errors import IPUlseError
+from ipulse_core.ids import JOB, is_id
 
 from .terminal import short_id
 
@@ -21,7 +21,6 @@ OFFERED = 20  # jobs
 TIMEOUT = 2.0  # seconds that a shell may wait for the service
 
 # Text that a shell evaluates must not contain other text of a service, such as names of jobs.
-_ID = re.compile(r"job_[0-9a-f]{24}")
 
 
 def prepare_completion() -> None:
@@ -38,7 +37,7 @@ def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str
             jobs = list(islice(client.list(page_size=OFFERED), OFFERED))
     except (IPUlseError, OSError):
         return []
-    ids = [(job.id, job.state.value) for job in jobs if _ID.fullmatch(job.id)]
+    ids = [(job.id, job.state.value) for job in jobs if is_id(JOB, job.id)]
     if not incomplete.startswith("job_"):
         ids = [(short_id(job_id), state) for job_id, state in ids]
         ids = [*([("latest", ids[0][1])] if ids else []), *ids]

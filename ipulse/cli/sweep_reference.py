@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ipulse.client import Client
+from ipulse_core import ids
 from ipulse_core.errors import NotFound
 
 SHORTEST = 4  # digits of a shortened id
@@ -24,7 +25,7 @@ SweepId = Annotated[
 
 def find_sweep(client: Client, reference: str) -> str:
     """Return the full id of the sweep that a reference means. Raises NotFound."""
-    if reference.startswith("swp_") and len(reference) == 28:
+    if ids.is_id(ids.SWEEP, reference):
         return reference
     latest = client.sweeps(1 if reference == "latest" else LOOKED_AT)
     if reference == "latest":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ipulse_core import ids
 from ipulse_core.errors import NotFound
 
 from .resources import Job
@@ -18,8 +19,7 @@ LISTED = 10  # candidates in a message
 MOST_BACK = 100_000  # jobs that latest~N may pass over
 
 _LONGEST_NAME = 128
-_DIGITS = 24  # of a full id
-_SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{_DIGITS}}})")
+_SHORTENED = re.compile(rf"(?:job_)?([0-9a-f]{{1,{ids.DIGITS}}})")
 _LATEST = re.compile(r"latest(?:~([0-9]{1,6}))?")
 
 
@@ -31,7 +31,7 @@ async def find_job(calls: Jobs, reference: str) -> str:
     shortened = _SHORTENED.fullmatch(reference)
     if not shortened:
         return await _named(calls, reference) or reference
-    if reference == f"job_{shortened[1]}" and len(shortened[1]) == _DIGITS:
+    if ids.is_id(ids.JOB, reference):
         return reference
     digits = shortened[1]
     if len(digits) < SHORTEST:

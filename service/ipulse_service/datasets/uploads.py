@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, select, update
 
+from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.datasets.versions import READY
 from ipulse_service.db.engine import Database, Transaction
@@ -20,7 +19,6 @@ from ipulse_service.files.partial_upload import ABANDONED_SECONDS, PartialUpload
 
 MAX_UNFINISHED = 8  # of one caller
 CODE = ("program", "op")  # purposes that need the right to submit code
-_ID = re.compile(r"upl_[0-9a-f]{24}")
 
 
 class TooManyUploads(Conflict):
@@ -95,7 +93,7 @@ def add_complete(
 def get(transaction: Transaction, upload_id: str) -> UploadRow:
     """Returns an upload. Raises NotFound."""
     row = None
-    if _ID.fullmatch(upload_id):
+    if ids.is_id(ids.UPLOAD, upload_id):
         query = select(uploads).where(uploads.c.id == upload_id)
         row = transaction.connection.execute(query).one_or_none()
     if row is None or row.expires_at <= transaction.now:
@@ -167,7 +165,7 @@ def _add(
     completed_at: int | None,
 ) -> UploadRow:
     values = {
-        "id": f"upl_{secrets.token_hex(12)}",
+        "id": ids.new_id(ids.UPLOAD),
         "caller": caller,
         "purpose": purpose,
         "size": size,

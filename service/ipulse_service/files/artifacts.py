@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, delete, insert, select
 
+from ipulse_core import ids
 from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
 from ipulse_service.datasets.versions import DELETED
 from ipulse_service.db.engine import Database, Transaction
@@ -25,7 +24,6 @@ Store = Blobs | S3Blobs
 
 ORPHAN_SECONDS = 3600  # a younger file without a row may be about to get one
 
-_ID = re.compile(r"art_[0-9a-f]{24}")
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 _ADD = insert(artifacts)
@@ -133,7 +131,7 @@ def add(
             replaced.append(former.sha256)
         elif same_name:
             raise ArtifactExists()
-    artifact_id = f"art_{secrets.token_hex(12)}"
+    artifact_id = ids.new_id(ids.ARTIFACT)
     values = {
         "id": artifact_id,
         "job_pk": attempt.job_pk,
@@ -181,7 +179,7 @@ def collect(database: Database, blobs: Store) -> int:
 def get(transaction: Transaction, job: JobRow, artifact_id: str) -> ArtifactRow:
     """Returns an artifact of any attempt of a job. Raises NotFound."""
     row = None
-    if _ID.fullmatch(artifact_id):
+    if ids.is_id(ids.ARTIFACT, artifact_id):
         query = _SELECTION.where(artifacts.c.id == artifact_id, artifacts.c.job_pk == job.pk)
         row = transaction.connection.execute(query).one_or_none()
     if row is None:

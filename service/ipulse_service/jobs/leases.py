@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
 
+from ipulse_core import ids
 from ipulse_core.errors import NotFound, StaleToken
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.job import JobRow
-
-_ID = re.compile(r"att_[0-9a-f]{24}")
 
 
 class AttemptRow(NamedTuple):
@@ -72,7 +70,7 @@ def start(
     """Adds the next attempt at a job. Returns it with its fencing token, which is not stored."""
     fence = secrets.token_urlsafe(32)
     values = {
-        "id": f"att_{secrets.token_hex(12)}",
+        "id": ids.new_id(ids.ATTEMPT),
         "job_pk": job.pk,
         "number": job.attempt + 1,
         "agent": agent,
@@ -108,7 +106,7 @@ def holds_any(transaction: Transaction, agent: str) -> bool:
 def check_fence(transaction: Transaction, attempt_id: str, fence: str) -> AttemptRow:
     """Returns the attempt, which may have ended, if this is its token. Raises StaleToken."""
     row = None
-    if _ID.fullmatch(attempt_id):
+    if ids.is_id(ids.ATTEMPT, attempt_id):
         _hold_job(transaction, attempt_id)
         row = transaction.connection.execute(_BY_ID, {"attempt_id": attempt_id}).one_or_none()
     if row is None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from sqlalchemy import bindparam, select
 from sqlalchemy import update as update_statement
 
+from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.job import COLUMNS, JobRow
-
-_ID = re.compile(r"job_[0-9a-f]{24}")
 
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
 CHANGE = update_statement(jobs).where(
@@ -45,7 +42,7 @@ def is_stop_topic(topic: str) -> bool:
 def get(transaction: Transaction, job_id: str) -> JobRow:
     """Returns the job; a writing transaction locks it until it ends. Raises NotFound."""
     row = None
-    if _ID.fullmatch(job_id):
+    if ids.is_id(ids.JOB, job_id):
         query = _HOLD_BY_ID if transaction.is_writing else _BY_ID
         row = transaction.connection.execute(query, {"job_id": job_id}).one_or_none()
     if row is None:

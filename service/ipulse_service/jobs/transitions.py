@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert
 
-from ipulse_core import strict_json
+from ipulse_core import ids, strict_json
 from ipulse_core.events import Level
 from ipulse_core.states import ACTIVE, STATE_OF_PHASE, STOPPING, JobState, Reason, check_transition
 from ipulse_service.datasets import references
@@ -63,7 +62,7 @@ def add(
     needs = Needs.of_spec(spec)
     state = JobState.BLOCKED if is_blocked else JobState.QUEUED
     values = {
-        "id": f"job_{secrets.token_hex(12)}",
+        "id": ids.new_id(ids.JOB),
         "name": spec.name,
         "state": state.value,
         **needs._asdict(),

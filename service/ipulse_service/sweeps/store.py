@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
+from ipulse_core import ids
 from ipulse_core.errors import Conflict, NotFound
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import sweep_jobs, sweep_rungs, sweep_trials, sweeps
@@ -18,8 +17,6 @@ from ipulse_service.sweeps.rows import (
 )
 
 TOPIC = "sweeps"  # notified when a sweep may begin a trial
-
-_ID = re.compile(r"swp_[0-9a-f]{24}")
 
 
 class NoSuchSweep(NotFound):
@@ -44,7 +41,7 @@ def add(
 ) -> SweepRow:
     """Adds a running sweep."""
     values = {
-        "id": f"swp_{secrets.token_hex(12)}",
+        "id": ids.new_id(ids.SWEEP),
         "name": name,
         "config": config,
         "fingerprint": fingerprint,
@@ -71,7 +68,7 @@ def find_key(transaction: Transaction, caller: str, key: str) -> SweepRow | None
 def get(transaction: Transaction, sweep_id: str) -> SweepRow:
     """Returns the sweep; a writing transaction locks it until it ends. Raises NoSuchSweep."""
     row = None
-    if _ID.fullmatch(sweep_id):
+    if ids.is_id(ids.SWEEP, sweep_id):
         query = select(*SWEEP_COLUMNS).where(sweeps.c.id == sweep_id)
         if transaction.is_writing:
             query = query.with_for_update(key_share=True)

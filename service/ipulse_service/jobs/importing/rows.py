@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 
 from sqlalchemy import insert
@@ -10,7 +9,7 @@ from sqlalchemy import insert
 from ipulse.archives.archived_event import ArchivedEvent
 from ipulse.archives.archived_job import ArchivedJob, ArchivedStart
 from ipulse.archives.verification import OpenArchive
-from ipulse_core import strict_json
+from ipulse_core import ids, strict_json
 from ipulse_core.events import MetricEvent
 from ipulse_core.manifest import ListedFile
 from ipulse_service.datasets import references
@@ -93,7 +92,7 @@ def _add_attempts(transaction: Transaction, job_pk: int, job: ArchivedJob) -> li
     pks = []
     for attempt in job.attempts:
         values = {
-            "id": f"att_{secrets.token_hex(12)}",
+            "id": ids.new_id(ids.ATTEMPT),
             "job_pk": job_pk,
             "number": attempt.number,
             "agent": attempt.agent,
@@ -114,7 +113,7 @@ def _add_files(
 ) -> None:
     rows = [
         {
-            "id": f"art_{secrets.token_hex(12)}",
+            "id": ids.new_id(ids.ARTIFACT),
             "job_pk": job.pk,
             "attempt_pk": attempt_pk,
             **file.to_json(),

@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidJSON, Problem
+from ipulse_core.ids import JOB_ID_PREFIX
 from ipulse_core.limits import CONTROL_CHARACTERS, MAX_INTEGER
 from ipulse_core.states import JobState
 from ipulse_service.db import calendar
@@ -33,13 +34,12 @@ from ipulse_service.jobs.search.vocabulary import Vocabulary
 MAX_SKIP = 1_000_000
 
 _LABEL = r"^[^=\"\\\x00-\x1f]+=[^\x00-\x1f]*$"
-_ID_PREFIX = r"^job_[0-9a-f]{0,24}$"
 _FIELD = r"^(/[^=/\"\\\x00-\x1f]+)+=[^\x00-\x1f]*$"
 
 # The last metadata, as of integers: it says more than that a pattern does not match.
 _AS_LABEL = written_as(re.compile(_LABEL), "wrong_form", "must look like team=audio")
 _AS_ID_PREFIX = written_as(
-    re.compile(_ID_PREFIX), "wrong_form", "must be the beginning of an id, such as job_5f3a9c0d"
+    re.compile(JOB_ID_PREFIX), "wrong_form", "must be the beginning of an id, such as job_5f3a9c0d"
 )
 _AS_FIELD = written_as(re.compile(_FIELD), "wrong_form", "must look like /training/epochs=30")
 
@@ -99,7 +99,7 @@ class SelectionQuery(BaseModel):
 class JobQuery(SelectionQuery):
     """Query parameters of the list of jobs."""
 
-    id_prefix: Annotated[str, Field(pattern=_ID_PREFIX, max_length=64), _AS_ID_PREFIX] | None = (
+    id_prefix: Annotated[str, Field(pattern=JOB_ID_PREFIX, max_length=64), _AS_ID_PREFIX] | None = (
         Field(
             default=None,
             description="Jobs with an id that begins with this text.",

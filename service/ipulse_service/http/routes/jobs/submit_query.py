@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ipulse_core.ids import JOB_ID
 from ipulse_core.limits import GROUP, HIGHEST_PRIORITY, LOWEST_PRIORITY, MAX_NOTES, MAX_TAGS
 from ipulse_service.http.dependencies import DIGITS
 from ipulse_service.http.schemas.jobs.job_requests import (
     AFTER,
     AS_GROUP,
-    JOB_ID_PATTERN,
     MAX_SECONDS,
     NOTES,
     Tag,
@@ -63,7 +63,7 @@ class SubmitQuery(BaseModel):
         "jobs have ended so, and cancelled (dependency_failed) if one of them has not.",
         examples=[["job_0b5c2e6f7a8d9c1e2f3a4b5c:success"]],
     )
-    start_from: Annotated[str, Field(pattern=JOB_ID_PATTERN, max_length=64)] | None = Field(
+    start_from: Annotated[str, Field(pattern=JOB_ID, max_length=64)] | None = Field(
         default=None, description="Id of a job that has ended or is paused, to start from."
     )
     start_mode: StartMode = Field(

@@ -12,6 +12,7 @@ from ipulse.models import Field, Integer, StrictModel
 from ipulse.models.fields import ListOf
 from ipulse.spec import JobSpec
 from ipulse_core.errors import Problem
+from ipulse_core.ids import JOB_ID
 from ipulse_core.limits import (
     GROUP,
     HIGHEST_PRIORITY,
@@ -24,7 +25,6 @@ from ipulse_service.http.schemas.base import SPEC, example
 from ipulse_service.http.schemas.jobs.job_requests import (
     AFTER,
     AS_GROUP,
-    JOB_ID_PATTERN,
     MAX_SECONDS,
     NOTES,
     ON_END,
@@ -104,7 +104,7 @@ class JobSubmission(StrictModel):
         "which must be an earlier one.",
         examples=[["/jobs/0:success"]],
     )
-    start_from: Annotated[str, Field(pattern=JOB_ID_PATTERN, max_length=64)] | None = Field(
+    start_from: Annotated[str, Field(pattern=JOB_ID, max_length=64)] | None = Field(
         default=None, description="Id of a job that has ended or is paused, to start from."
     )
     start_mode: StartMode = Field(default="continue", description="As in `POST /v1/jobs`.")

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator
 from ipulse.models import Field, Integer, StrictModel
 from ipulse.models.fields import ListOf
 from ipulse_core.errors import Problem
+from ipulse_core.ids import JOB_ID
 from ipulse_core.limits import (
     CONTROL,
     GROUP,
@@ -37,9 +38,8 @@ AS_GROUP: BeforeValidator = written_as(
     "or digit",
 )
 NOTES = rf"^[^{CONTROL}]*$"
-JOB_ID_PATTERN = r"^job_[0-9a-f]{24}$"
 ON_END = "(:(success|end|failure))?"  # behind a job to wait for
-AFTER = f"{JOB_ID_PATTERN.removesuffix('$')}{ON_END}$"
+AFTER = f"{JOB_ID.removesuffix('$')}{ON_END}$"
 MAX_SECONDS = 10**8  # three years
 
 
