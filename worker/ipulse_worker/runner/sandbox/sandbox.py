@@ -58,6 +58,14 @@ class SandboxResult(NamedTuple):
     seconds: float
 
 
+class _Prepared(NamedTuple):
+    """A command as the system starts it."""
+
+    command: List[str]
+    environment: Dict[str, str]
+    descriptors: List[int]
+
+
 class Sandbox:
     """Runs commands; where an operator has switched sandboxes off, in a folder of their own.
 
@@ -126,21 +134,11 @@ class Sandbox:
                     stack.enter_context(tempfile.TemporaryDirectory(dir=str(self._scratch)))
                     for _ in range(2)
                 )
-            variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8"}
-            variables.update(
-                (name, value.replace(WORK_PLACE, work)) for name, value in environment.items()
-            )
             copied = "" if initial is None else self.place(initial)
             script = ["/bin/sh", "-c", _SCRIPT, "sh", work, copied, "" if self.is_off else "1"]
-            prefix: List[str] = []
-            descriptors: List[int] = []
-            if not self.is_off:
-                sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
-                descriptors = [stack.enter_context(filter_descriptor())]
-                prefix = sandbox_command(self._folders, sizes, variables, work, *descriptors)
-                variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
-            whole = [*prefix, *resource_limits(limits), *script, *command]
-            return self._run(whole, variables, limits, out, descriptors)
+            inside = {name: text.replace(WORK_PLACE, work) for name, text in environment.items()}
+            prepared = self._prepare([*script, *command], inside, limits, tmp, stack)
+            return self._run(prepared, limits, out)
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str], limits: SandboxLimits
@@ -153,41 +151,60 @@ class Sandbox:
         Raises OSError.
         """
         with ExitStack() as stack:
-            descriptors: List[int] = []
-            prefix: List[str] = []
-            variables = {"PATH": "/usr/bin:/bin", "HOME": TMP, "TMPDIR": TMP, "LANG": "C.UTF-8"}
-            variables.update(environment)
             directory: Optional[Path] = None
             if self.is_off:
                 self._scratch.mkdir(exist_ok=True)
                 directory = Path(tempfile.mkdtemp(dir=str(self._scratch)))
-                variables.update(HOME=str(directory), TMPDIR=str(directory))
-            else:
-                sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
-                descriptors = [stack.enter_context(filter_descriptor())]
-                prefix = sandbox_command(self._folders, sizes, variables, WORK, *descriptors)
-                variables = {"PATH": os.environ.get("PATH", os.defpath)}  # of bubblewrap itself
-            whole = [*prefix, *resource_limits(limits), *command]
-            return SandboxedProcess(whole, variables, limits, descriptors, self._log, directory)
+            tmp = TMP if directory is None else str(directory)
+            prepared = self._prepare(command, environment, limits, tmp, stack)
+            return SandboxedProcess(
+                prepared.command,
+                prepared.environment,
+                limits,
+                prepared.descriptors,
+                self._log,
+                directory,
+            )
 
-    def _run(
+    def _prepare(
         self,
-        command: List[str],
+        command: Sequence[str],
         environment: Mapping[str, str],
         limits: SandboxLimits,
-        out: Path,
-        descriptors: Sequence[int],
-    ) -> SandboxResult:
+        tmp: str,
+        stack: ExitStack,
+    ) -> _Prepared:
+        """Return what the system starts.
+
+        Args:
+            command: program and arguments.
+            environment: the variables of the command.
+            limits: of all its processes together.
+            tmp: the folder of its temporary files.
+            stack: closes the descriptors.
+        """
+        variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8"}
+        variables.update(environment)
+        limited = [*resource_limits(limits), *command]
+        if self.is_off:
+            return _Prepared(limited, variables, [])
+        calls = stack.enter_context(filter_descriptor())
+        sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
+        prefix = sandbox_command(self._folders, sizes, variables, WORK, calls)
+        # The variables are those of bubblewrap itself.
+        return _Prepared([*prefix, *limited], {"PATH": os.environ.get("PATH", os.defpath)}, [calls])
+
+    def _run(self, prepared: _Prepared, limits: SandboxLimits, out: Path) -> SandboxResult:
         files, write_end = os.pipe()
         start = time.monotonic()
         try:
             process = subprocess.Popen(  # noqa: S603 (in a sandbox)
-                command,
-                env=dict(environment),
+                prepared.command,
+                env=prepared.environment,
                 stdin=write_end,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=descriptors,
+                pass_fds=prepared.descriptors,
             )
         except BaseException:
             os.close(files)
