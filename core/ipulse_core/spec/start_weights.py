@@ -17,6 +17,7 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_core.spec.derived_values import class_count
+from ipulse_core.spec.part_layers import has_equations
 
 Shape = Tuple[int, ...]
 # Constants of neurons, which can be trained.
@@ -27,6 +28,8 @@ CONSTANTS = (
 # Endings of arrays that repeat quantised weights.
 INTEGERS, SCALE = "_integers", "_scale"
 _ADAPTATION = "adaptation_"
+# Between the names of a layer and of a parameter of its neurons' equations.
+PARAMETER = "_parameter_"
 
 
 def constant_of(layer: Any, name: str) -> Any:
@@ -63,6 +66,11 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
             shapes[f"{name}_recurrent"] = (neurons, neurons)
         if layer.bias:
             shapes[f"{name}_bias"] = (neurons,)
+        if has_equations(layer):
+            for parameter in layer.neuron.parameters:
+                if parameter.trainable:
+                    each = neurons if parameter.per == "neuron" else 1
+                    shapes[f"{name}{PARAMETER}{parameter.name}"] = (each,)
         for constant in CONSTANTS:
             if constant in network.trainable and constant_of(layer, constant) is not None:
                 shapes[f"{name}_{constant}"] = (neurons,)
@@ -72,13 +80,18 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
 
 def is_constant(name: str) -> bool:
     """Returns whether an array is a constant of neurons, which also has a value in the spec."""
-    return any(name.endswith(f"_{constant}") for constant in CONSTANTS)
+    return is_parameter(name) or any(name.endswith(f"_{constant}") for constant in CONSTANTS)
+
+
+def is_parameter(name: str) -> bool:
+    """Returns whether an array is a trained parameter of neurons with equations."""
+    return PARAMETER in name
 
 
 def repeats(name: str) -> Optional[str]:
     """Returns the name of the weights that an array of integers or scales repeats, or None."""
     for ending in (INTEGERS, SCALE):
-        if name.endswith(ending):
+        if name.endswith(ending) and not is_parameter(name):
             return name[: -len(ending)]
     return None
 

@@ -1,0 +1,41 @@
+"""Layers that run as parts of their own between stacks of LIF layers: ops and equations.
+
+The arguments are parts of `ipulse.spec.ExperimentSpec` or of the document that the runner reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Tuple
+
+from ipulse_core.op_manifest.layer import is_op
+
+
+def has_equations(layer: Any) -> bool:
+    """Returns whether a layer of a spec has neurons with equations."""
+    return getattr(layer, "kind", None) == "equations"
+
+
+def is_part(layer: Any) -> bool:
+    """Returns whether a layer of a spec runs as a part of its own."""
+    return is_op(layer) or has_equations(layer)
+
+
+def equation_layers(network: Any) -> List[Any]:
+    """Returns the hidden layers with equations."""
+    return [layer for layer in network.layers if has_equations(layer)]
+
+
+def indexed_equations(network: Any) -> List[Tuple[int, Any]]:
+    """Returns the layers with equations with their indices among the hidden layers, from 0."""
+    layers = enumerate(network.layers)
+    return [(index, layer) for index, layer in layers if has_equations(layer)]
+
+
+def part_layers(network: Any) -> List[Any]:
+    """Returns the hidden layers that run as parts of their own."""
+    return [layer for layer in network.layers if is_part(layer)]
+
+
+def part_name(network: Any) -> str:
+    """Returns what a network with such layers has, for messages."""
+    return "custom ops" if any(map(is_op, network.layers)) else "equations"
