@@ -1,0 +1,1 @@
+"""Layers of neurons that users write as equations."""

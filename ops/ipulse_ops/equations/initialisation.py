@@ -1,0 +1,71 @@
+"""Initial weights that make a layer with equations active."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+import numpy as np
+
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.reference import run_equations
+from ipulse_ops.reference.spike_matmul import spike_matmul
+from ipulse_ops.training.initialisation import silence
+
+_ROUNDS = 12
+_CLOSE = 0.02  # relative
+_LEAST_CLOSE = 3.0  # a factor
+_DIGITS = 3  # of the scale, so that rounding of sums cannot change it
+
+
+def balanced_layer(
+    layer: LayerEquations,
+    senders: int,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    std: float,
+    seed: int,
+    number: int,
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return float32 weights `[senders, neurons]`, and the layer's spikes on the sample.
+
+    Weights are uniform in -w to w. Without a spike, the value that `spike` is compared with 0 is
+    at rest without input, and input makes it vary: w is such that its standard deviation is `std`
+    times its mean distance from 0 at rest, or `std` where that is 0. It is found by measurement.
+
+    ids, counts: a sample of input spikes, `[time, batch, slots]` and `[time, batch]`.
+    number: of the layer, from 0, for messages.
+
+    Raises ValueError if the sample has no spikes, or the input does not change the value.
+    """
+    if not counts.size or not counts.any():
+        raise ValueError(silence(number))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    uniform = 2 * rng.random((senders, layer.neurons)) - 1
+    current = spike_matmul(uniform, ids, counts)
+    parameters = layer.values()
+    at_rest = run_equations(layer, parameters, np.zeros_like(current[:, :1])).x
+    distance = float(np.abs(at_rest).mean())
+    target = std * (distance if distance > 0 else 1.0)
+    rest = run_equations(layer, parameters, np.zeros_like(current[:, :1]), may_spike=False).x
+    scale, found = 1.0, 0.0
+    for _ in range(_ROUNDS):
+        with np.errstate(all="ignore"):
+            moved = run_equations(layer, parameters, scale * current, may_spike=False).x - rest
+            found = float(moved.std())
+        if not np.isfinite(found):
+            scale /= 16
+        elif found == 0:
+            scale *= 16
+        elif abs(found / target - 1) < _CLOSE:
+            break
+        else:
+            scale *= float(np.clip(target / found, 1 / 16, 16))
+    if not 1 / _LEAST_CLOSE < found / target < _LEAST_CLOSE:
+        raise ValueError(
+            f"no weights of layer {number + 1} make its value of spike vary by {target:.3g}: its "
+            f"equations hardly depend on I, or are not finite; with weights of {scale:.3g} it "
+            f"varies by {found:.3g}"
+        )
+    weights = (uniform * float(f"{scale:.{_DIGITS}g}")).astype(np.float32)
+    spikes = run_equations(layer, parameters, spike_matmul(weights, ids, counts)).x > 0
+    return weights, spikes.astype(np.float32)

@@ -1,0 +1,188 @@
+"""A layer with equations as a Keras layer."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_core.equations.neuron import NeuronParameter
+from ipulse_ops.equations.kernel import EquationsKernel
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.keras.constraints import clipped
+from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.sparse import native, select_spikes, spike_matmul
+
+
+class NotFinite(ValueError):
+    """A state of a neuron, or its gradient, is no finite number."""
+
+
+class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """Neurons with equations behind trained input weights: takes spikes and returns Spikes.
+
+    inputs: number of senders.
+    layer: the equations.
+    bias: True adds a trained current per neuron at every step.
+    threads: of the kernel; results do not depend on it.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+
+    supports_jit = False  # as a MultiLIF
+
+    def __init__(
+        self,
+        inputs: int,
+        layer: LayerEquations,
+        bias: bool = False,
+        threads: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        self.layer = layer
+        self.failure: Optional[NotFinite] = None
+        self._kernel = EquationsKernel(layer, threads)
+        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
+            self._weights_in = self._variable("kernel", (inputs, layer.neurons), "glorot_uniform")
+            self._bias = self._variable("bias", (layer.neurons,), "zeros") if bias else None
+            self._trained = tuple(self._trained_parameter(each) for each in layer.neuron.trained)
+        self.built = True
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The input weights, and the bias if there is one, as Keras variables."""
+        return [self._weights_in] if self._bias is None else [self._weights_in, self._bias]
+
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """None: all neurons carry gradient."""
+        return [None]
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, in the order of `kernels`."""
+        for kernel, array in zip(self.kernels, arrays):
+            kernel.assign(array)
+
+    def match_deviations(self) -> None:
+        """Do nothing: the weights are not standardised."""
+
+    def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
+        """Run the layer on spikes, as a LIFLayer; each neuron has a slot."""
+        return self.run(ids, counts, training)
+
+    def run(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
+        """Run the layer, without what Keras does around a call."""
+        current = spike_matmul(tf.convert_to_tensor(self._weights_in), ids, counts)
+        if self._bias is not None:
+            current = current + tf.convert_to_tensor(self._bias)
+        keep = training is None or bool(training)
+        made = self._neurons(current, self._parameters_in_use(), keep)
+        return Spikes(*made)
+
+    def _parameters_in_use(self) -> Any:
+        """Return the parameters within their bounds, float32 `[parameters, neurons]`."""
+        neuron, fixed = self.layer.neuron, self.layer.values()
+        trained = dict(zip((each.name for each in neuron.trained), self._trained))
+        rows = []
+        for each in neuron.parameters:
+            value = tf.constant(fixed[each.name].astype(np.float32))
+            if each.is_trained:
+                value = tf.convert_to_tensor(trained[each.name])
+                value = clipped(value, *_bounds(each))
+            rows.append(tf.stop_gradient(tf.broadcast_to(value, [self.layer.neurons])))
+        if not rows:
+            return tf.zeros([0, self.layer.neurons])
+        return tf.stack(rows)
+
+    def _neurons(self, current: Any, parameters: Any, keep: bool) -> Tuple[Any, Any]:
+        trained = [tf.convert_to_tensor(variable) for variable in self._trained]
+        neurons = self.layer.neurons
+
+        @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+        def apply(current: Any, parameters: Any, *trained: Any) -> Tuple[Any, Any]:
+            forward = partial(self._forward, keep)
+            x, states = tf.numpy_function(forward, [parameters, current], [tf.float32] * 2)
+            x.set_shape(current.shape)
+            listed = select_spikes(x, 0.0)
+
+            def gradient(by_ids: Any, _: Any) -> List[Any]:
+                by_spikes = native.library().ipulse_scatter_slots(
+                    ids=listed.ids, counts=listed.counts, slots=by_ids, neurons=neurons
+                )
+                arguments = [parameters, current, states, by_spikes]
+                types = [tf.float32] * (1 + len(trained))
+                found = tf.numpy_function(self._backward, arguments, types)
+                by_current, *rest = found if isinstance(found, (list, tuple)) else [found]
+                by_current.set_shape(current.shape)
+                for grad, value in zip(rest, trained):
+                    grad.set_shape(value.shape)
+                return [by_current, None, *rest]
+
+            return (listed.ids, listed.counts), gradient
+
+        made: Tuple[Any, Any] = apply(current, parameters, *trained)
+        return made
+
+    def _forward(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
+        found = self._kernel.forward(_whole(parameters), _whole(current), keep)
+        if found.first_bad_step >= 0:
+            self._fail("a state", found.first_bad_step)
+        return [found.x, found.states]
+
+    def _backward(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        states: np.ndarray,
+        by_spikes: np.ndarray,
+    ) -> List[np.ndarray]:
+        arrays = [_whole(array) for array in (parameters, current, states, by_spikes)]
+        by_current, sums, bad = self._kernel.backward(*arrays)
+        if bad >= 0:
+            self._fail("the gradient", bad)
+        found = [by_current]
+        for parameter, row in zip(self.layer.neuron.trained, sums):
+            total = row if parameter.is_per_neuron else np.add.accumulate(row)[-1:]
+            found.append(total.astype(np.float32))
+        return found
+
+    def _fail(self, what: str, step: int) -> None:
+        self.failure = NotFinite(
+            f"{what} of {self.name.replace('_', ' ')} (neuron {self.layer.neuron.name}) is no "
+            f"finite number at time step {step:,} of a sample"
+        )
+        raise self.failure
+
+    def _trained_parameter(self, parameter: NeuronParameter) -> Any:
+        value = self.layer.values()[parameter.name].astype(np.float32)
+        return self._variable(
+            f"parameter_{parameter.name}",
+            value.shape,
+            tf.keras.initializers.Constant(value),
+            constraint=partial(_clip, _bounds(parameter)),
+        )
+
+    def _variable(self, name: str, shape: Any, initializer: Any, **options: Any) -> Any:
+        variable = self.add_weight(
+            name=name, shape=shape, initializer=initializer, dtype="float32", **options
+        )
+        # An attribute, because TensorFlow's checkpoints do not find variables in lists.
+        setattr(self, f"_variable_{name}", variable)
+        return variable
+
+
+def _bounds(parameter: NeuronParameter) -> Tuple[float, float]:
+    largest = float(np.finfo(np.float32).max)
+    return max(parameter.minimum, -largest), min(parameter.maximum, largest)
+
+
+def _clip(bounds: Tuple[float, float], value: Any) -> Any:
+    return tf.clip_by_value(value, *bounds)
+
+
+def _whole(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array)

@@ -1,0 +1,152 @@
+"""Compiles the C++ of a layer with equations, once per source and compiler, and calls it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.toolchain import WARNINGS, compiler, run_compiler, version_of
+from ipulse_core.build_cache.unused_builds import mark_used
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.source import GENERATOR, kernel_source
+
+LIBRARY, SOURCE = "libequations.so", "equations.cc"
+# -ffp-contract=off: each product and sum is rounded, so that every machine gives the same bits.
+FLAGS = (
+    *("-std=c++17", "-O3", "-fPIC", "-shared", "-fvisibility=default"),
+    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"),
+    *WARNINGS,
+    *("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-parameter"),
+)
+_FUNCTIONS = {"forward": 4, "backward": 7}  # how many arrays each takes
+
+
+def build_equations(layer: LayerEquations, progress: ProgressCallback = print_progress) -> Path:
+    """Return the path of the library of a layer; build it if it is not in the cache.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+    source, command = kernel_source(layer), compiler()
+    made_by = repr((GENERATOR, command, version_of(command), FLAGS))
+    directory = cache_directory() / f"equations-{_hash(source)}-{_hash(made_by)}"
+
+    def make(complete: Path, scratch: Path, steps: Steps) -> None:
+        steps.begin(1)
+        written = complete / SOURCE
+        written.write_text(source, "utf-8")
+        run_compiler([*command, *FLAGS, str(written), "-o", str(complete / LIBRARY)])
+        steps.finish_one()
+
+    if not (mark_used(directory) and (directory / LIBRARY).exists()):
+        build_once("the equations of a layer", "equations", directory, LIBRARY, make, progress)
+    return directory / LIBRARY
+
+
+class KernelTrace(NamedTuple):
+    """The results of the forward pass."""
+
+    x: np.ndarray  # float32 [time, batch, neurons]
+    states: np.ndarray  # float32 [time + 1, batch, states, neurons]; of one step if not kept
+    first_bad_step: int  # of a value that is not finite; -1: none
+
+
+class EquationsKernel:
+    """Runs a layer with equations in float32 on the CPU."""
+
+    def __init__(self, layer: LayerEquations, threads: int = 1) -> None:
+        """Build the layer's library, unless it is cached, and load it.
+
+        threads: the samples of a batch are divided between them; the results do not depend on it.
+
+        Raises MissingCompiler, BuildFailed.
+        """
+        self.layer = layer
+        self._threads = max(1, threads)
+        library = ctypes.CDLL(str(build_equations(layer)))
+        self._calls: Dict[str, Any] = {}
+        for name, arrays in _FUNCTIONS.items():
+            function = getattr(library, f"ipulse_equations_{name}")
+            function.restype = ctypes.c_int64
+            function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * 6
+            self._calls[name] = function
+        self._pool: Optional[ThreadPoolExecutor] = None
+
+    def forward(
+        self, parameters: np.ndarray, current: np.ndarray, keep: bool = True
+    ) -> KernelTrace:
+        """Run the layer.
+
+        parameters: float32 `[parameters, neurons]`.
+        current: float32 `[time, batch, neurons]`.
+        keep: whether to return the states of every step, as `backward` needs them.
+        """
+        neuron = self.layer.neuron
+        steps, batch, neurons = current.shape
+        states = np.empty(((steps + 1) if keep else 1, batch, len(neuron.states), neurons), "f4")
+        states[0] = np.asarray(neuron.initial, np.float32)[:, None]
+        x = np.empty(current.shape, np.float32)
+        arrays = [current, parameters, x, states]
+        found = self._run("forward", arrays, current.shape, int(keep))
+        return KernelTrace(x, states, min((step for step in found if step >= 0), default=-1))
+
+    def backward(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        states: np.ndarray,
+        by_spikes: np.ndarray,
+    ) -> Tuple[np.ndarray, np.ndarray, int]:
+        """Return the gradients of the current and of the trained parameters.
+
+        The latter are float64 `[trained, neurons]`, sums over samples in their order. The third
+        value is the last step at which the gradient is not finite, or -1.
+        """
+        neuron = self.layer.neuron
+        _, batch, neurons = current.shape
+        by_current = np.empty(current.shape, np.float32)
+        carry = np.zeros((batch, len(neuron.states), neurons), np.float32)
+        sums = np.zeros((batch, len(neuron.trained), neurons), np.float64)
+        arrays = [current, parameters, states, by_spikes, by_current, carry, sums]
+        found = self._run("backward", arrays, current.shape, self.layer.truncate or 0)
+        total = np.zeros(sums.shape[1:])
+        for sample in sums:
+            total += sample
+        return by_current, total, max(found, default=-1)
+
+    def _run(self, name: str, arrays: List[np.ndarray], shape: Any, last: int) -> List[int]:
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        steps, batch, neurons = shape
+        parts = min(self._threads, batch)
+        bounds = [part * batch // parts for part in range(parts + 1)] if parts else [0]
+        call: Callable[..., int] = self._calls[name]
+
+        def run(part: int) -> int:
+            begin, end = bounds[part], bounds[part + 1]
+            return call(*pointers, steps, batch, neurons, begin, end, last)
+
+        if parts <= 1:
+            return [run(part) for part in range(parts)]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads)
+        return list(self._pool.map(run, range(parts)))
+
+
+def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return parameters by name as float32 `[parameters, neurons]`."""
+    rows = [
+        np.broadcast_to(np.asarray(parameters[each.name], np.float32), (layer.neurons,))
+        for each in layer.neuron.parameters
+    ]
+    return np.array(rows, np.float32).reshape(len(rows), layer.neurons)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,74 @@
+"""The equations of a layer: its neuron, its size and its surrogate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Dict, Optional
+
+import numpy as np
+
+from ipulse_core.equations.adjoint import backward_program
+from ipulse_core.equations.neuron import NeuronEquations
+from ipulse_core.equations.step_program import Instruction, StepProgram, forward_program
+from ipulse_ops.equations.surrogates import surrogate_tree
+from ipulse_ops.surrogate import SuperSpike, Surrogate
+
+
+@dataclass(frozen=True)
+class LayerEquations:
+    """A layer of equal neurons.
+
+    neuron: the equations.
+    neurons: how many there are.
+    surrogate: the derivative of a spike.
+    truncate: the gradient does not pass from a step that is a multiple of it to the step before;
+        None: it passes through all.
+    """
+
+    neuron: NeuronEquations
+    neurons: int
+    surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
+    truncate: Optional[int] = None
+
+    @property
+    def forward(self) -> StepProgram:
+        """One step."""
+        return _forward(self.neuron)
+
+    @property
+    def silent(self) -> StepProgram:
+        """One step without spikes."""
+        instructions = tuple(
+            Instruction("constant") if each.operation == "spike" else each
+            for each in self.forward.instructions
+        )
+        return self.forward._replace(instructions=instructions)
+
+    @property
+    def backward(self) -> StepProgram:
+        """The adjoint of one step."""
+        return _backward(self.neuron, self.surrogate)
+
+    def values(self) -> Dict[str, np.ndarray]:
+        """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""
+        return {
+            each.name: np.array(
+                np.broadcast_to(
+                    np.asarray(each.value, np.float64),
+                    (self.neurons if each.is_per_neuron else 1,),
+                )
+            )
+            for each in self.neuron.parameters
+        }
+
+
+@lru_cache(maxsize=64)
+def _forward(neuron: NeuronEquations) -> StepProgram:
+    return forward_program(neuron)
+
+
+@lru_cache(maxsize=64)
+def _backward(neuron: NeuronEquations, surrogate: Surrogate) -> StepProgram:
+    trained = [parameter.name for parameter in neuron.trained]
+    return backward_program(neuron, surrogate_tree(surrogate), trained)

@@ -1,0 +1,101 @@
+"""Runs a layer with equations in NumPy, and its adjoint: the reference implementation.
+
+Arrays have the type of the input current: float64 to judge by, float32 for the kernels' rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple
+
+import numpy as np
+
+from ipulse_core.equations.adjoint import BY_SPIKE, by_state
+from ipulse_core.equations.neuron import INPUT
+from ipulse_core.equations.step_program import state_output
+from ipulse_ops.equations.interpreter import run_step
+from ipulse_ops.equations.layer_equations import LayerEquations
+
+
+class EquationsTrace(NamedTuple):
+    """The values of a layer."""
+
+    x: np.ndarray  # [time, batch, neurons]; above 0 where a neuron spikes
+    states: np.ndarray  # [time + 1, states, batch, neurons] before each step, and after the last
+
+
+class EquationsGradients(NamedTuple):
+    """A loss's gradients."""
+
+    current: np.ndarray  # [time, batch, neurons]
+    parameters: Dict[str, np.ndarray]  # of the trained ones, in their shapes
+
+
+def run_equations(
+    layer: LayerEquations,
+    parameters: Mapping[str, np.ndarray],
+    current: np.ndarray,
+    may_spike: bool = True,
+) -> EquationsTrace:
+    """Run the layer on its input current `[time, batch, neurons]`.
+
+    parameters: `[neurons]`, or `[1]` of the layer, by name.
+    may_spike: False resets no neuron, as if r were always 0.
+    """
+    step = layer.forward if may_spike else layer.silent
+    neuron, shape = layer.neuron, current.shape[1:]
+    x = np.zeros(current.shape, current.dtype)
+    states = np.zeros((len(current) + 1, len(neuron.states), *shape), current.dtype)
+    for index, initial in enumerate(neuron.initial):
+        states[0, index] = initial
+    for t in range(len(current)):
+        found = run_step(step, _inputs(layer, parameters, states[t], current[t]))
+        x[t] = found["x"]
+        for index in range(len(neuron.states)):
+            states[t + 1, index] = found[state_output(index)]
+    return EquationsTrace(x, states)
+
+
+def equations_adjoint(
+    layer: LayerEquations,
+    parameters: Mapping[str, np.ndarray],
+    current: np.ndarray,
+    trace: EquationsTrace,
+    by_spikes: np.ndarray,
+) -> EquationsGradients:
+    """Return the gradients, of which `by_spikes` `[time, batch, neurons]` is the loss's."""
+    neuron, shape = layer.neuron, current.shape[1:]
+    by_current = np.zeros_like(current)
+    sums: Dict[str, List[np.ndarray]] = {each.name: [] for each in neuron.trained}
+    states: List[Any] = [np.zeros(shape, current.dtype) for _ in neuron.states]
+    for t in reversed(range(len(current))):
+        if layer.truncate is not None and (t + 1) % layer.truncate == 0:
+            states = [np.zeros(shape, current.dtype) for _ in neuron.states]
+        inputs = _inputs(layer, parameters, trace.states[t], current[t])
+        inputs[BY_SPIKE] = by_spikes[t]
+        inputs.update((by_state(index), state) for index, state in enumerate(states))
+        found = run_step(layer.backward, inputs)
+        by_current[t] = found[INPUT]
+        states = [found[state_output(index)] for index in range(len(neuron.states))]
+        for name, steps in sums.items():
+            steps.append(np.broadcast_to(found[name], shape))
+    return EquationsGradients(
+        by_current,
+        {name: _summed(steps, parameters[name].shape) for name, steps in sums.items()},
+    )
+
+
+def _inputs(
+    layer: LayerEquations,
+    parameters: Mapping[str, np.ndarray],
+    states: np.ndarray,
+    current: np.ndarray,
+) -> Dict[str, Any]:
+    inputs: Dict[str, Any] = dict(zip(layer.neuron.states, states))
+    inputs.update((name, value.astype(current.dtype)) for name, value in parameters.items())
+    inputs[INPUT] = current
+    return inputs
+
+
+def _summed(steps: List[np.ndarray], shape: Any) -> np.ndarray:
+    total = np.sum(np.asarray(steps, np.float64), axis=(0, 1))
+    return np.asarray(total if shape == total.shape else total.sum(keepdims=True))

@@ -1,0 +1,52 @@
+"""The adjoint of random equations equals TensorFlow's automatic differentiation in float64."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.reference import equations_adjoint, run_equations
+from ipulse_ops.surrogate import SuperSpike
+from tests.equations import random_neuron
+from tests.ops.equations.autodiff import spikes_of
+
+SLOPE = 3.0
+
+
+def check(seed: int) -> float:
+    random, rng = Random(seed), np.random.default_rng(seed)
+    neuron = random_neuron(random)
+    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE))
+    current = rng.normal(0.5, 1.5, (6, 2, 3))
+    by_spikes = rng.normal(size=current.shape)
+    values = layer.values()
+    trace = run_equations(layer, values, current)
+    found = equations_adjoint(layer, values, current, trace, by_spikes)
+    variables = {name: tf.constant(value) for name, value in values.items()}
+    entering = tf.constant(current)
+    with tf.GradientTape() as tape:
+        tape.watch([entering, *variables.values()])
+        spikes = spikes_of(neuron, variables, entering, SLOPE)
+        loss = tf.reduce_sum(spikes * by_spikes)
+    np.testing.assert_array_equal(spikes.numpy(), trace.x > 0, err_msg=f"seed {seed}")
+    wanted = tape.gradient(loss, {"I": entering, **variables})
+    wanted = {name: grad for name, grad in wanted.items() if grad is not None}
+    for name, grad in {"I": found.current, **found.parameters}.items():
+        expected = wanted[name].numpy() if name in wanted else np.zeros(grad.shape)
+        np.testing.assert_allclose(grad, expected, rtol=1e-12, atol=1e-12, err_msg=f"seed {seed}")
+    return float(trace.x.size and (trace.x > 0).mean())
+
+
+def test_random_neurons() -> None:
+    rates = [check(seed) for seed in range(12)]
+    assert 0.02 < np.mean(rates) < 0.98
+
+
+@pytest.mark.verify
+def test_many_random_neurons() -> None:
+    for seed in range(100, 600):
+        check(seed)

@@ -1,0 +1,91 @@
+"""The compiled kernel of equations, compared with their evaluation in NumPy."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from ipulse_core.equations.neuron import NeuronEquations
+from ipulse_ops.equations.kernel import EquationsKernel, stacked
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.reference import equations_adjoint, run_equations
+from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate
+from tests.equations import lif, neuron_document, neuron_of, random_neuron
+
+
+def check(
+    neuron: NeuronEquations,
+    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    truncate: int = 0,
+    seed: int = 0,
+) -> None:
+    layer = LayerEquations(neuron, 3, surrogate, truncate or None)
+    rng = np.random.default_rng(seed)
+    current = rng.normal(0.5, 1.5, (9, 5, 3)).astype(np.float32)
+    by_spikes = rng.normal(size=current.shape).astype(np.float32)
+    values = layer.values()
+    wanted = run_equations(layer, values, current)
+    grads = equations_adjoint(layer, values, current, wanted, by_spikes)
+    for threads in (1, 3):
+        kernel = EquationsKernel(layer, threads)
+        parameters = stacked(layer, values)
+        found = kernel.forward(parameters, current)
+        assert found.first_bad_step == -1
+        # exp and tanh are rounded from float64 in both: these are equal bits.
+        np.testing.assert_array_equal(found.x, wanted.x)
+        np.testing.assert_array_equal(found.states.transpose(0, 2, 1, 3), wanted.states)
+        by_current, sums, bad = kernel.backward(parameters, current, found.states, by_spikes)
+        assert bad == -1
+        np.testing.assert_array_equal(by_current, grads.current)
+        for parameter, total in zip(neuron.trained, sums):
+            expected = grads.parameters[parameter.name]
+            total = total if parameter.is_per_neuron else total.sum(keepdims=True)
+            np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
+        without = kernel.forward(parameters, current, keep=False)
+        np.testing.assert_array_equal(without.x, wanted.x)
+
+
+def test_random_neurons_to_the_bit() -> None:
+    for seed in range(2):
+        check(random_neuron(Random(seed)), seed=seed)
+
+
+@pytest.mark.verify
+def test_many_random_neurons_to_the_bit() -> None:
+    for seed in range(10, 60):
+        check(random_neuron(Random(seed)), truncate=seed % 4, seed=seed)
+
+
+@pytest.mark.parametrize("surrogate", [ArcTan(), Boxcar(), Exponential()])
+def test_surrogates(surrogate: Surrogate) -> None:
+    check(neuron_of(lif("subtract")), surrogate, truncate=4)
+
+
+def test_functions_at_their_ends() -> None:
+    document = neuron_document(
+        [
+            {"name": "u", "update": "exp(min(I, 80))"},
+            {"name": "a", "update": "tanh(I)"},
+            {"name": "b", "update": "tanh(0.001 * I) + sqrt(abs(I)) + exp(max(-100, -abs(I)))"},
+        ],
+        "u - a * b",
+    )
+    layer = LayerEquations(neuron_of(document), 2000)
+    current = np.linspace(-120, 120, 2000, dtype=np.float32)[None, None]
+    wanted = run_equations(layer, {}, current)
+    found = EquationsKernel(layer).forward(stacked(layer, {}), current)
+    np.testing.assert_array_equal(found.x, wanted.x)
+    whole = current[0, 0].astype(np.float64)
+    exact = np.exp(np.minimum(whole, 80))
+    np.testing.assert_array_equal(found.states[1, 0, 0], exact.astype(np.float32))
+    np.testing.assert_array_equal(found.states[1, 0, 1], np.tanh(whole).astype(np.float32))
+
+
+def test_the_first_value_that_is_not_finite_has_its_step() -> None:
+    document = neuron_document([{"name": "u", "initial": 2.0, "update": "u * u + 0 * I"}], "u - 9")
+    layer = LayerEquations(neuron_of(document), 4)
+    kernel = EquationsKernel(layer)
+    current = np.zeros((9, 3, 4), np.float32)
+    assert kernel.forward(stacked(layer, {}), current).first_bad_step == 6  # 2 ^ (2 ^ 7)
