@@ -37,6 +37,12 @@ from .network.conv import (
     SumPool1DSpec,
     SumPoolSpec,
 )
+from .network.equations import (
+    EquationsLayerSpec,
+    NeuronParameterSpec,
+    NeuronSpec,
+    NeuronStateSpec,
+)
 from .network.layers import (
     AdaptationSpec,
     GrowingCapacity,
@@ -85,6 +91,7 @@ __all__ = [
     "EarlyStoppingSpec",
     "EmulatorDevice",
     "Encoding",
+    "EquationsLayerSpec",
     "EventsData",
     "ExperimentSpec",
     "ExponentialSpec",
@@ -103,6 +110,9 @@ __all__ = [
     "MembraneBound",
     "NMNISTData",
     "NetworkSpec",
+    "NeuronParameterSpec",
+    "NeuronSpec",
+    "NeuronStateSpec",
     "NirExportSpec",
     "NpzData",
     "OpLayerSpec",

@@ -10,13 +10,13 @@ from pydantic.config import JsonDict
 from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, validate
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.derived_values import (
     class_count,
     image_of,
     spiking_layers,
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
+from ipulse_core.spec.part_layers import part_layers, part_name
 
 from .data import Data
 from .data.digits import DigitsData
@@ -28,6 +28,7 @@ from .profile import ProfileSpec
 from .rules.convolutions import convolution_problems
 from .rules.delays import delay_problems
 from .rules.device_training import device_training_problems
+from .rules.equations import equations_problems
 from .rules.on_ipus import problems_on_ipus
 from .rules.ops import op_problems
 from .rules.quantised_layers import quantisation_problems
@@ -112,6 +113,7 @@ class ExperimentSpec(StrictModel):
             yield from misfits
             return
         yield from op_problems(self)
+        yield from equations_problems(self)
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from regression_problems(self)
@@ -197,8 +199,8 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/early_stopping/metric", "inconsistent", detail)
 
     def _problems_of_export(self) -> Iterator[Problem]:
-        for index in range(len(self.export.nir) if op_layers(self.network) else 0):
-            detail = "custom ops are not exported to NIR: remove it"
+        for index in range(len(self.export.nir) if part_layers(self.network) else 0):
+            detail = f"{part_name(self.network)} are not exported to NIR: remove it"
             yield Problem(f"/export/nir/{index}", "unsupported", detail)
         for index, export in enumerate(self.export.nir):
             if export.on_loss == "refuse":

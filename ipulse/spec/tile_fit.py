@@ -8,7 +8,6 @@ from typing import Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
 from ipulse_core.spec.derived_values import (
     class_count,
@@ -17,6 +16,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.spec.tile_memory import TILE_BYTES, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
@@ -75,7 +75,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     if not isinstance(device, (EmulatorDevice, IPUDevice)):
         return None
     steps = spec.data.steps
-    if op_layers(spec.network):  # each part is a program of its own
+    if part_layers(spec.network):  # each part is a program of its own
         return None
     if conv_layers(spec.network) or not steps:  # 0 steps: as many as the data have
         return None

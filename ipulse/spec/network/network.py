@@ -8,9 +8,11 @@ from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import indexed_ops, op_layers
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
+from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import constant_of
 
 from .conv import Conv1DSpec, Conv2DSpec
+from .equations import EquationsLayerSpec
 from .initial import InitialSpec
 from .layers import DelaySteps, LayerSpec, LeakyReadoutSpec, Readout
 from .op import OpLayerSpec
@@ -19,7 +21,8 @@ from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
 HiddenLayer = Annotated[
-    LayerSpec | Conv2DSpec | Conv1DSpec | OpLayerSpec, ByKind(default="dense", is_named=False)
+    LayerSpec | Conv2DSpec | Conv1DSpec | OpLayerSpec | EquationsLayerSpec,
+    ByKind(default="dense", is_named=False),
 ]
 
 # Constants that layers may lack, and the field that gives them.
@@ -99,6 +102,7 @@ class NetworkSpec(StrictModel):
                 yield Problem(f"{place}/decay", "inconsistent", detail)
         yield from self._problems_of_convolutions()
         yield from residual_problems(self)
+        yield from self._problems_of_parts()
         yield from self._problems_of_ops()
         for constant, field in _OPTIONAL.items():
             layers = (*self.layers, self.readout)
@@ -134,29 +138,34 @@ class NetworkSpec(StrictModel):
                 detail = f"{name} cannot be trained in a network with convolutions: remove it"
                 yield Problem(f"/trainable/{index}", "unsupported", detail)
 
+    def _problems_of_parts(self) -> Iterator[Problem]:
+        """Yields what a network with custom ops or equations cannot have."""
+        if not part_layers(self):
+            return
+        parts = part_name(self)
+        for index, layer in enumerate(self.layers):
+            if is_conv(layer):
+                detail = f"convolutions and {parts} cannot be in one network"
+                yield Problem(f"/layers/{index}/kind", "unsupported", detail)
+        for index, each in enumerate((*self.layers, self.readout)):
+            if getattr(each, "residual", ()):
+                place = f"/layers/{index}" if index < len(self.layers) else "/readout"
+                detail = f"spikes are not added in a network with {parts}: remove it"
+                yield Problem(f"{place}/residual", "unsupported", detail)
+        for index, name in enumerate(self.trainable):
+            detail = f"{name} cannot be trained in a network with {parts}: remove it"
+            yield Problem(f"/trainable/{index}", "unsupported", detail)
+
     def _problems_of_ops(self) -> Iterator[Problem]:
         """Yields what a network with custom ops cannot have."""
         ops = op_layers(self)
         if not ops:
             return
-        for index, layer in enumerate(self.layers):
-            pointer = f"/layers/{index}"
-            if is_conv(layer):
-                detail = "convolutions and custom ops cannot be in one network"
-                yield Problem(f"{pointer}/kind", "unsupported", detail)
         for index, layer in indexed_ops(self):
             pointer = f"/layers/{index}"
             if layer.op != ops[0].op:
                 detail = f"a network has one custom op, in as many layers as you like: {ops[0].op}"
                 yield Problem(f"{pointer}/op", "unsupported", detail)
-        for index, each in enumerate((*self.layers, self.readout)):
-            if getattr(each, "residual", ()):
-                place = f"/layers/{index}" if index < len(self.layers) else "/readout"
-                detail = "spikes are not added in a network with custom ops: remove it"
-                yield Problem(f"{place}/residual", "unsupported", detail)
-        for index, name in enumerate(self.trainable):
-            detail = f"{name} cannot be trained in a network with custom ops: remove it"
-            yield Problem(f"/trainable/{index}", "unsupported", detail)
         if self.initial is not None and self.initial.upload is not None:
             detail = "a network with custom ops does not begin with uploaded weights: remove it"
             yield Problem("/initial/upload", "unsupported", detail)

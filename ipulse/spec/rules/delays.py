@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.part_layers import part_layers, part_name
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -21,8 +21,8 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     limits = []
     if conv_layers(network):
         limits.append("in a network with convolutions")
-    if op_layers(network):
-        limits.append("in a network with custom ops")
+    if part_layers(network):
+        limits.append(f"in a network with {part_name(network)}")
     if not isinstance(spec.device, CPUDevice):
         limits.append(f"on {spec.device.kind}")
     if network.delay > 1 and limits:

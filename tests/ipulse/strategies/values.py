@@ -21,12 +21,14 @@ from ipulse.spec import (
     IPUDevice,
     LayerSpec,
     LeakyReadoutSpec,
+    NeuronSpec,
     NpzData,
     PoissonData,
     RandmanData,
     SpikeTargets,
 )
 from ipulse.spec.network.initial import InitialSpec
+from tests.equations import lif
 from tests.ipulse.strategies.scalars import CHARACTERS, floats, integers, texts
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
@@ -112,6 +114,8 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return values(InitialSpec).map(_one_file)
     if hint is GrowingCapacity:
         return values(GrowingCapacity).map(_ordered)
+    if hint is NeuronSpec:
+        return st.sampled_from([lif(), lif("subtract", theta=True)]).map(NeuronSpec.model_validate)
     if hint in (EmulatorDevice, IPUDevice):
         return values(hint, **IPUS)
     if is_model(hint) or dataclasses.is_dataclass(hint):

@@ -39,6 +39,7 @@ from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
+from ipulse_worker.runner.training.divergence import diverged
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
@@ -114,6 +115,10 @@ class AttemptProcess:
             # TensorFlow passes on the text of an op's error, without its reason.
             if self._ops is not None and self._ops.failure is not None:
                 raise self._ops.failure from None
+            if hasattr(self, "_training"):
+                failure = getattr(self._training.model.net, "failure", None)
+                if failure is not None:
+                    raise diverged(failure, self._training) from None
             raise
         finally:
             self.device.release()

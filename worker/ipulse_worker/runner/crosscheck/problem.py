@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, List, Tuple
 import numpy as np
 
 from ipulse_core.errors import Conflict
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_ops.lif.network import Network
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.initial_weights import initial_weights
@@ -40,12 +40,14 @@ def problem_of(
     """Make a problem of the first `steps` time steps of the first `samples` training samples.
 
     Raises:
-        Conflict: the network has convolutions or custom ops, which run on one back end only.
+        Conflict: the network has convolutions, custom ops or equations, which run on one back end
+            only.
     """
     if conv_layers(spec.network):
         raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
-    if op_layers(spec.network):
-        raise Conflict("a network with custom ops runs in jobs only: nothing to compare with")
+    if part_layers(spec.network):
+        parts = part_name(spec.network)
+        raise Conflict(f"a network with {parts} runs in jobs only: nothing to compare with")
     network = network_of(spec).without_dropout()  # which not every back end has
     ids, counts = dataset.trains.batch(dataset.training[:samples])
     ids, counts = ids[:steps].astype(np.int32), counts[:steps]

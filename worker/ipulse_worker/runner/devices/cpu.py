@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List
 import tensorflow as tf
 
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
+from ipulse_core.spec.part_layers import equation_layers
+from ipulse_ops.equations.kernel import build_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
+from ipulse_worker.runner.model.equations import equations_layers_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.results import provenance
 
@@ -42,6 +45,8 @@ class CPU(Device):
         self._library = native.build_tensorflow_op(
             self._build_progress(built, self.compiled_fraction)
         )
+        for layer in equations_layers_of(self.spec):
+            build_equations(layer, self._build_progress(built, self.compiled_fraction))
         return Model(self.spec, slots, self._threads, ops=self.ops)
 
     def acquire(self) -> None:
@@ -82,7 +87,9 @@ class CPU(Device):
 
 
 def _routes_spikes(spec: ExperimentSpec) -> bool:
-    """Return whether spikes are dropped or added between layers, by ops of their own library."""
+    """Return whether spikes pass through ops of their own library between layers."""
+    if equation_layers(spec.network):
+        return True
     layers = (*spec.network.layers, spec.network.readout)
     return any(getattr(layer, "dropout", 0.0) or getattr(layer, "residual", ()) for layer in layers)
 

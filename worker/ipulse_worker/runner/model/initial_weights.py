@@ -8,11 +8,13 @@ import numpy as np
 
 from ipulse_core.errors import IPUlseError
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.conv.initialisation import balanced_kernels
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
+from ipulse_worker.runner.model.equations import balanced_equations
 from ipulse_worker.runner.model.network import (
     convolutions_of,
     network_of,
@@ -57,8 +59,8 @@ def initial_weights(
     convolutions = convolutions_of(spec)
     kernels: List[np.ndarray] = []
     try:
-        if ops is not None:
-            return _between_ops(spec, ops, ids, counts)
+        if part_layers(spec.network):
+            return _by_parts(spec, ops, ids, counts)
         if convolutions:
             kernels, (ids, counts) = balanced_kernels(convolutions, ids, counts, std, seed)
             # The weights behind an average are scaled where they are used.
@@ -68,20 +70,27 @@ def initial_weights(
         raise NoActivity(f"the weights cannot be initialised: {error}") from error
 
 
-def _between_ops(
-    spec: ExperimentSpec, ops: CustomOps, ids: np.ndarray, counts: np.ndarray
+def _by_parts(
+    spec: ExperimentSpec, ops: Optional[CustomOps], ids: np.ndarray, counts: np.ndarray
 ) -> List[np.ndarray]:
-    """Return the weights of the layers between custom ops, which run on the measured samples."""
+    """Return the weights of all layers, one part after the other on the measured samples."""
     weights: List[np.ndarray] = []
     for number, stretch in enumerate(stretches_of(spec)):
+        std = spec.network.initial_membrane_std
+        seed = spec.seed + (number << 64)  # other weights than those of the stretch before
+        if stretch.is_equations:
+            (index,) = stretch.layers
+            own, spikes = balanced_equations(spec, index, ids, counts, std, seed)
+            weights += own
+            ids, counts = dense_to_sparse(spikes)
+            continue
         if stretch.is_op:
+            assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
             dense = sparse_to_dense(ids, counts, stretch.senders).astype(np.float32)
             ids, counts = dense_to_sparse(ops.forward(index, dense))
             continue
         network = stretch_network(spec, stretch)
-        std = spec.network.initial_membrane_std
-        seed = spec.seed + (number << 64)  # other weights than those of the stretch before
         own = balanced_weights(network, ids, counts, std=std, seed=seed)
         weights += own
         if not stretch.has_readout:

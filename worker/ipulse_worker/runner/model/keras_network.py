@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import (
     conv_layers,
     dense_layers,
     senders_to_dense,
 )
+from ipulse_core.spec.part_layers import part_layers
+from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
+from ipulse_worker.runner.model.equations import equations_of
 from ipulse_worker.runner.model.layers_of_spec import (
     leaky_of,
 )
@@ -27,7 +29,7 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.op_network import OpNetwork
+from ipulse_worker.runner.model.op_network import OpNetwork, Part
 from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
@@ -40,7 +42,7 @@ def keras_network(
     spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps] = None
 ) -> Union[MultiLIF, ConvNetwork, OpNetwork]:
     """Return the network as a Keras layer. `ops` runs its custom ops, if it has any."""
-    if ops is not None:
+    if part_layers(spec.network):
         return _op_network(spec, limits, threads, ops)
     convolutions = convolutions_of(spec, limits)
     if not convolutions:
@@ -78,11 +80,23 @@ def keras_network(
 
 
 def _op_network(
-    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: CustomOps
+    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps]
 ) -> OpNetwork:
-    parts: List[Union[MultiLIF, LIFReadout, OpLayer]] = []
+    parts: List[Part] = []
     for number, stretch in enumerate(stretches_of(spec), start=1):
-        if stretch.is_op:
+        if stretch.is_equations:
+            (index,) = stretch.layers
+            described: Any = spec.network.layers[index]
+            equations = EquationsLayer(
+                stretch.senders,
+                equations_of(spec, index),
+                bias=described.bias,
+                threads=threads,
+                name=f"layer_{index + 1}",
+            )
+            parts.append(equations)
+        elif stretch.is_op:
+            assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
             parts.append(OpLayer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
         elif stretch.layers or spec.network.readout.kind == "spiking":
@@ -97,13 +111,14 @@ def _op_network(
                 stretch.senders,
                 leaky_of(spec),
                 threads=threads,
+                truncate=getattr(spec.training, "truncate_steps", None),
                 quantisation=rule_of(spec.network.readout),
                 standardised=is_standardised(spec.network.readout),
                 name="readout",
                 **_backend(spec.device),
             )
             parts.append(readout)
-    return OpNetwork(parts, spec.network.delay, name="network_with_ops")
+    return OpNetwork(parts, spec.network.delay, name="network_of_parts")
 
 
 def _dense_network(
@@ -170,7 +185,7 @@ def placement_of(device: IPUs) -> Placement:
 
 def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
     """Return the placement as it is shown in a job's documents."""
-    split = "layers"  # a network with custom ops is on one IPU
-    if not op_layers(spec.network):
+    split = "layers"  # a network of parts is on one IPU
+    if not part_layers(spec.network):
         split = split_of(network_of(spec), placement_of(device))
     return {"mapping": device.mapping, "split": split}

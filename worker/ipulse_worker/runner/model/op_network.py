@@ -1,4 +1,4 @@
-"""Layers of neurons with custom ops between them, as one Keras layer."""
+"""Layers of neurons with custom ops or equations between them, as one Keras layer."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 import tensorflow as tf
 
+from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.keras import LIFOutputs, LIFReadout, MultiLIF
 from ipulse_ops.keras.single_layer import later
 from ipulse_worker.runner.op.layer import OpLayer
 
-Part = Union[MultiLIF, LIFReadout, OpLayer]
+Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer]
 
 
 class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
@@ -27,6 +28,12 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         self._delay = delay
         self.neuron_layers = [part for part in parts if not isinstance(part, OpLayer)]
         self.built = True  # its layers have their variables already
+
+    @property
+    def failure(self) -> Optional[Exception]:
+        """The error of a layer with equations that ended the run; None without one."""
+        failures = (getattr(part, "failure", None) for part in self._parts)
+        return next((failure for failure in failures if failure is not None), None)
 
     @property
     def kernels(self) -> List[Any]:
@@ -71,8 +78,13 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         for number, part in enumerate(self._parts):
             if number and self._delay:
                 ids, counts = later(ids, 1), later(counts, 1)
-            if isinstance(part, OpLayer):
-                ids, counts = part(ids, counts)
+            if isinstance(part, (OpLayer, EquationsLayer)):
+                spikes: Any = (
+                    part(ids, counts)
+                    if isinstance(part, OpLayer)
+                    else part.run(ids, counts, training)
+                )
+                ids, counts = spikes
                 spike_ids.append(ids)
                 spike_counts.append(counts)
                 dropped.append(tf.zeros_like(counts[..., 0]))

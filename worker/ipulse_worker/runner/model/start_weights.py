@@ -14,7 +14,13 @@ from ipulse_core.data_files import npz_file
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import SIGNATURE
-from ipulse_core.spec.start_weights import is_constant, mismatches, repeats, start_shapes
+from ipulse_core.spec.start_weights import (
+    is_constant,
+    is_parameter,
+    mismatches,
+    repeats,
+    start_shapes,
+)
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -101,7 +107,8 @@ def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> S
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise DataInvalid(f"{path.name}: {name} has values that are not finite in float32")
-        if name.endswith("decay") and not ((array >= 0) & (array < 1)).all():
+        is_decay = name.endswith("decay") and not is_parameter(name)
+        if is_decay and not ((array >= 0) & (array < 1)).all():
             raise DataInvalid(f"{path.name}: {name} has values below 0, or not below 1")
     return StartWeights(
         source=source,

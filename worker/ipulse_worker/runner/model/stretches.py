@@ -1,4 +1,4 @@
-"""The parts of a network with custom ops: each op, and the layers between two of them."""
+"""The parts of a network with custom ops or equations, and the layers between two of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, List, Tuple
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.part_layers import has_equations, is_part
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -15,16 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Successive layers between two custom ops, or one custom op."""
+    """Successive layers between two such parts, or one custom op, or one layer with equations."""
 
     layers: Tuple[int, ...]  # indices of hidden layers from 0
     senders: int
     is_op: bool
     has_readout: bool  # the readout is behind these layers
+    is_equations: bool = False
 
 
 def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
-    """Return the parts of a network in order; without custom ops it is one."""
+    """Return the parts of a network in order; without ops and equations it is one."""
     sizes = [input_channels(spec.data), *hidden_sizes(spec)]
     found: List[Stretch] = []
     current: List[int] = []
@@ -36,9 +38,9 @@ def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
             current.clear()
 
     for index, layer in enumerate(spec.network.layers):
-        if is_op(layer):
+        if is_part(layer):
             end(has_readout=False)
-            found.append(Stretch((index,), sizes[index], True, False))
+            found.append(Stretch((index,), sizes[index], is_op(layer), False, has_equations(layer)))
         else:
             current.append(index)
     end(has_readout=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List
+from typing import TYPE_CHECKING, Any, List
 
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import (
     conv_layers,
 )
 from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
-from ipulse_core.spec.start_weights import CONSTANTS, constant_of, layer_names
+from ipulse_core.spec.part_layers import has_equations, part_layers
+from ipulse_core.spec.start_weights import CONSTANTS, PARAMETER, constant_of, layer_names
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
@@ -32,10 +32,11 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
     """Return the names of the trained arrays.
 
     These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
-    standardised weights.
+    standardised weights and the trained parameters of equations, layer by layer.
     """
     network = spec.network
-    layers = list(zip(layer_names(network), [*network.layers, network.readout]))
+    described: List[Any] = [*network.layers, network.readout]
+    layers = list(zip(layer_names(network), described))
     constants = [
         f"{name}_{constant}"
         for constant in CONSTANTS
@@ -43,8 +44,14 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
         for name, layer in layers
         if constant_of(layer, constant) is not None
     ]
-    deviations = [f"{name}{DEVIATION}" for name, layer in layers if is_standardised(layer)]
-    return [*weight_names(spec), *constants, *deviations]
+    rest = []
+    for name, layer in layers:
+        if is_standardised(layer):
+            rest.append(f"{name}{DEVIATION}")
+        if has_equations(layer):
+            parameters = layer.neuron.parameters
+            rest += [f"{name}{PARAMETER}{each.name}" for each in parameters if each.trainable]
+    return [*weight_names(spec), *constants, *rest]
 
 
 def is_frozen(spec: ExperimentSpec, name: str) -> bool:
@@ -64,11 +71,16 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
     """
     layers = layer_names(spec.network)
     found: List[str] = []
-    if op_layers(spec.network):
+    if part_layers(spec.network):
         for stretch in stretches_of(spec):
             if stretch.is_op:
                 continue
             names = [layers[index] for index in stretch.layers]
+            if stretch.is_equations:
+                (index,) = stretch.layers
+                layer: Any = spec.network.layers[index]
+                found += names + [f"{names[0]}_bias"] * layer.bias
+                continue
             names += ["readout"] if stretch.has_readout else []
             found += _names(stretch_network(spec, stretch), names)
         return found

@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_worker.runner.training.loop import Training
 
@@ -28,12 +28,12 @@ def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """Return the mean seconds of each layer in a step.
 
     None on other devices than a CPU, without a training step in this attempt, and with
-    convolutions, dropout, residual additions or custom ops, which are not timed by layer.
+    convolutions, dropout, residual additions, custom ops or equations: not timed by layer.
     """
     times = training.times
     hidden = len(training.spec.network.layers)
     described = training.spec.network
-    if conv_layers(described) or op_layers(described) or training.spec.device.kind != "cpu":
+    if conv_layers(described) or part_layers(described) or training.spec.device.kind != "cpu":
         return None
     network = training.model.net.network
     if network.has_dropout or network.has_residual:

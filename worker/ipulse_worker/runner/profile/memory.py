@@ -10,6 +10,7 @@ import numpy as np
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.part_layers import has_equations
 from ipulse_ops.lif.cpu.native import bits_bytes
 from ipulse_worker.runner.model.network import LayerLimits, spiking_neurons
 from ipulse_worker.runner.training.loop import Training
@@ -63,10 +64,10 @@ def saved_for_backward(
     recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
     the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
     all neurons. Padding of the last vectors is not counted. Convolutions store nothing,
-    and custom ops their input and output.
+    custom ops their input and output, and equations the states of every step.
     """
     before = len(conv_layers(spec.network))
-    ops = [is_op(layer) for layer in spec.network.layers]
+    layers = spec.network.layers
     senders = [input_channels(spec.data), *spiking_neurons(spec)]
     steps, batch = spec.data.steps, spec.training.batch_size
     device = spec.device
@@ -82,8 +83,12 @@ def saved_for_backward(
         ),
         start=before,
     ):
-        if ops[at : at + 1] == [True]:  # its input and output, dense in float32
+        layer: Any = layers[at] if at < len(layers) else None
+        if is_op(layer):  # its input and output, dense in float32
             total += 4 * steps * batch * (senders[at] + neurons)
+            continue
+        if has_equations(layer):  # its current, the value of `spike` and the states
+            total += 4 * steps * batch * neurons * (2 + len(layer.neuron.states))
             continue
         total += steps * batch * neurons * membrane * fraction
         total += bits_bytes(steps, batch, neurons, capacity or neurons, second is not None)

@@ -10,6 +10,7 @@ from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
 from ipulse_core.spec.derived_values import spiking_layers
+from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.report.quantities import count, percent
@@ -43,6 +44,9 @@ def network(results: Results) -> Dict[str, Any]:
         "received": [
             sentence for name, layer in zip(names, layers) for sentence in _received(name, layer)
         ],
+        "equations": [
+            equations for name, layer in zip(names, layers) for equations in _equations(name, layer)
+        ],
         "memory": results.profile["memory"],
         "table": ReportTable(HEADS, rows),
     }
@@ -61,20 +65,34 @@ def _received(name: str, layer: Any) -> Iterator[str]:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
 
 
+def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
+    """Yield the equations of a layer that has some: a sentence, and their lines."""
+    if not has_equations(layer):
+        return
+    neuron = layer.neuron
+    lines = [f"{each.name} <- {each.update}" for each in neuron.states if each.update is not None]
+    lines.append(f"spike where {neuron.spike} > 0")
+    lines += [f"{each.name} <- {each.reset}" for each in neuron.states if each.reset is not None]
+    for each in neuron.parameters:
+        trained = f", trained per {each.per}" if each.trainable else ""
+        lines.append(f"{each.name} = {_constant(each.value)}{trained}")
+    yield {"title": f"Layer {name} has neurons {neuron.name}, by their equations:", "lines": lines}
+
+
 def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:
     metrics = results.evaluation.metrics
     row = [
         name,
         f"{results.sizes[at + 1]:,}",
         _weights(results, at, layer),
-        NONE if is_op(layer) else _constant(layer.decay),
+        NONE if is_part(layer) else _constant(layer.decay),
     ]
     if at >= len(spiking_names(results.spec)):
         return [*row, *[NONE] * (len(HEADS) - len(row))]
     capacity, second = results.limits.capacities[at], results.limits.second_thresholds[at]
     return [
         *row,
-        NONE if is_op(layer) else _constant(layer.threshold),
+        NONE if is_part(layer) else _constant(layer.threshold),
         "none" if second is None else _constant(second),
         "all" if capacity is None else f"{capacity:,}",
         percent(metrics.firing_rates[at], 2),

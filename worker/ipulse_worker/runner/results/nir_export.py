@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
-from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.nir_targets import (
@@ -20,6 +19,7 @@ from ipulse_core.spec.nir_targets import (
     file_name,
     losses,
 )
+from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_worker.runner.model.arrays_in_use import rule_of
 from ipulse_worker.runner.results.crossings import Crossings
 from ipulse_worker.runner.results.nir_dialects import (
@@ -166,8 +166,8 @@ def left_out(spec: ExperimentSpec) -> List[str]:
 
 def not_written(spec: ExperimentSpec) -> Optional[str]:
     """Return why network.nir would be another network and is not written, or None."""
-    if op_layers(spec.network):
-        return "custom ops are not exported to NIR"
+    if part_layers(spec.network):
+        return f"{part_name(spec.network)} are not exported to NIR"
     layers = spiking_layers(spec.network)
     adapts = any(getattr(layer, "adaptation", None) is not None for layer in layers)
     return NO_ADAPTATION if adapts else None

@@ -1,0 +1,125 @@
+"""Jobs with neurons of equations: they learn, resume to the bit, and name what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+
+from tests.equations import neuron_document
+from tests.worker.runner.attempts import FinishedAttempt, attempt
+
+pytestmark = pytest.mark.usefixtures("threads_are_set")
+
+RESONATOR = neuron_document(
+    [
+        {
+            "name": "u",
+            "update": "decay * (u - omega * w) + 2 * I",
+            "reset": "where(r, 0, u)",
+        },
+        {"name": "w", "update": "decay * (w + omega * u)"},
+    ],
+    "u - theta",
+    [
+        {"name": "decay", "value": 0.9, "minimum": 0, "maximum": 0.99, "trainable": True},
+        {"name": "omega", "value": 0.3},
+        {"name": "theta", "value": 1.0, "minimum": 0.1, "per": "layer", "trainable": True},
+    ],
+    name="resonator",
+)
+LAYER = {"kind": "equations", "neurons": 32, "bias": True, "neuron": RESONATOR}
+FAST = {"kind": "adam", "learning_rate": 0.01}
+
+
+def spec(layers: List[Dict[str, Any]], epochs: int = 2, **changes: Any) -> Dict[str, Any]:
+    network = {"layers": layers, **changes.pop("network", {})}
+    return {
+        "version": 1,
+        "seed": 3,
+        "data": {"kind": "digits", "samples": 320, "steps": 20},
+        "network": network,
+        "training": {"epochs": epochs, "batch_size": 32, "optimizer": FAST},
+        **changes,
+    }
+
+
+def weights(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
+    assert ended.done["reason"] == "completed", ended.done
+    with np.load(str(ended.directory / "weights.npz")) as arrays:
+        return dict(arrays)
+
+
+def metrics(ended: FinishedAttempt) -> Dict[str, Any]:
+    found: Dict[str, Any] = ended.done["metrics"]
+    return found
+
+
+def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
+    layers = [LAYER, {"neurons": 24, "standardised": True}]
+    one = attempt(tmp_path / "one", spec(layers, epochs=4, device={"kind": "cpu", "threads": 1}))
+    arrays = weights(one)
+    assert sorted(arrays) == [
+        "layer_1",
+        "layer_1_bias",
+        "layer_1_parameter_decay",
+        "layer_1_parameter_theta",
+        "layer_2",
+        "readout",
+    ]
+    decays = arrays["layer_1_parameter_decay"]
+    assert decays.shape == (32,)
+    assert len(np.unique(decays)) > 1  # it was trained
+    assert ((decays >= 0) & (decays <= 0.99)).all()
+    assert arrays["layer_1_parameter_theta"].shape == (1,)
+    page = (one.directory / "report.html").read_text(encoding="utf-8")
+    assert "resonator" in page
+    assert "decay * (u - omega * w) + 2 * I" in page
+    two = attempt(tmp_path / "two", spec(layers, epochs=4, device={"kind": "cpu", "threads": 2}))
+    for name, array in weights(two).items():
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_what_diverges_is_named(tmp_path: Path) -> None:
+    document = neuron_document(
+        [{"name": "u", "update": "0.9 * u + I", "reset": "exp(200 * r) * u"}],
+        "u - 1",
+        name="explosive",
+    )
+    layer = {"kind": "equations", "neurons": 8, "neuron": document}
+    ended = attempt(tmp_path / "a", spec([layer], epochs=1))
+    message = ended.done["message"]
+    assert ended.done["reason"] == "diverged", message
+    assert "layer 1" in message
+    assert "explosive" in message
+    assert "time step" in message
+
+
+def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
+    layers = [LAYER]
+    whole = weights(attempt(tmp_path / "whole", spec(layers, epochs=2)))
+    first = attempt(tmp_path / "first", spec(layers, epochs=1))
+    second = attempt(
+        tmp_path / "second",
+        spec(layers, epochs=2),
+        start_from=str(first.directory / "checkpoint.npz"),
+        start_mode="continue",
+    )
+    for name, array in weights(second).items():
+        assert array.tobytes() == whole[name].tobytes(), name
+
+
+def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
+    first = attempt(tmp_path / "first", spec([LAYER], epochs=1))
+    frozen = {**LAYER, "trainable": False}
+    second = attempt(
+        tmp_path / "second",
+        spec([frozen], epochs=1),
+        start_from=str(first.directory / "weights.npz"),
+        start_mode="weights",
+    )
+    trained, kept = weights(first), weights(second)
+    for name in ("layer_1", "layer_1_bias", "layer_1_parameter_decay", "layer_1_parameter_theta"):
+        assert trained[name].tobytes() == kept[name].tobytes(), name
