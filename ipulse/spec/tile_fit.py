@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
@@ -67,6 +67,11 @@ class TileFit:
         if self.least_bytes > self.tile_bytes:
             return "cannot_fit"
         return "fits" if self.fullest_tile_bytes <= self.tile_bytes else "may_not_fit"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prediction as the command line and the HTTP API show it."""
+        answer = {"verdict": self.verdict, "basis": "estimate"}
+        return {**answer, "tiles": self.ipus * self.tiles_per_ipu, **asdict(self)}
 
 
 def tile_fit(spec: ExperimentSpec) -> TileFit | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 
 from ipulse.cli.commands.jobs.programs import is_program, local_reference, program_of
 from ipulse.cli.exits import Exit
@@ -34,7 +33,7 @@ def validate(file: SpecPath, settings: Settings = None, as_json: AsJSON = False)
     text = strict_json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     if as_json:
-        predicted = None if fit is None else {"verdict": fit.verdict, **asdict(fit)}
+        predicted = None if fit is None else fit.to_json()
         emit({"valid": True, "spec": document, "spec_sha256": digest, "fit": predicted})
         return Exit.OK
     show(f"{file} is valid.")

@@ -31,6 +31,12 @@ class TestValidate:
         whole = {"valid": True, "spec": valid.spec, "spec_sha256": valid.sha256, "fit": None}
         assert ran.json == whole
 
+    def test_the_prediction_equals_that_of_the_service(self, run: Run, client: Client) -> None:
+        spec = {**SPEC, "device": {"kind": "emulator", "tiles": 8}}
+        ran = run("validate", "-", "--json", stdin=json.dumps(spec))
+        assert ran.json["fit"]["tiles"] == 8
+        assert ran.json["fit"] == client.plan(spec).json["fit"]
+
     def test_problems_come_with_file_and_line(self, offline: Run, tmp_path: Path) -> None:
         file = tmp_path / "bad.yaml"
         file.write_text("version: 1\nseed: -1\nnetwork:\n  layers:\n    - {neurons: 0}\n")

@@ -14,9 +14,12 @@ FIT: dict[str, Any] = {
     "verdict": "fits",
     "basis": "estimate",
     "fullest_tile_bytes": 52_224,
+    "least_bytes": 40_960,
     "tile_bytes": 638_976,
     "tiles_used": 214,
     "tiles": 1472,
+    "ipus": 1,
+    "tiles_per_ipu": 1472,
     "input_spikes": 64,
 }
 
@@ -34,9 +37,14 @@ class FitInfo(BaseModel):
         default="estimate", description="The compiler may find half or twice as much."
     )
     fullest_tile_bytes: int = Field(description="Predicted memory of the fullest tile.")
+    least_bytes: int = Field(
+        description="What the fullest tile needs at least, however the network is placed."
+    )
     tile_bytes: int = Field(description="Memory of a tile.")
     tiles_used: int = Field(description="Tiles that have neurons or samples.")
     tiles: int = Field(description="Tiles of all IPUs of the job.")
+    ipus: int = Field(description="IPUs that the network is on.")
+    tiles_per_ipu: int = Field(description="Tiles of each.")
     input_spikes: int = Field(
         description="The assumed number of spikes of a sample and step that come in."
     )
@@ -45,16 +53,7 @@ class FitInfo(BaseModel):
     def of_spec(cls, spec: AnySpec) -> Self | None:
         """Returns the prediction for a spec, None for a CPU and what is not known."""
         fit = tile_fit(spec) if isinstance(spec, ExperimentSpec) else None
-        if fit is None:
-            return None
-        return cls(
-            verdict=fit.verdict,
-            fullest_tile_bytes=fit.fullest_tile_bytes,
-            tile_bytes=fit.tile_bytes,
-            tiles_used=fit.tiles_used,
-            tiles=fit.ipus * fit.tiles_per_ipu,
-            input_spikes=fit.input_spikes,
-        )
+        return None if fit is None else cls(**fit.to_json())
 
 
 class ValidatedSpec(BaseModel):
