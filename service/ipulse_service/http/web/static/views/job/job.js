@@ -25,6 +25,8 @@ const TABS = [
 const DEFAULT_TAB = "overview";
 const OF_TRAINING = ["metrics", "spikes", "layers"]; // a program has nothing to show there
 
+const moduleOf = (tab) => TABS.find(([name]) => name === tab)[2]();
+
 class JobView extends View {
   static poll = 5000; // renews queue positions and durations
   static hiddenPoll = 20_000; // streams rest while the tab is hidden
@@ -38,6 +40,7 @@ class JobView extends View {
   loadKey(route) { return route.params.id; }
 
   async load(route, signal) {
+    moduleOf(this.tab).catch(() => {}); // loads together with the job; `updated` shows an error
     const job = await api.get(`/v1/jobs/${await this.fullId(route.params.id, signal)}`, { signal });
     if (this.store?.id !== job.id) this.follow(job.id);
     return job;
@@ -86,11 +89,10 @@ class JobView extends View {
 
   updated() {
     super.updated();
-    const [, , load] = TABS.find(([name]) => name === this.tab);
     if (this.data && this.shownTab !== this.tab) {
       this.shownTab = this.tab;
       this.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-      load().catch((error) => { this.error = error; });
+      moduleOf(this.tab).catch((error) => { this.error = error; });
     }
   }
 

@@ -18,6 +18,7 @@ export class LogLines extends EventTarget {
     this.lines = [];
     this.isComplete = false;
     this.broken = null;
+    this.isDrawn = false;
     this.stopping = new AbortController();
   }
 
@@ -37,11 +38,13 @@ export class LogLines extends EventTarget {
     this.changed();
   }
 
+  /** Draws the first lines at once. */
   changed() {
     this.timer ??= setTimeout(() => {
       this.timer = null;
+      this.isDrawn ||= this.lines.length > 0;
       if (!this.stopping.signal.aborted) this.dispatchEvent(new Event("change"));
-    }, DRAW_EVERY);
+    }, this.isDrawn ? DRAW_EVERY : 0);
   }
 
   add(event) {

@@ -1,83 +1,38 @@
 // The overview: what became of the job, its main figures, and its two main curves.
 import "../../charts/curve.js";
 import { api } from "../../lib/api.js";
-import { bytes, isOver, metric, number, percent, phaseOf, plain } from "../../lib/format.js";
-import { WHY } from "../../lib/waiting.js";
-import { ago } from "../../parts/ago.js";
-import { said } from "../../parts/said.js";
+import { bytes, isOver, metric, number, percent, phaseOf } from "../../lib/format.js";
 import { toast } from "../../parts/toast.js";
-import { ref } from "../../vendor.js";
 import { lineage, lineageOf } from "./lineage.js";
+import { lastLines, outcome } from "./outcome.js";
 import { Tab, documentOf, html, nothing } from "./tab.js";
 import { charts, curvesOf, titleOf, unitOf } from "./series.js";
 
-const LAST_LINES = 20;
 const MOST_DEAD = 0.2; // of a layer; the report says so, too
-const HINTS = {
-  out_of_memory: "Use a smaller training.batch_size, fewer data.steps or smaller layers, or a worker with more memory.",
-  build_failed: "The log has the compiler's whole output.",
-  sandbox_unavailable: "Install bubblewrap on the workers.",
-  diverged: "Lower training.optimizer.learning_rate, or set training.gradient_clipping.",
-  data_unavailable: "Put the data set into the data directory of a worker, or upload it.",
-  data_invalid: "Check the file; the message names the place.",
-};
-
-/** Scrolls to the last line. @param {Element | undefined} box */
-const toEnd = (box) => { if (box) setTimeout(() => { box.scrollTop = box.scrollHeight; }); };
 
 class Overview extends Tab {
-  /** The last lines of the log of a job that failed, the neurons of a completed one, and the lineage. */
+  /** A pause or a loss leaves other last lines. @param {any} before */
+  needsLoad(before) { return super.needsLoad(before) || before.state !== this.job.state; }
+
+  /** The last lines of the log of a job that has stopped, the neurons of a completed one, and the lineage. */
   async load(job, signal) {
     const [lines, spikes, family] = await Promise.all([
-      job.state === "failed" ? this.lastLines(job, signal) : [],
+      lastLines(job, signal),
       job.state === "succeeded" ? documentOf(job.id, "spikes", signal).catch(() => null) : null,
       lineageOf(job, signal).catch(() => null),
     ]);
     return { lines, spikes, family };
   }
 
-  async lastLines(job, signal) {
-    const lines = [];
-    for (let back = 200; ; back *= 8) {
-      const after = Math.max(0, job.last_seq - back);
-      const { events } = await api.get(`/v1/jobs/${job.id}/events`, { query: { kind: "log", after, limit: 1000 }, signal });
-      if (events.length >= LAST_LINES || after === 0 || back > 10_000) return [...lines, ...events].slice(-LAST_LINES);
-    }
-  }
-
   draw({ lines, spikes, family }) {
     const { job, store } = this;
     return html`
-      ${this.situation(job, lines)}
+      ${outcome(job, store, lines)}
       ${this.figures(job)}
       ${this.notices(job, spikes)}
       ${this.curves(store)}
       ${lineage(job, family)}
       ${this.notes(job)}`;
-  }
-
-  situation(job, lines) {
-    const message = job.message && job.state !== "succeeded" ? job.message : "";
-    if (job.waiting_on && job.state !== "paused") return waiting(job.waiting_on);
-    if (job.state === "failed") {
-      return html`<section class="card outcome failed" role="alert">
-        <h2>Failed${job.reason ? `: ${plain(job.reason)}` : ""}</h2>
-        <p>${message}</p>
-        ${HINTS[job.reason] ? html`<p>${HINTS[job.reason]}</p>` : nothing}
-        ${lines.length ? html`<h3>The last lines of its log</h3>
-          <pre class="tail" tabindex="0" ${ref(toEnd)}>${lines.map((line) => html`<span class=${line.level}>${line.message}</span>\n`)}</pre>` : nothing}
-        <p class="buttons"><a class="button" href="/jobs/${job.id}/log">Whole log</a><a class="button" href="/new?from=${job.id}">Clone and change</a></p>
-      </section>`;
-    }
-    if (job.state === "paused") {
-      const { store } = this;
-      return html`<section class="card outcome">
-        <h2>Paused ${ago(job.updated_at)}</h2>
-        <p class="soft">${store?.checkpoint ? `It resumes from the checkpoint of step ${number(store.checkpoint.step)}, epoch ${number(store.checkpoint.epoch)}.`
-          : "It starts from the beginning when it is resumed."} Its place and its device are free for others until then.</p>
-      </section>`;
-    }
-    return message && !phaseOf(job.state) ? html`<p class="note">${message}</p>` : nothing;
   }
 
   figures(job) {
@@ -120,17 +75,6 @@ class Overview extends Tab {
       <form @submit=${save}><textarea name="notes" rows="4" aria-label="Notes" .value=${job.notes ?? ""}></textarea>
       <p class="buttons"><button type="submit">Save</button></p></form></details>`;
   }
-}
-
-function waiting(wait) {
-  const place = wait.position ? `Number ${wait.position} of ${wait.of} in the queue.` : "";
-  return html`<section class="card outcome">
-    <h2>Waiting</h2>
-    <p>${place} ${WHY[wait.reason] ?? plain(wait.reason)}</p>
-    ${wait.detail ? html`<p class="soft">${said(wait.detail)}</p>` : nothing}
-    <p class="soft">${wait.estimated_start ? html`Expected start: ${ago(wait.estimated_start)}. ` : nothing}
-      ${wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>
-  </section>`;
 }
 
 /** Six figures at most: [name, value, note]. */
