@@ -108,7 +108,8 @@ class CurveChart extends LitElement {
   build() {
     if (!this.data || !this.box) return;
     this.plot?.destroy();
-    const colour = (name) => colourOf(this, name);
+    const known = new Map(); // each costs a layout of the page
+    const colour = (name) => known.get(name) ?? known.set(name, colourOf(this, name)).get(name);
     const axis = { stroke: colour("--soft"), font: "12px system-ui, sans-serif", grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
     const line = (one, isRaw) => {
       const stroke = colour(one.color);

@@ -9,7 +9,7 @@ import { empty } from "../../parts/states.js";
 import { POINTS, curves } from "./curves.js";
 import { differences } from "./differences.js";
 import { lines, relations } from "./relations.js";
-import { seeds } from "./seeds.js";
+import "./seeds.js";
 import "./configs.js";
 
 const MOST_CURVES = 100; // jobs with curves
@@ -111,7 +111,7 @@ class CompareView extends View {
       ${this.chips(data)}
       ${curves(this, data)}
       ${differences(this, data)}
-      ${seeds(this, data)}
+      <ip-seeds .comparison=${comparison}></ip-seeds>
       ${relations(this, data, rows)}
       <ip-configs class="section" .jobs=${comparison.jobs}></ip-configs>`;
   }

@@ -17,8 +17,15 @@ function best(jobs, { key, isSmallGood }) {
   return values.length < 2 || low === high ? undefined : isSmallGood ? low : high;
 }
 
+const kept = new WeakMap(); // by the comparison
+
 /** The columns of the table: what differs, first what most jobs have, then the metrics. */
-export function columnsOf({ jobs, settings, metrics, smaller_is_better: falling }) {
+export function columnsOf(comparison) {
+  if (!kept.has(comparison)) kept.set(comparison, columnsIn(comparison));
+  return kept.get(comparison);
+}
+
+function columnsIn({ jobs, settings, metrics, smaller_is_better: falling }) {
   // A setting with one value differs only because some jobs do not have it.
   const weight = ({ name, distinct }) => (distinct > 1 ? jobs.length : 0) + jobs.filter((job) => isThere(job.settings[name])).length;
   const weights = new Map(settings.map((one) => [one.name, weight(one)]));

@@ -8,8 +8,15 @@ import { columnsOf, isThere } from "./differences.js";
 
 const MOST_AXES = 9;
 
+const kept = new WeakMap(); // by the data: a brush changes none of it
+
 /** The jobs as lines over the axes. */
-export function lines({ comparison }) {
+export function lines(data) {
+  if (!kept.has(data)) kept.set(data, linesOf(data));
+  return kept.get(data);
+}
+
+function linesOf({ comparison }) {
   const columns = columnsOf(comparison);
   // An axis says something if most jobs have a value on it.
   const isCommon = (column) => 2 * comparison.jobs.filter((job) => isThere(column.value(job))).length > comparison.jobs.length;
@@ -17,7 +24,7 @@ export function lines({ comparison }) {
   const shown = settings.concat(columns.filter((column) => column.isMetric).slice(0, 2));
   const axes = shown.map((column) => axisOf(column.key, column.words, comparison.jobs.map((job) => column.value(job))));
   const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${job.name || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
-  return { columns, axes, rows, colored: settings.length };
+  return { columns, axes, rows, colored: settings.length, key: JSON.stringify([axes, rows]) };
 }
 
 function brush(view, rows) {
@@ -36,9 +43,8 @@ function clear(view) {
   chart.getModel().eachComponent("parallelAxis", ({ id }) => chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: id, intervals: [] }));
 }
 
-export function relations(view, data, { columns, axes, rows, colored }) {
+export function relations(view, data, { columns, axes, rows, colored, key }) {
   if (rows.length < 3 || data.comparison.settings.length === 0 || axes.length < 2) return nothing;
-  const key = JSON.stringify([axes, rows]);
   const { query } = view.route;
   const column = (name, fallback) => columns.find((one) => one.key === query.get(name)) ?? fallback;
   const sx = column("sx", columns[0]);

@@ -1,5 +1,5 @@
 // Mean and spread of jobs that differ in the seed only.
-import { html, nothing, svg } from "../../vendor.js";
+import { LitElement, html, nothing, svg } from "../../vendor.js";
 import { label, metric } from "../../lib/format.js";
 
 const WIDTH = 150;
@@ -16,8 +16,17 @@ function dots(name, jobs, group, low, high) {
     ${svg`<line x1=${at(mean)} x2=${at(mean)} y1="2" y2="18" class="mean"></line>`}</svg>`;
 }
 
-export function seeds(view, data) {
-  const { comparison } = data;
+/** It is drawn again only for another comparison, not while an axis is brushed. */
+class Seeds extends LitElement {
+  static properties = { comparison: { attribute: false } };
+
+  createRenderRoot() { return this; }
+
+  render() { return this.comparison ? seeds(this.comparison) : nothing; }
+}
+customElements.define("ip-seeds", Seeds);
+
+function seeds(comparison) {
   const several = comparison.groups.filter((group) => group.jobs.length > 1);
   const [name] = comparison.metrics;
   if (!several.length || !name) return nothing;
