@@ -77,6 +77,8 @@ class PushedOp:
     size: int  # bytes of the package
     backends: list[str]  # reference, kernel, poplar
     created_at: datetime
+    pushed_by: str | None  # name of the token; None: an older service
+    jobs: int  # that name it, those that are over too
     json: dict[str, Any] = field(repr=False, compare=False)  # as the service sent it
 
     @classmethod
@@ -89,5 +91,7 @@ class PushedOp:
             size=int(value["size"]),
             backends=list(value["backends"]),
             created_at=time_of(value["created_at"]),
+            pushed_by=value.get("pushed_by"),
+            jobs=int(value.get("jobs", 0)),
             json=value,
         )

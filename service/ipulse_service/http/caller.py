@@ -40,6 +40,11 @@ class Caller:
             return False
         return self.token_id is None or issued.is_good(transaction, self.token_id)
 
+    def token_name(self, transaction: Transaction) -> str:
+        """Returns the name that people gave the token."""
+        token = None if self.token_id is None else issued.get(transaction, self.token_id)
+        return self.name if token is None else token.name
+
     def check_agent(self, name: str) -> None:
         """Raises NotPermitted unless the token may act for the agent of this name."""
         if self.agent not in (None, name):

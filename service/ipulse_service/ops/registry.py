@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, func, insert, select
 
 from ipulse_core import source_package
 from ipulse_core.errors import InvalidInput, NotFound, Problem
@@ -17,7 +17,7 @@ from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import FILE, OpManifest, parse_manifest
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import ops, uploads
+from ipulse_service.db.tables import jobs, ops, uploads
 
 MAX_MANIFEST = 65_536  # bytes
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -33,6 +33,7 @@ class OpRow:
     size: int  # bytes
     manifest: str  # op.json, as it was pushed
     created_at: int
+    pushed_by: str | None  # name of a token
 
     @classmethod
     def of(cls, row: Row[Any]) -> OpRow:
@@ -66,7 +67,9 @@ def check_op(path: Path) -> tuple[str, str]:
     return parse_manifest(content, files.__contains__).name, content.decode("utf-8")
 
 
-def adding(name: str, manifest: str, upload: UploadRow) -> Callable[[Transaction], None]:
+def adding(
+    name: str, manifest: str, upload: UploadRow, name_of_caller: Callable[[Transaction], str]
+) -> Callable[[Transaction], None]:
     """Returns a function that adds the op of an upload, unless it is there."""
 
     def add(transaction: Transaction) -> None:
@@ -79,6 +82,7 @@ def adding(name: str, manifest: str, upload: UploadRow) -> Callable[[Transaction
             "size": upload.size,
             "manifest": manifest,
             "created_at": transaction.now,
+            "pushed_by": name_of_caller(transaction),
         }
         transaction.connection.execute(insert(ops).values(values))
 
@@ -105,6 +109,13 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow
     if before is not None:
         query = query.where(ops.c.pk <= before)
     return [OpRow.of(row) for row in transaction.connection.execute(query)]
+
+
+def job_counts(transaction: Transaction, digests: Collection[str]) -> dict[str, int]:
+    """Returns how many jobs name each of these ops, those that are over too."""
+    query = select(jobs.c.start_sha256, func.count()).where(jobs.c.start_sha256.in_(digests))
+    rows = transaction.connection.execute(query.group_by(jobs.c.start_sha256))
+    return {**dict.fromkeys(digests, 0), **dict(map(tuple, rows))}
 
 
 def remove(transaction: Transaction, sha256: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import httpx
 import pytest
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -83,6 +84,13 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
+    def sign_in(self, client: httpx.Client) -> None:
+        """Give the browser a session with the token of a client."""
+        self.driver.delete_all_cookies()
+        for cookie in client.post("/v1/sessions").cookies.jar:
+            made = {"name": cookie.name, "value": cookie.value or "", "path": "/"}
+            self.driver.add_cookie(made)
+
     def complaints(self) -> list[str]:
         """Return the console's messages, except for responses that the page shows to its user."""
         entries: list[dict[str, Any]] = self.driver.get_log("browser")
@@ -99,13 +107,10 @@ def database_settings() -> dict[str, Any]:
 def page(driver: webdriver.Chrome, service: InProcess) -> Iterator[Page]:
     """The page on a screen of 1280 pixels, light, without what an earlier test has selected."""
     driver.get(f"{service.url}/web/icon.svg")
-    driver.delete_all_cookies()
-    headers = {"authorization": f"Bearer {service.settings.token_file.read_text().strip()}"}
-    with service.client() as browser:
-        for cookie in browser.post("/v1/sessions", headers=headers).cookies.jar:
-            driver.add_cookie({"name": cookie.name, "value": cookie.value or "", "path": "/"})
     driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     made = Page(driver, service)
+    with service.client(service.settings.token_file) as browser:
+        made.sign_in(browser)
     made.resize(1280)
     made.scheme("light")
     made.complaints()

@@ -48,10 +48,17 @@ def list_ops(at: Address, as_json: AsJSON = False) -> Exit:
     with at.connect() as client:
         found = client.ops()
     rows = [
-        (op.reference, ", ".join(op.backends), size_text(op.size), minute_text(op.created_at))
+        (
+            op.reference,
+            ", ".join(op.backends),
+            size_text(op.size),
+            f"{op.jobs:,}",
+            op.pushed_by or "",
+            minute_text(op.created_at),
+        )
         for op in found
     ]
-    headers = ["OP", "BACK ENDS", "SIZE", "PUSHED"]
+    headers = ["OP", "BACK ENDS", "SIZE", "JOBS", "BY", "PUSHED"]
     show_list("ops", [op.json for op in found], headers, rows, as_json)
     return Exit.OK
 

@@ -15,5 +15,6 @@ ops = Table(
     Column("size", BigInteger, nullable=False),
     Column("manifest", Text, nullable=False),  # op.json
     Column("created_at", BigInteger, nullable=False),
+    Column("pushed_by", String(128)),  # name of the token; null: an older version stored it
     sqlite_autoincrement=True,
 )

@@ -39,7 +39,10 @@ def sign_in(
         session, text = web_sessions.issue(transaction, "session", signed_in)
     cookies.write(request.scope, response, text, web_sessions.SESSION_SECONDS)
     return SessionInfo(
-        name=signed_in.name, role=signed_in.role, expires_at=rfc3339(session.expires_at)
+        name=signed_in.name,
+        role=signed_in.role,
+        expires_at=rfc3339(session.expires_at),
+        submit_code=caller.submit_code,
     )
 
 
@@ -48,7 +51,10 @@ def sign_in(
 def get_session(caller: CurrentCaller) -> SessionInfo:
     """Returns the name and role of the caller."""
     return SessionInfo(
-        name=caller.name, role=caller.role, expires_at=rfc3339(caller.session_ends_at)
+        name=caller.name,
+        role=caller.role,
+        expires_at=rfc3339(caller.session_ends_at),
+        submit_code=caller.submit_code,
     )
 
 

@@ -10,11 +10,14 @@ from ipulse_service.http.schemas.base import Timestamp, example
 class SessionInfo(BaseModel):
     """The caller of a request, and when the session ends."""
 
-    model_config = example(name="user", role="owner", expires_at="2026-02-14T12:00:00.000Z")
+    model_config = example(
+        name="user", role="owner", expires_at="2026-02-14T12:00:00.000Z", submit_code=False
+    )
 
     name: str = Field(description="The name of the token that the caller has.")
     role: str = Field(description="owner, user or reader.")
     expires_at: Timestamp | None = Field(description="Null for a request with a token.")
+    submit_code: bool = Field(description="Whether it may submit Poplar programs and custom ops.")
 
 
 class SignInCode(BaseModel):

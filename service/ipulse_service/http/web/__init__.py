@@ -34,6 +34,7 @@ VIEWS = (
     "/datasets",
     "/datasets/{name}",
     "/datasets/{name}/{tab}",
+    "/ops",
     "/devices",
     "/new",
     "/settings/tokens",

@@ -154,7 +154,7 @@ class _Clauses:
             self._text(expression, field.name, sign, value)  # raises for `<`
             begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
             return jobs.c.id.in_(lineage.ids_of(begin))
-        if field.kind == "dataset":
+        if field.kind in ("dataset", "op"):
             exact = self._text(expression, field.name, sign, value)
             return or_(exact, self._text(expression, field.name, sign, value, "{}@%"))
         if field.kind == "id":

@@ -13,13 +13,16 @@ from ipulse_service.db.engine import Transaction, rfc3339
 from ipulse_service.db.tables import job_metrics, job_settings, jobs
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.search.columns import AskedColumn, Scalar
-from ipulse_service.jobs.search.fields import JobField, data_set_reference
+from ipulse_service.jobs.search.fields import JobField
 from ipulse_service.jobs.search.vocabulary import (
     Column,
     LabelColumn,
     MetricColumn,
     SettingColumn,
 )
+
+# Kinds of fields that name an upload, and the column that says whether a job has one.
+_REFERENCES = {"dataset": "dataset_sha256", "op": "start_sha256"}
 
 
 def values_of(
@@ -32,11 +35,11 @@ def values_of(
     pks = [row.pk for row in rows]
     settings = _settings(transaction, pks, columns)
     metrics = metric_rows(transaction, pks, columns)
-    data_sets = _data_sets(transaction, rows, columns)
+    references = _references(transaction, rows, columns)
     return {
         row.pk: {
             asked.key: _value(
-                transaction.now, row, asked.column, settings, metrics, data_sets, agents
+                transaction.now, row, asked.column, settings, metrics, references, agents
             )
             for asked in columns
         }
@@ -77,16 +80,22 @@ def metric_rows(
     return by_key
 
 
-def _data_sets(
+def _references(
     transaction: Transaction, rows: Sequence[JobRow], columns: Sequence[AskedColumn]
-) -> dict[int, str]:
-    """Returns the references of uploaded data by the keys of jobs."""
-    fields = [asked.column for asked in columns if isinstance(asked.column, JobField)]
-    pks = [row.pk for row in rows if row.dataset_sha256 is not None]
-    if not pks or all(field.kind != "dataset" for field in fields):
-        return {}
-    query = select(jobs.c.pk, data_set_reference()).where(jobs.c.pk.in_(pks))
-    return dict(map(tuple, transaction.connection.execute(query)))
+) -> dict[tuple[int, str], str]:
+    """Returns the uploaded data and custom ops by the keys of jobs and the names of fields."""
+    found: dict[tuple[int, str], str] = {}
+    for asked in columns:
+        field = asked.column
+        if not isinstance(field, JobField) or field.kind not in _REFERENCES:
+            continue
+        pks = [row.pk for row in rows if getattr(row, _REFERENCES[field.kind]) is not None]
+        if pks:
+            expression = field.expression(transaction.now)
+            query = select(jobs.c.pk, expression).where(jobs.c.pk.in_(pks))
+            rows_of = transaction.connection.execute(query)
+            found.update(((pk, field.name), text) for pk, text in rows_of)
+    return found
 
 
 def _value(
@@ -95,7 +104,7 @@ def _value(
     column: Column | None,
     settings: Mapping[tuple[int, int], Scalar],
     metrics: Mapping[tuple[int, int], Mapping[str, Any]],
-    data_sets: Mapping[int, str],
+    references: Mapping[tuple[int, str], str],
     agents: Mapping[int, str],
 ) -> Scalar:
     match column:
@@ -109,8 +118,8 @@ def _value(
         case LabelColumn(_, key):
             label: str | None = json.loads(row.metadata).get(key)
             return label
-        case JobField(kind="dataset"):
-            return data_sets.get(row.pk)
+        case JobField(kind="dataset" | "op"):
+            return references.get((row.pk, column.name))
         case JobField():
             return _field_value(now, row, column.name, agents.get(row.pk))
 

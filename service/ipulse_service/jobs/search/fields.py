@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, String, case, cast, func, select
 
 from ipulse_core.states import JobState, Reason
-from ipulse_service.db.tables import attempts, dataset_versions, datasets, jobs
+from ipulse_service.db.tables import attempts, dataset_versions, datasets, jobs, ops
 
 FieldKind = Literal[
     "choice",
@@ -18,6 +18,7 @@ FieldKind = Literal[
     "tags",
     "agent",
     "dataset",
+    "op",
     "lineage",
     "number",
     "seconds",
@@ -58,6 +59,13 @@ def data_set_reference(_now: int = 0) -> Expression:
     )
 
 
+def op_reference(_now: int = 0) -> Expression:
+    """Returns NAME@sha256:DIGEST of the custom op of a job; null: it has none."""
+    reference = ops.c.name + "@sha256:" + ops.c.sha256
+    named = select(reference).where(ops.c.sha256 == jobs.c.start_sha256)
+    return named.correlate(jobs).scalar_subquery()
+
+
 def _waited(now: int) -> Expression:
     end = func.coalesce(jobs.c.started_at, jobs.c.finished_at, now)
     return (end - jobs.c.created_at) / 1000.0
@@ -86,6 +94,7 @@ _ALL = (
     JobField("notes", "text", "notes", _column("notes")),
     JobField("agent", "agent", "agent of an attempt", agent_of_latest_attempt),
     JobField("dataset", "dataset", "uploaded data: NAME, or NAME@VERSION", data_set_reference),
+    JobField("op", "op", "custom op: NAME, or NAME@sha256:DIGEST", op_reference),
     JobField("start_from", "id", "id of the job that it started from", _column("start_job")),
     JobField("lineage", "lineage", "id of a job: it, its ancestors and descendants", _column("id")),
     JobField("priority", "number", "priority", _column("priority")),

@@ -28,7 +28,7 @@ MOST = 20
 _TYPED = re.compile(r'(?:"[^"]*"|[^\s()"])*(?:"[^"]*)?$')  # the term that ends at the cursor
 _NAMED = re.compile(r"-?(?P<name>[A-Za-z_/][^:=!<>]*)(?P<operator>:|!=|<=|>=|=|<|>)")
 _BARE = re.compile(r"[^\s()\",]+")
-_GROUPED = ("choice", "text", "dataset")
+_GROUPED = ("choice", "text", "dataset", "op")
 
 
 @dataclass(frozen=True)

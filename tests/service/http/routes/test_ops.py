@@ -86,6 +86,13 @@ def test_code_needs_the_right_on_every_way(service: InProcess, coder: httpx.Clie
     check_refused(service.user.delete(f"/v1/ops/{digest}"), 403, "code_not_permitted")
     job = coder.post("/v1/jobs", json=document)
     assert job.status_code == 202, job.text
+    op = service.user.get(f"/v1/ops/{digest}").json()
+    assert (op["pushed_by"], op["jobs"]) == ("coder", 1)
+    for query in ("op:pool_op", f'op:"{op["reference"]}"', f"op:pool_op@sha256:{digest[:9]}*"):
+        asked = {"q": f"{query} id:{job.json()['id']}", "columns": "op"}
+        [listed] = service.user.get("/v1/jobs", params=asked).json()["jobs"]
+        assert listed["values"]["op"] == op["reference"]
+    assert service.user.get("/v1/jobs", params={"q": "op:pool"}).json()["jobs"] == []
     sweep = {"spec": document, "parameters": {"/seed": {"values": [1, 2]}}}
     refused = coder.post("/v1/sweeps", json=sweep)
     assert refused.status_code == 422, refused.text

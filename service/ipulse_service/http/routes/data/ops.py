@@ -30,9 +30,10 @@ def list_ops(state: State, query: Annotated[PageQuery, Query()]) -> OpList:
     before = None if query.page_token is None else pagination.decode(query.page_token, "ops")
     with state.database.read() as transaction:
         found = registry.page(transaction, before, query.limit + 1)
+        counts = registry.job_counts(transaction, [op.sha256 for op in found])
     has_more = len(found) > query.limit
     token = pagination.encode(found[query.limit].pk, "ops") if has_more else ""
-    shown = [OpInfo.from_row(op) for op in found[: query.limit]]
+    shown = [OpInfo.from_row(op, counts[op.sha256]) for op in found[: query.limit]]
     return OpList(ops=shown, next_page_token=token)
 
 
@@ -45,7 +46,8 @@ def list_ops(state: State, query: Annotated[PageQuery, Query()]) -> OpList:
 def get_op(digest: OpDigest, state: State) -> OpInfo:
     """Returns an op with its manifest."""
     with state.database.read() as transaction:
-        return OpInfo.from_row(registry.get(transaction, digest))
+        op = registry.get(transaction, digest)
+        return OpInfo.from_row(op, registry.job_counts(transaction, [digest])[digest])
 
 
 @router.delete(

@@ -115,7 +115,11 @@ def get_upload_offset(upload_id: UploadId, state: State) -> Response:
     openapi_extra=receiving.BODY,
 )
 async def append_to_upload(
-    upload_id: UploadId, state: State, request: Request, upload_offset: UploadOffset
+    upload_id: UploadId,
+    state: State,
+    caller: CurrentCaller,
+    request: Request,
+    upload_offset: UploadOffset,
 ) -> Response:
     """Appends bytes from `Upload-Offset` on; with the last one, the whole file is verified."""
     threads = state.file_threads
@@ -136,7 +140,7 @@ async def append_to_upload(
                 await threads.run(source_package.check_package, file.path)
             elif upload.purpose == "op":
                 name, manifest = await threads.run(registry.check_op, file.path)
-                also = registry.adding(name, manifest, upload)
+                also = registry.adding(name, manifest, upload, caller.token_name)
             await threads.run(file.sync)
             await threads.run(uploads.finish, state.database, state.blobs, upload, file, also)
         except (ClientDisconnect, asyncio.CancelledError):  # a stop of the service cancels it

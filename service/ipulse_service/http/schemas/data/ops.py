@@ -30,6 +30,8 @@ _OP: dict[str, Any] = {
     "backends": ["reference", "kernel"],
     "manifest": _MANIFEST,
     "created_at": "2026-01-31T12:00:00.000Z",
+    "pushed_by": "op-writer",
+    "jobs": 3,
 }
 
 
@@ -47,9 +49,13 @@ class OpInfo(BaseModel):
     )
     manifest: dict[str, Any] = Field(description="Its op.json.")
     created_at: Timestamp | None
+    pushed_by: str | None = Field(
+        description="Name of the token that pushed it; null if an older version stored it."
+    )
+    jobs: int = Field(description="Jobs that name it, those that are over too.")
 
     @classmethod
-    def from_row(cls, op: OpRow) -> Self:
+    def from_row(cls, op: OpRow, jobs: int) -> Self:
         """Returns the model of an op."""
         return cls(
             name=op.name,
@@ -59,6 +65,8 @@ class OpInfo(BaseModel):
             backends=op.parsed.backends,
             manifest=json.loads(op.manifest),
             created_at=rfc3339(op.created_at),
+            pushed_by=op.pushed_by,
+            jobs=jobs,
         )
 
 

@@ -4,10 +4,10 @@ import { openDialog } from "../parts/dialog.js";
 import { navigate } from "./router.js";
 
 const KEPT = "ipulse-keys";
-const GO = { j: "/jobs", s: "/sweeps", d: "/datasets", a: "/devices", n: "/new" };
+const GO = { j: "/jobs", s: "/sweeps", d: "/datasets", o: "/ops", a: "/devices", n: "/new" };
 const LIST = [
   ["/", "Search"], ["j, k", "Next, previous row"], ["x", "Select the row"], ["c", "Compare the selected jobs"], ["Enter", "Open the row"],
-  ["n", "New job"], ["g j, g s, g d, g a", "Jobs, sweeps, data sets, devices"], ["?", "This list"],
+  ["n", "New job"], ["g j, g s, g d, g o, g a", "Jobs, sweeps, data sets, custom ops, devices"], ["?", "This list"],
 ];
 
 let afterG = false;

@@ -21,6 +21,7 @@ export const routes = [
   { pattern: "/sweeps/:id", tag: "ip-sweep", nav: "sweeps", title: "Sweep", load: () => import("../views/sweeps/sweep.js") },
   { pattern: "/datasets", tag: "ip-datasets", nav: "datasets", title: "Data sets", load: () => import("../views/datasets/list.js") },
   { pattern: "/datasets/:name/:tab?", tag: "ip-dataset", nav: "datasets", title: "Data set", load: () => import("../views/datasets/dataset.js") },
+  { pattern: "/ops", tag: "ip-ops", nav: "datasets", title: "Custom ops", load: () => import("../views/ops/ops.js") },
   { pattern: "/devices", tag: "ip-devices", nav: "devices", title: "Devices", load: () => import("../views/devices/devices.js") },
   { pattern: "/settings/tokens", tag: "ip-tokens", title: "Tokens", load: () => import("../views/tokens/tokens.js") },
   { pattern: "/login", tag: "ip-login", title: "Sign in", load: () => import("./login.js") },

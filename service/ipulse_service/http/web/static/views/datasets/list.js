@@ -7,6 +7,7 @@ import { bytes, number, plain } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
 import { badge } from "../../parts/badge.js";
 import { icon } from "../../parts/icon.js";
+import { inputsHead } from "../../parts/inputs.js";
 import { uploadDialog } from "./upload.js";
 
 const KINDS = { checking: "active", ready: "succeeded", refused: "failed", deleted: "cancelled" };
@@ -44,9 +45,9 @@ class DatasetsView extends View {
       <button type="button" @click=${() => this.upload()}>${icon("plus")}Choose a file</button>
       <p class="soft small">Large files and folders: <code>ipulse data push PATH</code></p></section>`;
     if (!datasets.length) {
-      return html`<div class="head"><h1>Data sets</h1></div><p class="soft">Your own recordings, spikes or values, by name and version. A spec names one with <code>data: {kind: npz, dataset: NAME}</code>.</p>${zone}`;
+      return html`${inputsHead("/datasets")}<p class="soft">Your own recordings, spikes or values, by name and version. A spec names one with <code>data: {kind: npz, dataset: NAME}</code>.</p>${zone}`;
     }
-    return html`<div class="head"><h1>Data sets</h1></div>
+    return html`${inputsHead("/datasets")}
       <div class="grid-box jobs" tabindex="0" role="region" aria-label="Data sets"><table class="grid"><caption>Data sets</caption>
         <thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Samples</th><th scope="col" class="number">Channels</th><th scope="col" class="number">Classes</th>
           <th scope="col" class="number">Size</th><th scope="col" class="number">Jobs</th><th scope="col">Uploaded</th></tr></thead>

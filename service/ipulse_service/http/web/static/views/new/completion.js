@@ -1,5 +1,6 @@
 // Names, values and descriptions of a spec's fields at a place of the text, from the JSON Schema.
 import { YAML } from "../../../vendor/bundles/editor.js";
+import { api } from "../../lib/api.js";
 import { alternatives, resolved } from "../../lib/schema.js";
 
 /** The path of keys to a line of the text, by its indent. @param {any} doc @param {number} number of the line @param {number} indent */
@@ -69,6 +70,7 @@ export function completions(context, schema) {
   const { path, typed, isValue } = placeAt(context.state, context.pos);
   const word = context.matchBefore(/[\w.-]*/);
   if (!context.explicit && !typed) return null;
+  if (isValue && path.at(-1) === "op") return pushedOps(typed, context.pos);
   const found = schemasAt(path, valueOf(context.state), schema);
   const options = new Map();
   if (isValue) {
@@ -87,6 +89,12 @@ export function completions(context, schema) {
     }
   }
   return options.size ? { from: word?.from ?? context.pos, options: [...options.values()], validFor: /^[\w.-]*$/ } : null;
+}
+
+/** The ops that a layer can name. */
+async function pushedOps(typed, pos) {
+  const { ops } = await api.get("/v1/ops").catch(() => ({ ops: [] }));
+  return { from: pos - typed.length, options: ops.map(({ reference, backends }) => ({ label: reference, detail: backends.join(", "), type: "constant" })), validFor: /^[\w@:]*$/ };
 }
 
 /** All kinds of a part that has several. */

@@ -30,7 +30,7 @@ export function form(YAML, text, schema, write) {
   const value = isBroken ? {} : document.toJS({ maxAliasCount: 100 });
   const change = (field, entry) => {
     apply(YAML, document, field, entry);
-    write(document.toString({ lineWidth: 110, flowCollectionPadding: false }));
+    write(document.toString({ lineWidth: 160, flowCollectionPadding: false }));
   };
   return html`<fieldset class="usual" ?disabled=${isBroken}>
     <legend class="visually-hidden">Usual fields</legend>
@@ -46,10 +46,15 @@ function isUseful({ path, kind }, value, schema) {
 
 function control(field, value, schema, change) {
   const { path, kind, step, hint } = field;
-  const present = kind === "layers" ? neurons(value) : kind === "each" ? common(value, path.at(-1)) : at(value, path);
+  const present = kind === "layers" ? layerNames(value) : kind === "each" ? common(value, path.at(-1)) : at(value, path);
   const of = kind === "layers" || kind === "each" ? null : schemaAt(path, value, schema);
   const fallback = of?.default ?? "";
-  const onChange = (event) => change(field, event.target.value.trim());
+  const onChange = ({ target }) => {
+    const wrong = kind === "layers" ? unknownLayer(target.value, value) : "";
+    target.setCustomValidity(wrong && `There is no layer ${wrong} here: add it in the text.`);
+    if (wrong) target.reportValidity();
+    else change(field, target.value.trim());
+  };
   if (kind === "choice") {
     const options = choices(path, value, schema);
     const chosen = present ?? (fallback || options[0]);
@@ -61,11 +66,29 @@ function control(field, value, schema, change) {
 }
 
 const at = (value, path) => path.reduce((node, key) => node?.[key], value);
-const neurons = ({ network }) => (Array.isArray(network?.layers) ? network.layers.map((layer) => layer?.neurons ?? "?").join(", ") : "");
+const layersOf = ({ network }) => (Array.isArray(network?.layers) ? network.layers : []);
+const isPlain = (layer) => layer?.neurons !== undefined && (layer.kind === undefined || layer.kind === "dense");
+/** "128", or for a layer of another kind "conv2d" or the name of its op. */
+const nameOf = (layer) => (isPlain(layer) ? String(layer.neurons) : layer?.op ? String(layer.op).split("@")[0] : String(layer?.kind ?? "layer"));
+const layerNames = (value) => layersOf(value).map(nameOf).join(", ");
 
-/** The value that all layers share, undefined if they differ. */
+/** Whether a layer takes a setting of all layers: ops take none, convolutions no capacity. */
+const has = (layer, name) => isPlain(layer) || (String(layer?.kind).startsWith("conv") && name !== "capacity");
+const isCount = (name) => /^\d+$/.test(name);
+
+/** The first name that is neither a number of neurons nor a layer of the text, each of which can be kept once. */
+function unknownLayer(text, value) {
+  const left = layersOf(value).filter((layer) => !isPlain(layer)).map(nameOf);
+  return text.split(/[\s,]+/).filter((name) => name && !isCount(name)).find((name) => {
+    const at = left.indexOf(name);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  }) ?? "";
+}
+
+/** The value that all plain layers share, undefined if they differ. */
 function common({ network }, name) {
-  const values = (Array.isArray(network?.layers) ? network.layers : []).map((layer) => layer?.[name]);
+  const values = layersOf({ network }).filter((layer) => has(layer, name)).map((layer) => layer[name]);
   return values.length && values.every((one) => one === values[0]) && typeof values[0] !== "object" ? values[0] : undefined;
 }
 
@@ -94,17 +117,10 @@ function choices(path, value, root) {
 function apply(YAML, document, { path, kind }, entry) {
   const read = (text) => (text === "" ? undefined : kind === "text" ? text : YAML.parse(text));
   if (kind === "layers") {
-    const wanted = entry.split(/[\s,]+/).filter(Boolean).map(Number);
-    const old = document.getIn(["network", "layers"], true);
-    const last = YAML.isSeq(old) && old.items.length ? old.items.at(-1).toJSON() : {};
-    wanted.forEach((count, n) => {
-      if (YAML.isSeq(old) && n < old.items.length) document.setIn(["network", "layers", n, "neurons"], count);
-      else document.addIn(["network", "layers"], document.createNode({ ...last, neurons: count }, { flow: true }));
-    });
-    if (YAML.isSeq(old)) old.items.length = Math.min(old.items.length, wanted.length);
+    putLayers(YAML, document, entry.split(/[\s,]+/).filter(Boolean));
   } else if (kind === "each") {
     const layers = document.getIn(["network", "layers"], true);
-    (layers?.items ?? []).forEach((_, n) => put(document, ["network", "layers", n, path.at(-1)], read(entry)));
+    (layers?.items ?? []).forEach((layer, n) => has(layer.toJSON(), path.at(-1)) && put(document, ["network", "layers", n, path.at(-1)], read(entry)));
   } else if (path.at(-1) === "kind") {
     const parent = path.slice(0, -1);
     const known = document.getIn([...parent, "kind"]);
@@ -112,6 +128,29 @@ function apply(YAML, document, { path, kind }, entry) {
     if (known !== entry && parent[0] !== "training") document.setIn(parent, document.createNode({ kind: entry }, { flow: true }));
     else put(document, path, entry);
   } else put(document, path, read(entry));
+}
+
+/** Makes the layers those of the names: each keeps its other settings, and new ones get those of the last plain layer. */
+function putLayers(YAML, document, names) {
+  const seq = document.getIn(["network", "layers"], true);
+  const old = (YAML.isSeq(seq) ? seq.items : []).map((node) => ({ node, value: node.toJSON() }));
+  const left = new Set(old);
+  const take = (one) => left.delete(one) && one.node;
+  const others = names.map((name, n) => {
+    if (isCount(name)) return null;
+    const like = (one) => left.has(one) && !isPlain(one.value) && nameOf(one.value) === name;
+    return take(like(old[n] ?? {}) ? old[n] : old.find(like));
+  });
+  const model = old.findLast((one) => isPlain(one.value))?.value ?? {};
+  const nodes = names.map((name, n) => {
+    if (others[n] !== null) return others[n];
+    const same = [...left].find((one) => isPlain(one.value));
+    const node = same ? take(same) : document.createNode({ ...model }, { flow: true });
+    node.set("neurons", Number(name));
+    return node;
+  });
+  if (YAML.isSeq(seq)) seq.items = nodes;
+  else document.setIn(["network", "layers"], document.createNode(nodes));
 }
 
 function put(document, path, value) {

@@ -50,7 +50,7 @@ class NewView extends View {
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
       const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
       this.parent = { id: job.id, name: job.name, spec: job.spec };
-      this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 110, flowCollectionPadding: false }), { isQuiet: true });
+      this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 160, flowCollectionPadding: false }), { isQuiet: true });
     } else {
       this.parent = null;
       this.write(from === "dataset" ? forDataset(route.query) : exampleNamed(from).text, { isQuiet: true });
@@ -201,7 +201,7 @@ function stored() {
 /** JSON in the notation of YAML; a text that is no JSON stays as it is, with its error. */
 function fromJson(YAML, text) {
   try {
-    return YAML.stringify(JSON.parse(text), { lineWidth: 110 });
+    return YAML.stringify(JSON.parse(text), { lineWidth: 160 });
   } catch {
     return text;
   }
