@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
         pytest.param(["--kills", "100", "--jobs", "300"], id="sqlite"),
         pytest.param(["--kills", "30", "--postgresql"], id="postgresql"),
         pytest.param(["--kills", "10", "--training", "--only", "kills"], id="training"),
+        pytest.param(["--kills", "0", "--training", "--only", "disks"], id="training, full disks"),
     ],
 )
 def test_nothing_accepted_is_lost(options: list[str]) -> None:

@@ -25,6 +25,7 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
     counts = np.zeros(len(file.labels), np.int64)
     channels = file.channels or 0
     times: List[float] = []  # the first and the last so far
+    time_type = None
     for block in file.blocks:
         if not len(block.sample):
             continue
@@ -32,6 +33,7 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         counts += np.bincount(block.sample, minlength=len(counts))
         if file.per_ms is not None:
             scale = 1.0 / file.per_ms
+            time_type = block.time.dtype.name
             times += [float(block.time.min()) * scale, float(block.time.max()) * scale]
             times = [min(times), max(times)]
         previews.add_events(block)
@@ -52,6 +54,7 @@ def examine(file: SampleFile) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         "steps": file.steps,
         "first_ms": times[0] if times else None,
         "last_ms": times[1] if times else None,
+        "time_type": time_type,
         "events": int(counts.sum()),
         "events_per_sample": {
             "mean": float(counts.mean()),

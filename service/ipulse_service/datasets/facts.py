@@ -52,6 +52,11 @@ class DatasetFacts(_Strict):
     steps: int | None = Field(description="Time steps, where the file itself has steps.")
     first_ms: float | None = Field(description="Time of the first event, where events have times.")
     last_ms: float | None = Field(description="Time of the last event, where events have times.")
+    time_type: str | None = Field(
+        default=None,
+        max_length=20,
+        description="Type of the times, such as `float32`; null if there are none, or not known.",
+    )
     events: int = Field(description="Events of all samples.")
     events_per_sample: EventsPerSample
     label_counts: list[LabelCount] = Field(max_length=1000, description="By label.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ipulse.spec import (
@@ -16,6 +15,7 @@ from ipulse.spec import (
 )
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
+from ipulse_core.time_rounding import last_step
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
 from ipulse_service.datasets.versions import CHECKING, DELETED, REFUSED, VersionRow
@@ -24,7 +24,6 @@ from ipulse_service.db.engine import Transaction
 MAX_STEPS = 10_000
 MAX_CLASSES = 1000
 _DIGEST = "sha256:"
-_ROUNDING = 1e-7  # a time that was rounded to less than its step still counts as in it
 _PLACE = "/data/dataset"
 _SHOWN = "`ipulse data list` shows all data sets"
 
@@ -192,8 +191,8 @@ def _steps(
         problems.append(Problem("/data/steps", "missing", detail))
         return 0
     if steps is None:
-        last = max(0.0, facts.last_ms or 0.0)
-        steps = math.floor(last / data.step_ms * (1.0 + _ROUNDING)) + 1
+        kind = facts.time_type or "float32"  # of versions that were checked by earlier releases
+        steps = last_step(max(0.0, facts.last_ms or 0.0), data.step_ms, kind) + 1
     if steps > MAX_STEPS:
         detail = (
             f"{name} has {steps:,} steps of {data.step_ms:g} ms; at most {MAX_STEPS:,} are "

@@ -51,6 +51,20 @@ def test_names_become_digests_and_sizes(service: InProcess, tmp_path: Path) -> N
     assert (found["steps"] - 1) * 2.0 <= last_ms < found["steps"] * 2.0
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+def test_the_steps_hold_the_last_event_however_its_time_was_rounded(
+    service: InProcess, kind: str
+) -> None:
+    for k in (3, 7, 12, 60, 123):
+        times = np.array([0.1, 0.1 * k]).astype(kind)
+        pair = np.arange(2)
+        content = npz(event_samples=pair, event_times_ms=times, event_channels=pair, labels=pair)
+        version = push(service, content)
+        assert version["facts"]["time_type"] == kind
+        data = resolved(service, kind="npz", dataset=version["dataset"], step_ms=0.1)
+        assert data["steps"] == k + 1, k
+
+
 def test_a_submitted_name_is_the_version_of_then(service: InProcess) -> None:
     first = push(service, spikes(seed=secrets.randbelow(2**31)))
     job = service.submit(spec(kind="npz", dataset=first["dataset"]))

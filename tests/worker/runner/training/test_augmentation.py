@@ -23,11 +23,11 @@ STEPS = 40
 class Augmented:
     """Some samples of the digits before and after."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, step_ms: float = 2.0, **settings: Any) -> None:
         self.spec = spec_of(
             network={"layers": [{"neurons": 2}]},
             training={"augmentation": settings},
-            data={"steps": STEPS, "step_ms": 2.0},
+            data={"steps": STEPS, "step_ms": step_ms},
         )
         self.trains = loaded(self.spec.data).trains
         self.augmentation = Augmentation(self.spec, self.trains)
@@ -73,19 +73,22 @@ def test_dropped_events_are_a_part_of_all() -> None:
     assert share == pytest.approx(0.7, abs=0.2)
 
 
-def test_a_shift_moves_a_whole_sample_by_at_most_so_much() -> None:
-    augmented = Augmented(shift_ms=10.0)
+@pytest.mark.parametrize(("step_ms", "shift_ms"), [(2.0, 10.0), (0.1, 0.3)])
+def test_a_shift_moves_a_whole_sample_by_at_most_so_much(step_ms: float, shift_ms: float) -> None:
+    """0.3 / 0.1 is 2.999..., and three steps."""
+    augmented = Augmented(step_ms, shift_ms=shift_ms)
+    most = round(shift_ms / step_ms)
     moves = set()
     for epoch in range(20):
         for one, other in zip(augmented.before(), augmented.after(epoch)):
             fitting = [
                 move
-                for move in range(-5, 6)
+                for move in range(-most, most + 1)
                 if {(s + move, c) for s, c in one if 0 <= s + move < STEPS} == other
             ]
             assert fitting
             moves.add(fitting[0])
-    assert len(moves) > 5
+    assert {-most, most} <= moves
 
 
 def test_jitter_moves_events_in_time_alone() -> None:

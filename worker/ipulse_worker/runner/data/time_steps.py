@@ -10,13 +10,9 @@ from typing import Optional
 
 import numpy as np
 
+from ipulse_core.time_rounding import relative_error
 from ipulse_worker.runner.data.dataset import DataInvalid
 
-# The greatest relative error of a time k * step. Integers are exact, but the step is a float64.
-# The others leave room for a few operations, as a change of units or a running sum.
-INTEGER_ERROR = 2.0**-50
-FLOAT64_ERROR = 2.0**-40
-FLOAT32_ERROR = 2.0**-22
 FARTHEST = 2.0**31  # step of every time that is later
 
 
@@ -47,18 +43,12 @@ def step_of(
         if time.dtype == np.float16:
             position += _half_precision_error(time, step, position, steps, is_measured)
         else:
-            error = _relative_error(time.dtype)
+            error = relative_error(time.dtype.name)
             position *= 1.0 + error
             position += error
     # Clipped before the cast, as a quotient may be larger than any integer.
     found: np.ndarray = np.clip(np.floor(position), -1.0, FARTHEST).astype(np.int64)
     return found
-
-
-def _relative_error(kind: np.dtype) -> float:
-    if kind.kind in "iub":
-        return INTEGER_ERROR
-    return FLOAT32_ERROR if kind.itemsize == 4 else FLOAT64_ERROR
 
 
 def _half_precision_error(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import image_of
 from ipulse_worker.runner.data.spike_trains import SpikeTrains, index_type
+from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.training.randomness import Purpose
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Augmentation:
         self._trains = trains
         self._seed = spec.seed
         self._jitter = settings.jitter_ms / spec.data.step_ms
-        self._shift = int(settings.shift_ms / spec.data.step_ms)
+        self._shift = int(step_of(np.array(settings.shift_ms), spec.data.step_ms))
         self._image = image_of(spec.data)
         self.dropped = 0  # spikes beyond the slots
 

@@ -26,6 +26,7 @@ _FACTS = {
     "steps": 50,
     "first_ms": None,
     "last_ms": None,
+    "time_type": None,
     "events": 150_000,
     "events_per_sample": {"mean": 150.0, "min": 119, "max": 192},
     "label_counts": [
