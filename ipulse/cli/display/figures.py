@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ipulse_core.numbers import plain_number
+
 # Names of metrics that are fractions, and shown in percent.
 _PERCENT = frozenset({"accuracy", "firing_rate", "gradient_set"})
 _SHOWN = ("accuracy", "mae", "loss")
@@ -84,7 +86,7 @@ def figure(name: str, value: float) -> str:
     """Format the value of a metric with its unit."""
     if name.removeprefix("test_").removeprefix("validation_").partition("/")[0] in _PERCENT:
         return percent(value)
-    return f"{value:.4f}"
+    return f"{value:.4f}" if value == 0 or 0.001 <= abs(value) < 1000 else plain_number(value)
 
 
 def _scope(metric: Mapping[str, Any]) -> str:

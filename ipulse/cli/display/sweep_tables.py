@@ -11,6 +11,7 @@ from ipulse.client import SweepStatus, SweepTrial
 from ipulse.client.times import time_of
 from ipulse.sweeps.file import name_of
 from ipulse_core import strict_json
+from ipulse_core.numbers import plain_number
 
 
 def show_sweep(sweep: SweepStatus) -> None:
@@ -46,7 +47,7 @@ def _row(sweep: SweepStatus, trial: SweepTrial) -> list[str]:
 
 def _value(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return plain_number(value)
     return value if isinstance(value, str) else strict_json.dumps(value)
 
 

@@ -6,6 +6,7 @@ import sys
 from types import TracebackType
 
 from ipulse.client import JobEvent
+from ipulse_core.numbers import plain_number
 
 
 class ProgressLines:
@@ -59,5 +60,6 @@ def _line(event: JobEvent) -> str | None:
         "validation_mae",
         "test_mae",
     )
-    values = [f"{name} {fields['values'][name]:.4g}" for name in shown if name in fields["values"]]
+    given = fields["values"]
+    values = [f"{name} {plain_number(given[name])}" for name in shown if name in given]
     return f"epoch {fields['epoch']}/{fields['epochs']}  {'  '.join(values)}"

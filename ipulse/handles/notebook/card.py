@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from ipulse.handles.jobs.snapshot import JobSnapshot
+from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
 _COLORS = {
@@ -64,7 +65,7 @@ def sparkline(curve: Sequence[float], color: str, metric: str) -> str:
         f"{index * _WIDTH / (len(curve) - 1):.1f},{_HEIGHT - (value - low) / span * _HEIGHT:.1f}"
         for index, value in enumerate(curve)
     )
-    title = f"{metric} by epoch, {low:.4g} to {high:.4g}"
+    title = f"{metric} by epoch, {plain_number(low)} to {plain_number(high)}"
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="-2 -2 {_WIDTH + 4} {_HEIGHT + 4}" '
         f'role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
@@ -73,5 +74,5 @@ def sparkline(curve: Sequence[float], color: str, metric: str) -> str:
 
 
 def _figure(name: str, value: float) -> str:
-    text = f"{100 * value:.1f} %" if "accuracy" in name else f"{value:.4g}"
+    text = f"{100 * value:.1f} %" if "accuracy" in name else plain_number(value)
     return f"{name.replace('_', ' ')} {text}"

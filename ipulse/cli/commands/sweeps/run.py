@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
@@ -124,7 +125,9 @@ def _follow(client: Client, sweep: SweepStatus, as_json: bool) -> Exit:
         for trial in client.sweep_trials(sweep.id):
             if trial.state != "running" and trial.number not in reported:
                 reported.add(trial.number)
-                value = trial.state if trial.value is None else f"{sweep.metric} {trial.value:.4g}"
+                value = trial.state
+                if trial.value is not None:
+                    value = f"{sweep.metric} {figure(sweep.metric, trial.value)}"
                 say(f"trial {trial.number}: {setting_text(trial.parameters)}: {value}")
         if sweep.has_ended:
             break

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
@@ -32,7 +33,7 @@ def list_sweeps(
             sweep.state,
             f"{sum(n for s, n in sweep.by_state.items() if s != 'running'):,}/{sweep.trials:,}",
             second_text(time_of(sweep.json["created_at"])),
-            f"{sweep.best['value']:.4g}" if sweep.best else "",
+            figure(sweep.metric, sweep.best["value"]) if sweep.best else "",
         )
         for sweep in sweeps
     ]

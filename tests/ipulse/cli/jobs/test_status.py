@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
+from ipulse.cli.display.figures import figure
+from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
@@ -39,3 +43,15 @@ def test_each_row_has_a_name_of_its_own(run: Run, client: Client, agent: Agent) 
         assert not re.search(r"\de[+-]\d", shown.out), "a figure with an exponent"
     assert "25,520" in ended.out
     assert "97.5 %" in ended.out
+
+
+@pytest.mark.parametrize("value", [25_520.3, 1e5, 2e7, 1.5e-6, 0.25, 0.0, -3e4])
+def test_no_figure_of_a_job_or_a_sweep_has_an_exponent(value: float) -> None:
+    for text in (
+        figure("samples_per_second", value),
+        figure("test_mae", value),
+        setting_text({"/training/optimizer/learning_rate": value}),
+    ):
+        assert not re.search(r"\de[+-]?\d", text)
+        shown = float(text.rpartition(" ")[2].replace(",", ""))
+        assert shown == pytest.approx(value, rel=1e-3)

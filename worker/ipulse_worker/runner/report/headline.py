@@ -67,14 +67,14 @@ def scores(results: Results) -> List[Tuple[str, str, str]]:
     else:
         note = f"{samples:,} held-out samples, {_epochs(results)}"
         found = [
-            (f"{split} mean absolute error", f"{metrics.score:.4g}", note),
-            (f"{split} mean squared error", f"{metrics.loss:.4g}", "the loss"),
+            (f"{split} mean absolute error", plain_number(metrics.score), note),
+            (f"{split} mean squared error", plain_number(metrics.loss), "the loss"),
         ]
     if results.spec.data.validation:
         value = results.history.epochs(f"validation_{score}")[results.kept_epoch - 1]
         is_accuracy = score == "accuracy"
         title = "Validation accuracy" if is_accuracy else "Validation mean absolute error"
-        shown = percent(value) if is_accuracy else f"{value:.4g}"
+        shown = percent(value) if is_accuracy else plain_number(value)
         found.append((title, shown, "samples out of the training part, to choose with"))
     return found
 

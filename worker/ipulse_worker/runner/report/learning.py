@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
+from ipulse_core.numbers import plain_number
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, score_name
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import percent
@@ -79,15 +80,15 @@ def regression(results: Results) -> Optional[Dict[str, Any]]:
     if errors is None:
         return None
     rows = [
-        [str(output), f"{squared:.4g}", f"{absolute:.4g}", _r2(r2)]
+        [str(output), plain_number(squared), plain_number(absolute), _r2(r2)]
         for output, (squared, absolute, r2) in enumerate(
             zip(errors.mean_squared, errors.mean_absolute, errors.by_output)
         )
     ]
     return {
         "held_out": int(results.evaluation.metrics.sums[0]),
-        "squared": f"{float(np.mean(errors.mean_squared)):.4g}",
-        "absolute": f"{float(np.mean(errors.mean_absolute)):.4g}",
+        "squared": plain_number(float(np.mean(errors.mean_squared))),
+        "absolute": plain_number(float(np.mean(errors.mean_absolute))),
         "r2": None if errors.r2 is None else f"{errors.r2:.3f}",
         "table": ReportTable(
             ["output", "mean squared error", "mean absolute error", "R²"], rows[:MOST_OUTPUTS]
