@@ -72,8 +72,8 @@ def test_waiting_reports_every_trial(
     ran = run("sweep", "run", str(spec_file), "--vary", "learning_rate=0.25,0.5", "--wait")
     worker.join()
     assert ran.code == 0
-    assert "trial 1: learning_rate = 0.25: test_accuracy 0.25" in ran.err
-    assert "trial 2: learning_rate = 0.5: test_accuracy 0.5" in ran.err
+    assert "trial 1: learning_rate = 0.25: test_accuracy 25.0 %" in ran.err
+    assert "trial 2: learning_rate = 0.5: test_accuracy 50.0 %" in ran.err
 
 
 def test_pause_resume_extend_and_stop(run: Run, spec_file: Path) -> None:

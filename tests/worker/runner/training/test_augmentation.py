@@ -73,9 +73,9 @@ def test_dropped_events_are_a_part_of_all() -> None:
     assert share == pytest.approx(0.7, abs=0.2)
 
 
-@pytest.mark.parametrize(("step_ms", "shift_ms"), [(2.0, 10.0), (0.1, 0.3)])
+@pytest.mark.parametrize(("step_ms", "shift_ms"), [(2.0, 10.0), (1.1, 3.3)])
 def test_a_shift_moves_a_whole_sample_by_at_most_so_much(step_ms: float, shift_ms: float) -> None:
-    """0.3 / 0.1 is 2.999..., and three steps."""
+    """3.3 / 1.1 is 2.999..., and three steps."""
     augmented = Augmented(step_ms, shift_ms=shift_ms)
     most = round(shift_ms / step_ms)
     moves = set()
