@@ -6,12 +6,14 @@ import dataclasses
 import io
 import json
 import sys
+from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
+from ipulse_core.errors import Conflict
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.crosscheck import __main__ as program
@@ -101,6 +103,60 @@ class TestWays:
         document = {**spec_of("with slots"), "data": {"kind": "shd"}}
         result = self.run(monkeypatch, document)
         assert result["error"]["code"] == "data_unavailable"
+
+    def test_the_weights_of_runs_agree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        document = spec_of("without slots")
+        first, second = document["network"]["layers"]
+        layers = [{**first, "quantisation": {"bits": 4}}, {**second, "standardised": True}]
+        network = {"layers": layers, "readout": {"dropout": 0.5}}
+        result = self.run(monkeypatch, {**document, "network": network})
+        assert result["agree"], result
+        assert [row for row in result["ways"] if "skipped" in row] == []
+        assert any("dropout" in note for note in result["notes"])
+
+
+class TestProblem:
+    """The weights are those that the runs of a training begin with."""
+
+    def weights(self, directory: DataDirectory, **document: Any) -> List[np.ndarray]:
+        spec = spec_from({**spec_of("without slots"), **document})
+        dataset = load(spec.data, directory, lambda done, samples: None)
+        return problem_of(spec, dataset, 5, 6, directory).weights
+
+    def test_quantised_and_standardised(self) -> None:
+        first, second = LAYERS["without slots"]
+        layers = [{**first, "quantisation": {"bits": 4}}, {**second, "standardised": True}]
+        matrix, recurrent, standardised, _ = self.weights(
+            DataDirectory(None), network={"layers": layers}
+        )
+        plain = self.weights(DataDirectory(None))
+        for found, before in ((matrix, plain[0]), (recurrent, plain[1])):
+            assert all(len(np.unique(np.abs(column))) <= 8 for column in found.T)
+            assert np.abs(found - before).max() < np.abs(before).max() / 12
+        np.testing.assert_allclose(standardised.mean(axis=0), 0, atol=1e-6)
+        assert np.abs(plain[2].mean(axis=0)).max() > 1e-3
+
+    def test_rounded(self) -> None:
+        device = {"kind": "cpu", "weights_dtype": "bfloat16"}
+        found = self.weights(DataDirectory(None), device=device)
+        for array, before in zip(found, self.weights(DataDirectory(None))):
+            assert not (array.view(np.uint32) & 0xFFFF).any()
+            np.testing.assert_allclose(array, before, rtol=2**-8)
+
+    def test_of_a_file(self, tmp_path: Path) -> None:
+        plain = self.weights(DataDirectory(None))
+        names = ("layer_1", "layer_1_recurrent", "layer_2", "readout")
+        twice = {name: 2 * array for name, array in zip(names, plain)}
+        np.savez(str(tmp_path / "twice.npz"), **twice)
+        network = {"layers": LAYERS["without slots"], "initial": {"file": "twice.npz"}}
+        for array, before in zip(self.weights(DataDirectory(tmp_path), network=network), plain):
+            np.testing.assert_array_equal(array, 2 * before)
+
+    def test_an_upload_is_refused(self) -> None:
+        initial = {"upload": "0" * 64}
+        network = {"layers": LAYERS["without slots"], "initial": initial}
+        with pytest.raises(Conflict, match="upload"):
+            self.weights(DataDirectory(None), network=network)
 
 
 class TestVerdict:

@@ -116,6 +116,8 @@ def _show(report: dict[str, Any]) -> None:
         for status in ("skipped", "failed"):
             if status in row:
                 show(f"{row['way']} on {row['device']} {status}: {row[status]}")
+    for note in report["notes"]:
+        show(f"Note: {note}.")
     show("They agree." if report["agree"] else "They do not agree.")
     if any(row["device"] == "emulator" for row in run):
         say(f"The emulator had {report['tiles']:,} tiles; its times are not those of an IPU.")

@@ -45,12 +45,14 @@ def test_back_ends_that_do_not_agree(offline: Run, monkeypatch: pytest.MonkeyPat
     shapes = {"network": [6, 4, 2], "samples": 2, "steps": 4, "tiles": 8, "spikes": [3]}
     tolerances = {"margin": 1e-5, "membrane": 1e-5, "gradient": 1e-4}
     report = {**shapes, "tolerances": tolerances, "ways": ways, "agree": False}
+    report["notes"] = ["nothing was trained"]
     monkeypatch.setattr(crosscheck, "_run", lambda document, options: report)
     ran = offline("crosscheck", "-", stdin=json.dumps(SPEC))
     assert ran.code == 1
     assert "NO" in ran.out
     assert "not a number" in ran.out
     assert "one op on emulator failed: out of memory" in ran.out
+    assert "nothing was trained" in ran.out
 
 
 def test_an_invalid_spec_is_reported_with_its_place(offline: Run) -> None:

@@ -56,7 +56,7 @@ def crosscheck(
         MARGIN_TOLERANCE,
         MEMBRANE_TOLERANCE,
     )
-    from ipulse_worker.runner.crosscheck.problem import problem_of
+    from ipulse_worker.runner.crosscheck.problem import notes_of, problem_of
     from ipulse_worker.runner.data.load import load
     from ipulse_worker.runner.devices.cpu import configure_tensorflow, usable_cores
 
@@ -64,7 +64,7 @@ def crosscheck(
     _report("converting the data to spikes")
     directory = DataDirectory.from_environment(os.environ)
     dataset = load(spec.data, directory, lambda done, total: None)
-    problem = problem_of(spec, dataset, samples, steps)
+    problem = problem_of(spec, dataset, samples, steps, directory)
     p = problem
     _report("running the reference")
     reference_run = reference.forward(p.network, p.weights, p.ids, p.counts, seed=p.seed)
@@ -84,6 +84,7 @@ def crosscheck(
             "gradient": GRADIENT_TOLERANCE,
         },
         "ways": rows,
+        "notes": list(notes_of(spec)),
         "agree": bool(run) and all(row["agrees"] for row in run),
     }
 
