@@ -18,6 +18,7 @@ import numpy as np
 CYCLIC_OFFSET = 0  # ipulse_ops.reference.select_spikes: step, layer, sample
 RANDOM_SPIKES = 1  # ipulse_ops.reference.random_spikes: step, neuron // 4, sample
 DROPOUT = 2  # ipulse_ops.reference.dropout: layer, neuron // 4, sample
+DELAYS = 3  # ipulse_ops.lif.connection_delays: layer, sender, neuron // 4
 
 ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

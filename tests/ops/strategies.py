@@ -128,6 +128,12 @@ def _random_weights(
 ) -> np.ndarray:
     if dyadic:
         return (rng.integers(-16, 17, size=expected.shape) / 64).astype(np.float32)
+    if expected.role == "delays":
+        assert layer.delays is not None
+        delays = rng.uniform(0, layer.delays.longest, expected.shape)
+        if not layer.delays.are_trained:
+            delays = np.round(delays)
+        return delays.astype(np.float32)
     scale = current_scale(np.asarray(layer.decay), np.asarray(layer.gain))
     if expected.role == "bias":
         return (rng.normal(0.1, 0.3, expected.shape) / scale).astype(np.float32)

@@ -12,6 +12,7 @@ from ipulse_ops.keras.op_libraries import load_ops
 from ipulse_ops.keras.packing import pack_spikes
 from ipulse_ops.keras.single_layer import LIFLayer, LIFReadout, Spikes
 from ipulse_ops.keras.sparse_cell import SparseLIFCell
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.quantisation import Quantisation
@@ -21,6 +22,7 @@ __all__ = [
     "LIF",
     "ArcTan",
     "Boxcar",
+    "ConnectionDelays",
     "DenseLIFCell",
     "DenseOutputs",
     "Exponential",

@@ -42,6 +42,8 @@ class NetworkCell(NetworkLayer):
             raise UnsupportedNetwork(
                 f"the delay of cells must be 0 or 1; got {self.network.delay}: use MultiLIF"
             )
+        if self.network.has_delays:
+            raise UnsupportedNetwork("cells have no delays of connections; MultiLIF does")
         if self.network.truncate is not None:
             raise UnsupportedNetwork("cells do not truncate gradients; MultiLIF does")
         for number, layer in enumerate(self.network.spiking):

@@ -63,6 +63,8 @@ class SequenceLayer(NetworkLayer):
     call has other masks: those of the `seed` it passes, or else of the layer's seed and a counter,
     a variable that is saved with the weights. Layers of a stack need different seeds.
 
+    Layers with `delays` that are `rounded` use whole steps unless `training=True`.
+
     With `training=False` nothing is stored for a backward pass, and computing a gradient is an
     error.
 
@@ -111,7 +113,7 @@ class SequenceLayer(NetworkLayer):
     ) -> LIFOutputs:
         """Run the network and return all of its results."""
         ids, counts = self.entering(ids, counts)
-        weights = self._weights_in_use()
+        weights = self._weights_in_use(bool(training))
         if self.input_scale != 1:
             weights[0] = weights[0] * self.input_scale
         outputs = run_network(
@@ -156,10 +158,15 @@ class SequenceLayer(NetworkLayer):
             ids, counts = self._listed(ids)
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
-    def _weights_in_use(self) -> List[Any]:
+    def _weights_in_use(self, training: bool) -> List[Any]:
         """Return the weights as runs read them: matrices may be standardised and quantised."""
         shapes = weight_shapes(self.network)
-        return weights_in_use(self._kernels, shapes, self._deviations, self._rules)
+        found = weights_in_use(self._kernels, shapes, self._deviations, self._rules)
+        for number, shape in enumerate(shapes):
+            delays = self._all[shape.layer].delays
+            if shape.role == "delays" and delays and delays.rounded and not training:
+                found[number] = tf.round(found[number])
+        return found
 
     @property
     def deviations(self) -> List[Optional[Any]]:

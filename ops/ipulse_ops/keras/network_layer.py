@@ -12,8 +12,9 @@ from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.keras.config import layer_of, plain_layer, plain_surrogate
 from ipulse_ops.keras.constraints import above, clipped
 from ipulse_ops.keras.trained_constants import BOUNDS, Trainable, trained_of
+from ipulse_ops.lif.connection_delays import drawn_delays
 from ipulse_ops.lif.network import LIF, Layer, Network
-from ipulse_ops.lif.weights import check_shapes, weight_shapes
+from ipulse_ops.lif.weights import WeightShape, check_shapes, weight_shapes
 from ipulse_ops.philox import key_of
 from ipulse_ops.surrogate import SuperSpike, Surrogate, surrogate_of
 
@@ -31,7 +32,8 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         in Keras.
     seed: seed of the policy "cyclic".
 
-    Weights are initialised as Glorot uniform, biases as 0. A trained constant is one variable
+    Weights are initialised as Glorot uniform, biases as 0, delays of connections by drawing them
+    with the seed. A trained constant is one variable
     `[neurons]`. It is used within its bounds: 0 to just below 1 for a decay, at least
     second_threshold for a threshold, at least 0 for an adaptation strength; a Keras optimizer
     keeps it there. The gradient is taken at
@@ -171,8 +173,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             self._variable(
                 f"{'kernel' if shape.role == 'input' else shape.role}_{shape.layer + 1}",
                 shape=shape.shape,
-                initializer="zeros" if shape.role == "bias" else "glorot_uniform",
-                trainable=True,
+                **self._options_of(shape),
             )
             for shape in weight_shapes(self.network)
         ]
@@ -197,6 +198,23 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
             for number, names in enumerate(self._trained):
                 if name in names:
                     self._constants[number][name] = self._constant(number, name)
+
+    def _options_of(self, shape: WeightShape) -> Dict[str, Any]:
+        """Return how a weight is initialised and trained."""
+        if shape.role != "delays":
+            initializer = "zeros" if shape.role == "bias" else "glorot_uniform"
+            return {"initializer": initializer, "trainable": True}
+        connections = self._all[shape.layer].delays
+        assert connections is not None  # noqa: S101 - it has an array of delays
+        sizes = self.network.sizes[shape.layer : shape.layer + 2]
+        drawn = drawn_delays(connections, self.seed, shape.layer, *sizes)
+        found: Dict[str, Any] = {
+            "initializer": tf.keras.initializers.Constant(drawn),
+            "trainable": connections.are_trained,
+        }
+        if connections.are_trained:
+            found["constraint"] = partial(_clip, (0.0, float(connections.longest)))
+        return found
 
     def _constant(self, number: int, name: str) -> Any:
         layer = self._all[number]

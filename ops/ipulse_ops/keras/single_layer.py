@@ -37,7 +37,7 @@ class SingleLayer(SequenceLayer):
                 "give the layers of a stack the same time_major"
             )
         ids, counts = super().entering(ids, counts)
-        delay = self.network.delay
+        delay = 0 if self.network.readout.delays else self.network.delay
         if not isinstance(delay, int):  # the op delays its input
             return ids, counts
         return later(ids, delay), later(counts, delay)

@@ -19,10 +19,12 @@ from ipulse_ops.keras.convolutions.trained_convolutions import (
 from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
-_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias"}  # of arrays, by role
+# Endings of the names of arrays, by role.
+_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias", "delays": "_delays"}
 
 
 def trained_network(
@@ -152,6 +154,10 @@ def _layer(
     values = {key: _number(value) for key, value in described.items() if key in known}
     values["residual"] = [number - 1 - before for number in described.get("residual", ())]
     values["neurons"] = int(weights_array(weights, name).shape[1])
+    delays = described.get("delays")
+    if delays is not None:
+        known = {field.name for field in fields(ConnectionDelays)}
+        values["delays"] = ConnectionDelays(**{key: delays[key] for key in known})
     adaptation = described.get("adaptation")
     if adaptation is not None:
         values["adaptation_strength"] = _number(adaptation["strength"])

@@ -7,10 +7,11 @@ layer or a float array `[neurons]`. Times are in steps; membranes and thresholds
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Optional, Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
+from ipulse_ops.lif.connection_delays import MAX_TAPS, ConnectionDelays
 from ipulse_ops.reference.select_spikes import POLICIES
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 from ipulse_ops.surrogate import SuperSpike as SuperSpike
@@ -55,6 +56,8 @@ class LIF:
         ipulse_ops.reference.dropout.
     residual: numbers, from 0, of hidden layers before the previous one, with as many neurons as
         that has. Their spikes are added to its spikes: the layer receives the sum.
+    delays: how long the spikes of each synapse, or of each sender, take to the layer, in place of
+        the network's delay; the weights then have an array of delays. None for the network's.
 
     Raises ValueError if a field is out of range.
     """
@@ -74,6 +77,7 @@ class LIF:
     detach_adaptation: bool = False
     dropout: float = 0.0
     residual: Tuple[int, ...] = ()
+    delays: Optional[ConnectionDelays] = None
 
     def __post_init__(self) -> None:
         _check_integrator(self)
@@ -113,6 +117,7 @@ class LeakyReadout:
     synapse_decay: Optional[PerNeuron] = None
     dropout: float = 0.0
     residual: Tuple[int, ...] = ()
+    delays: Optional[ConnectionDelays] = None
 
     def __post_init__(self) -> None:
         _check_integrator(self)
@@ -173,11 +178,12 @@ class Network:
             )
         if self.truncate is not None:
             whole("truncate", self.truncate, 1, MAX_TRUNCATE)
-            if any(self.delays):
+            if any(self.delays) or self.has_delays:
                 raise ValueError("truncate needs a delay of 0")
         for steps in self.delays:
             whole("delay", steps, 0, MAX_DELAY)
         _check_residuals(self)
+        _check_delays(self)
 
     @property
     def sizes(self) -> Tuple[int, ...]:
@@ -186,10 +192,12 @@ class Network:
 
     @property
     def delays(self) -> Tuple[int, ...]:
-        """The steps that spikes take to each layer and the readout."""
-        if isinstance(self.delay, tuple):
-            return self.delay
-        return (0, *[self.delay] * len(self.layers))
+        """The steps that spikes take to each layer and the readout; 0 to one with `delays`."""
+        delays = self.delay
+        if not isinstance(delays, tuple):
+            delays = (0, *[delays] * len(self.layers))
+        layers = (*self.layers, self.readout)
+        return tuple(0 if layer.delays else delay for layer, delay in zip(layers, delays))
 
     @property
     def spiking(self) -> Tuple[LIF, ...]:
@@ -205,6 +213,11 @@ class Network:
     def has_residual(self) -> bool:
         """True if a layer or the readout receives the spikes of several layers."""
         return any(layer.residual for layer in (*self.layers, self.readout))
+
+    @property
+    def has_delays(self) -> bool:
+        """True if the connections to a layer or the readout have delays of their own."""
+        return any(layer.delays for layer in (*self.layers, self.readout))
 
     def senders(self, number: int) -> Tuple[int, ...]:
         """Return the layers that send spikes to layer `number`; -1 is the input."""
@@ -254,6 +267,12 @@ def _check_integrator(layer: Layer) -> None:
     per_neuron(layer.gain, layer.neurons, "gain")
     flag("bias", layer.bias)
     object.__setattr__(layer, "residual", tuple(layer.residual))  # a list in configurations
+    delays: Any = layer.delays
+    if isinstance(delays, dict):  # in configurations
+        delays = ConnectionDelays(**delays)
+        object.__setattr__(layer, "delays", delays)
+    if delays is not None:
+        instance("delays", delays, ConnectionDelays)
     if isinstance(layer.dropout, bool) or not 0 <= layer.dropout < 1:
         raise ValueError(f"dropout must be at least 0 and less than 1; got {layer.dropout!r}")
 
@@ -273,6 +292,15 @@ def _check_residuals(network: Network) -> None:
                     f"residual of {name}: layers[{source}] has {layers[source].neurons} neurons, "
                     f"and layers[{number - 1}] has {layers[number - 1].neurons}"
                 )
+
+
+def _check_delays(network: Network) -> None:
+    for number, layer in enumerate((*network.layers, network.readout)):
+        if layer.delays and layer.delays.taps * network.sizes[number] > MAX_TAPS:
+            raise ValueError(
+                f"layer {number + 1} has {network.sizes[number]:,} senders with up to "
+                f"{layer.delays.taps:,} delays each; the product must be at most {MAX_TAPS:,}"
+            )
 
 
 def _check_adaptation(layer: LIF) -> None:

@@ -81,15 +81,18 @@ def run_network(
 
     Raises ValueError for an argument out of range; tf.errors.InvalidArgumentError (ValueError while
     tracing) if the input's shapes or numbers or a constant do not fit; NotImplementedError under
-    XLA, unless the backend is "ipu"; UnsupportedNetwork for dropout and residual additions on
-    "emulator" and "ipu"; MissingCompiler, BuildFailed or MissingEmulator on the first
-    call.
+    XLA, unless the backend is "ipu"; UnsupportedNetwork for dropout, residual additions and delays
+    of connections on "emulator" and "ipu"; MissingCompiler, BuildFailed or MissingEmulator on the
+    first call.
     """
     instance("network", network, Network)
     choice("backend", backend, tuple(BACKENDS))
     choice("memory", memory, tuple(MEMORIES))
     choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
     whole("threads", threads, 0)
+    layers = (*network.layers, network.readout)
+    if weights_dtype != "float32" and any(x.delays and x.delays.are_trained for x in layers):
+        raise ValueError("weights with trained delays are not rounded: use weights_dtype float32")
     if backend != "ipu":
         refuse_xla()
     weights = [tf.convert_to_tensor(array, tf.float32) for array in weights]

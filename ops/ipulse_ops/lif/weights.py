@@ -15,7 +15,7 @@ class WeightShape:
     """The description of one array of the sequence."""
 
     layer: int  # number of the layer; the readout follows the hidden layers
-    role: str  # "input", "recurrent" or "bias"
+    role: str  # "input", "recurrent", "bias" or "delays"
     shape: Tuple[int, ...]  # [from, to] of a matrix, [neurons] of a bias
 
 
@@ -25,12 +25,14 @@ class LayerWeights(NamedTuple):
     input: np.ndarray  # [N_in, neurons]
     recurrent: Optional[np.ndarray] = None  # [neurons, neurons], row = the neuron that spiked
     bias: Optional[np.ndarray] = None  # [neurons]
+    delays: Optional[np.ndarray] = None  # [N_in, neurons] of synapses, [N_in] of senders
 
 
 def weight_shapes(network: Network) -> Tuple[WeightShape, ...]:
     """Return the arrays of a network in order.
 
-    For each layer and the readout: the input weights, then recurrent weights and bias, if any.
+    For each layer and the readout: the input weights, then recurrent weights, bias and delays, if
+    any.
     """
     shapes: List[WeightShape] = []
     sizes = network.sizes
@@ -41,6 +43,8 @@ def weight_shapes(network: Network) -> Tuple[WeightShape, ...]:
             shapes.append(WeightShape(number, "recurrent", (neurons, neurons)))
         if layer.bias:
             shapes.append(WeightShape(number, "bias", (neurons,)))
+        if layer.delays is not None:
+            shapes.append(WeightShape(number, "delays", layer.delays.shape(n_in, neurons)))
     return tuple(shapes)
 
 
@@ -58,7 +62,8 @@ def check_shapes(network: Network, shapes: Sequence[Optional[Tuple[Optional[int]
             and all(size in (None, wanted) for size, wanted in zip(found, weight.shape))
         ):
             continue
-        kind = "the bias" if weight.role == "bias" else f"{weight.role} weights"
+        kinds = {"bias": "the bias", "delays": "the delays"}
+        kind = kinds.get(weight.role, f"{weight.role} weights")
         raise ValueError(
             f"weights[{number}] must have shape {weight.shape}; got {found} "
             f"({kind} of layer {weight.layer + 1})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ipulse_ops.sparse.addition import added_spikes
 from ipulse_ops.sparse.conversion import dense_to_sparse, sparse_to_dense
+from ipulse_ops.sparse.delay import delayed_spikes
 from ipulse_ops.sparse.dropout import kept_spikes
 from ipulse_ops.sparse.product import spike_matmul
 from ipulse_ops.sparse.random import random_spikes
@@ -16,6 +17,7 @@ from ipulse_ops.sparse.selection import Selected, select_spikes
 __all__ = [
     "Selected",
     "added_spikes",
+    "delayed_spikes",
     "dense_to_sparse",
     "kept_spikes",
     "random_spikes",

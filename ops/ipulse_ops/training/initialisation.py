@@ -7,6 +7,7 @@ from typing import List, Tuple
 
 import numpy as np
 
+from ipulse_ops.lif.connection_delays import drawn_delays
 from ipulse_ops.lif.network import (
     LIF,
     Layer,
@@ -40,7 +41,8 @@ def balanced_weights(
     `std` times the neuron's threshold, or `std` in a leaky readout. n is the mean number of spikes
     that reach the layer from the sample. Input with the same channels at every step yields a larger
     variance. In a recurrent layer n includes the spikes that it emits without recurrence. Biases
-    are 0. Delays are ignored. The weights depend on the arguments alone.
+    are 0. Delays of connections are drawn, and otherwise delays are ignored. The weights depend on
+    the arguments alone.
 
     Raises ValueError if the sample does not fit the network, a threshold is not above 0, a gain
     is 0, or no spike reaches a layer: no finite weights would make it active.
@@ -63,7 +65,7 @@ def balanced_weights(
         limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
         own: List[np.ndarray] = []
         if isinstance(layer, LIF) and layer.recurrent:
-            alone = replace(layer, recurrent=False, bias=False)
+            alone = replace(layer, recurrent=False, bias=False, delays=None)
             matrix = (uniform * limit).astype(np.float32)
             arriving += float(_spikes(network, alone, [matrix], ids, counts)[1].mean())
             limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
@@ -71,6 +73,8 @@ def balanced_weights(
             own.append((again * limit).astype(np.float32))
         if layer.bias:
             own.append(np.zeros(layer.neurons, np.float32))
+        if layer.delays is not None:
+            own.append(drawn_delays(layer.delays, seed, number, n_in, layer.neurons))
         own.insert(0, (uniform * limit).astype(np.float32))
         weights.extend(own)
         if number < len(network.layers):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras import (
     LIF,
+    ConnectionDelays,
     DenseLIFCell,
     LeakyReadout,
     LIFLayer,
@@ -94,3 +96,56 @@ def test_cells_refuse_what_they_lack(cell: Any, options: Dict[str, Any]) -> None
 def test_emulated_tiles_refuse_what_they_lack(options: Dict[str, Any]) -> None:
     with pytest.raises(UnsupportedNetwork, match="back end cpu"):
         network(backend="emulator", **options)(spikes())
+
+
+def aligned(rounded: bool = False) -> MultiLIF:
+    """A channel with a weight of 1, to a neuron without memory."""
+    delays = ConnectionDelays(6, "neuron", rounded)
+    made = MultiLIF(1, [], LIF(1, decay=0.0, gain=1.0, threshold=9.0, delays=delays))
+    made.set_kernels([np.ones((1, 1)), np.array([1.3])])
+    return made
+
+
+def test_a_delay_is_learned() -> None:
+    made = aligned()
+    ids, counts = np.zeros((8, 1, 1), np.int32), np.eye(8, 1, dtype=np.int32)
+    optimizer = tf.keras.optimizers.SGD(0.2)
+    for target, expected in ((4.6, 4.6), (9.0, 6.0)):
+        for _ in range(40):
+            with tf.GradientTape() as tape:
+                membrane = made(ids, counts, training=True).membrane[:, 0, 0]
+                when = tf.reduce_sum(membrane * tf.range(8.0))
+                loss = (when - target) ** 2 / 2
+            delay = made.kernels[1]
+            optimizer.apply_gradients([(tape.gradient(loss, delay), delay)])
+        assert float(when) == pytest.approx(expected, abs=1e-3)
+
+
+def test_whole_delays_are_used_outside_of_training() -> None:
+    made = aligned(rounded=True)
+    ids, counts = np.zeros((4, 1, 1), np.int32), np.eye(4, 1, dtype=np.int32)
+    trained = made(ids, counts, training=True).membrane.numpy().ravel()
+    np.testing.assert_allclose(trained, [0, 0.7, 0.3, 0], atol=1e-6)
+    for mode in (None, False):
+        assert made(ids, counts, training=mode).membrane.numpy().ravel().tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("per", ["synapse", "neuron"])
+def test_delays_of_connections_are_configured_and_saved(per: str, tmp_path: Path) -> None:
+    delays = ConnectionDelays(3, per)
+    layers = [LIF(6, recurrent=True, delays=delays), LIF(5, bias=True)]
+    readout = LeakyReadout(4, delays=delays)
+    made = MultiLIF(20, layers, readout, seed=3)
+    again = MultiLIF.from_config(made.get_config())
+    assert again.network == made.network
+    drawn = [kernel.numpy() for kernel in again.kernels]
+    assert np.array_equal(drawn[2], made.kernels[2].numpy())
+    assert 0 < drawn[2].max() <= 3
+    trained = {id(weight) for weight in made.trainable_weights}
+    assert (id(made.kernels[2]) in trained) == (per == "neuron")
+    tf.train.Checkpoint(net=made).save(str(tmp_path / "c"))
+    tf.train.Checkpoint(net=again).restore(tf.train.latest_checkpoint(str(tmp_path)))
+    np.testing.assert_array_equal(again(spikes()).membrane, made(spikes()).membrane)
+    for cell in (SparseLIFCell, DenseLIFCell):
+        with pytest.raises(UnsupportedNetwork, match="MultiLIF"):
+            cell(20, layers, readout)

@@ -133,17 +133,21 @@ def twin_loss(
         arriving = [sum(spikes) for spikes in zip(*senders_of_layer)]
         blank = [np.zeros_like(arriving[0])] * network.delays[number]
         arriving = (blank + arriving)[:steps]
+        delays = arrays.pop(0) if layer.delays else None
         if layer.dropout:
             senders = (problem.counts.shape[1], network.sizes[number])
             kept = kept_senders(problem.seed, number, *senders, layer.dropout)
             arriving = [spikes * kept for spikes in arriving]
             matrix = matrix / (1 - layer.dropout)
+        currents = [spikes @ matrix for spikes in arriving]
+        if delays is not None:
+            currents = _delayed(arriving, matrix, delays, layer.delays.longest)
         for t in range(steps):
             before = emitted[-1] if emitted else None
             if network.truncate and t % network.truncate == 0:  # the states are constants here
                 v, i, b = v.real, i.real, b.real
                 before = None if before is None else before.real
-            current = arriving[t] @ matrix + bias
+            current = currents[t] + bias
             if recurrent is not None and before is not None:
                 current = current + before @ recurrent
             i = synapse_decay * i + (1 - synapse_decay) * current
@@ -169,6 +173,22 @@ def twin_loss(
         if run is not None:
             sent.append(emitted)
     return complex(loss)
+
+
+def _delayed(
+    spikes: List[np.ndarray], matrix: np.ndarray, delays: np.ndarray, longest: int
+) -> List[np.ndarray]:
+    """The currents of spikes that arrive after the delay of their synapse or sender."""
+    found = [np.zeros((len(spikes[0]), matrix.shape[1]), dtype=complex) for _ in spikes]
+    for t, sender, neuron in np.ndindex(len(spikes), *matrix.shape):
+        delay = delays[sender] if delays.ndim == 1 else delays[sender, neuron]
+        whole = min(int(delay.real), longest - 1) if delays.ndim == 1 else int(delay.real)
+        for steps, part in ((whole, 1 - (delay - whole)), (whole + 1, delay - whole)):
+            if delays.ndim > 1:  # a constant
+                part = 1 - (steps - whole)
+            if t + steps < len(spikes):
+                found[t + steps][:, neuron] += part * matrix[sender, neuron] * spikes[t][:, sender]
+    return found
 
 
 class _Run:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.lif.reference.trace import LayerTrace, Trace
@@ -93,6 +94,18 @@ def residual_network(
     fields = [{"residual": r, "dropout": rate} for r, rate in zip(residuals, rates)]
     layers = tuple(replace(first, **more) for more in fields[:3])
     return replace(made, layers=layers, readout=replace(made.readout, **fields[3]))
+
+
+def delayed_network(per: str, spiking_readout: bool, rate: float = 0.0, **network: Any) -> Network:
+    """Two layers and the readout with delays of all connections; the readout adds layer 1."""
+    made = varied(2, True, spiking_readout, {"recurrent": True, "bias": True}, **network)
+    delays = ConnectionDelays(3, per)
+    layers = tuple(
+        replace(layer, neurons=9, delays=delays, dropout=rate)
+        for layer in (made.layers[0], made.layers[0])
+    )
+    readout = replace(made.readout, delays=delays, dropout=rate, residual=(0,))
+    return replace(made, layers=layers, readout=readout)
 
 
 def rises(layer: LIF, trace: LayerTrace) -> np.ndarray:

@@ -36,6 +36,11 @@ class Call:
                 "ids must be [time, batch, slots] and counts [time, batch] or [time, batch, 2]; "
                 f"got shapes {ids.shape} and {counts.shape}"
             )
+        if network.has_residual or network.has_delays:
+            raise ValueError(
+                "residual additions and delays of connections are run layer by layer: use "
+                "ipulse_ops.lif.tensorflow_op.run_network"
+            )
         id_type = np.uint16 if ids.dtype == np.uint16 else np.int32
         ids = checked("ids", ids, ids.shape, id_type)
         counts = checked("counts", counts, counts.shape, np.int32)

@@ -1,4 +1,4 @@
-"""Networks with dropout or residual additions: each layer runs alone on the spikes it receives."""
+"""Networks with dropout, residual additions or delays of connections: each layer runs alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.dropout import scale_of
 from ipulse_ops.sparse.addition import added_spikes
+from ipulse_ops.sparse.delay import delayed_spikes
 from ipulse_ops.sparse.dropout import kept_spikes
 from ipulse_ops.sparse.seed import word64
+from ipulse_ops.training.delayed_weights import taps_of
 
 _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different numbers
 
@@ -46,8 +48,14 @@ def run_single_layers(
                 layer=number,
             )
             arrays = [arrays[0] * np.float32(scale_of(layer.dropout)), *arrays[1:]]
+        senders = network.sizes[number]
+        if layer.delays is not None:
+            matrix, arrivals = taps_of(arrays[0], arrays.pop(), layer.delays)
+            ids, counts = delayed_spikes(ids, counts, arrivals)
+            arrays[0] = matrix
+            senders *= layer.delays.taps
         out = run(
-            _alone(network, number, layer),
+            _alone(network, number, layer, senders),
             arrays,
             ids,
             counts,
@@ -74,17 +82,18 @@ def run_single_layers(
     )
 
 
-def _alone(network: Network, number: int, layer: Layer) -> Network:
+def _alone(network: Network, number: int, layer: Layer, senders: int) -> Network:
     """Return a network of one layer; a leaky readout runs as neurons that never spike."""
+    without: Dict[str, Any] = {"dropout": 0.0, "residual": (), "delays": None}
     if isinstance(layer, LIF):
         reset: Dict[str, Any] = {"reset": network.reset, "reset_gradient": network.reset_gradient}
-        alone = replace(layer, dropout=0.0, residual=())
+        alone = replace(layer, **without)
     else:
         values = {field.name: getattr(layer, field.name) for field in fields(LeakyReadout)}
-        values.update(threshold=NEVER, second_threshold=NEVER, capacity=1, dropout=0.0, residual=())
+        values.update(threshold=NEVER, second_threshold=NEVER, capacity=1, **without)
         reset, alone = {"reset": "none"}, LIF(**values)
     return Network(
-        inputs=network.sizes[number],
+        inputs=senders,
         layers=(),
         readout=alone,
         delay=(network.delays[number],),

@@ -25,7 +25,7 @@ def run_on_cpu(
     Raises what `run_network` raises for shapes and numbers that do not fit; MissingCompiler,
     BuildFailed.
     """
-    if options.dropout_seed is not None or network.has_residual:
+    if options.dropout_seed is not None or network.has_residual or network.has_delays:
         return run_single_layers(run_on_cpu, network, weights, ids, counts, options)
     op = library()
     spikes = input_spikes(ids, counts)

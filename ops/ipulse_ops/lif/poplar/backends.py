@@ -63,6 +63,10 @@ def _check(network: Network, options: RunOptions) -> None:
         raise UnsupportedNetwork(
             "the Poplar op has no residual additions: remove residual, or use the backend cpu"
         )
+    if network.has_delays:
+        raise UnsupportedNetwork(
+            "the Poplar op has no delays of connections: remove delays, or use the backend cpu"
+        )
 
 
 def _run(

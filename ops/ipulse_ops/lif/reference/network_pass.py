@@ -22,8 +22,9 @@ before. A leaky readout never spikes: r = 0. In training a layer with dropout p 
 place of W, of the spikes of the senders that it keeps (ipulse_ops.reference.dropout); only these
 receive "W' dL/dI'" below. A layer with `residual` receives the spikes of these layers, too, through
 the same W: x = s of the previous layer + s of each of them (Fang et al., 2021, arXiv:2102.04159),
-and each of them receives its "W' dL/dI'". The adaptive threshold is that of Bellec et al., 2020,
-doi:10.1038/s41467-020-17236-y.
+and each of them receives its "W' dL/dI'". A layer with `delays` receives them by the equations of
+ipulse_ops.reference.connection_delays instead of its `delay`. The adaptive threshold is that of
+Bellec et al., 2020, doi:10.1038/s41467-020-17236-y.
 
 The gradient replaces the derivative of a spike by the surrogate phi(u - theta) in the filled slots
 and by 0 elsewhere, for s and for r. With D the derivatives of the reset,
@@ -57,7 +58,7 @@ from step t + 1 for 0 where t + 1 is a multiple of it, and, summed over t and sa
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -65,9 +66,9 @@ from ipulse_ops.lif.network import LeakyReadout, Network
 from ipulse_ops.lif.reference.adjoint import Adjoint, layer_adjoint
 from ipulse_ops.lif.reference.delay import earlier, later
 from ipulse_ops.lif.reference.dynamics import Slots, run_layer, run_readout
-from ipulse_ops.lif.reference.senders import senders_in_training
+from ipulse_ops.lif.reference.senders import DelayedConnections, Senders, senders_in_training
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
-from ipulse_ops.lif.weights import by_layer, flat
+from ipulse_ops.lif.weights import LayerWeights, by_layer, flat
 from ipulse_ops.reference.select_spikes import filled
 from ipulse_ops.reference.spike_matmul import both_counts
 from ipulse_ops.reference.spikes import added_spikes, check_shape
@@ -107,12 +108,12 @@ def forward(
     sent: List[Slots] = [(ids, counts)]  # of the input and the layers
     for number in range(len(network.spiking)):
         slots = None if replay is None else replay[number]
-        arrays, entering = senders[number].received(layers[number], _added(network, number, sent))
+        arrays, entering = _entering(network, number, layers[number], sent, senders[number])
         traces.append(run_layer(network, number, arrays, *entering, slots, seed))
         sent.append((traces[-1].spike_ids, traces[-1].spike_counts[..., 0]))
     if isinstance(network.readout, LeakyReadout):
         last = len(network.layers)
-        arrays, entering = senders[-1].received(layers[-1], _added(network, last, sent))
+        arrays, entering = _entering(network, last, layers[-1], sent, senders[-1])
         membrane = run_readout(network.readout, arrays, *entering)
     else:
         membrane = traces[-1].u
@@ -158,8 +159,7 @@ def backward(
     arriving = [np.zeros((*counts.shape, neurons)) for neurons in network.sizes]
     for number in reversed(range(len(layers))):
         spiking = number < len(network.spiking)
-        entering = _added(network, number, sent)
-        arrays, received = senders[number].received(layers[number], entering)
+        arrays, received = _entering(network, number, layers[number], sent, senders[number])
         adjoint = layer_adjoint(
             network,
             number,
@@ -170,9 +170,16 @@ def backward(
             by_slots[number] if spiking else None,
             by_u[number],
         )
+        by_senders = adjoint.current @ arrays.input.T
+        delays = (*network.layers, network.readout)[number].delays
+        if delays is not None:
+            scaled = senders[number].scaled(layers[number])
+            connections = DelayedConnections(delays.longest, scaled)
+            adjoint = adjoint._replace(weights=connections.gradient(adjoint.weights))
+            by_senders = connections.by_senders(by_senders)
         adjoint = adjoint._replace(weights=senders[number].unscaled(adjoint.weights))
         found.insert(0, adjoint)
-        by_senders = senders[number].masked(adjoint.current @ arrays.input.T)
+        by_senders = senders[number].masked(by_senders)
         by_senders = earlier(by_senders, network.delays[number])
         for source in network.senders(number):
             arriving[source + 1] += by_senders
@@ -183,6 +190,21 @@ def backward(
         inputs=np.where(used, grad_inputs, 0),
         constants=tuple(adjoint.constants for adjoint in found),
     )
+
+
+def _entering(
+    network: Network,
+    number: int,
+    weights: LayerWeights,
+    sent: Sequence[Slots],
+    senders: Senders,
+) -> Tuple[LayerWeights, Slots]:
+    """Return the weights in use of layer `number`, and the spikes that they multiply."""
+    arrays, entering = senders.received(weights, _added(network, number, sent))
+    delays = (*network.layers, network.readout)[number].delays
+    if delays is None:
+        return arrays, entering
+    return DelayedConnections(delays.longest, arrays).received(entering)
 
 
 def _added(network: Network, number: int, sent: Sequence[Slots]) -> Slots:

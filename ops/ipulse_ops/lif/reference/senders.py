@@ -10,6 +10,13 @@ import numpy as np
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.reference.dynamics import Slots
 from ipulse_ops.lif.weights import LayerWeights
+from ipulse_ops.reference.connection_delays import (
+    Taps,
+    by_senders,
+    delayed_spikes,
+    taps_gradient,
+    taps_of,
+)
 from ipulse_ops.reference.dropout import kept_senders, received_spikes, scale_of
 
 
@@ -24,8 +31,11 @@ class Senders:
         """Return the layer's weights in use, and ids and counts of the spikes it receives."""
         if self.kept is None:
             return weights, sent
-        in_use = weights._replace(input=self.scale * weights.input)
-        return in_use, received_spikes(*sent, self.kept)
+        return self.scaled(weights), received_spikes(*sent, self.kept)
+
+    def scaled(self, weights: LayerWeights) -> LayerWeights:
+        """Return the layer's weights in use."""
+        return weights._replace(input=self.scale * weights.input)
 
     def masked(self, gradient: np.ndarray) -> np.ndarray:
         """Return a gradient by the senders' spikes `[time, batch, senders]`, 0 for the dropped."""
@@ -34,6 +44,38 @@ class Senders:
     def unscaled(self, gradient: LayerWeights) -> LayerWeights:
         """Return the gradient of the layer's weights from that of the weights in use."""
         return gradient._replace(input=self.scale * gradient.input)
+
+
+@dataclass(frozen=True)
+class DelayedConnections:
+    """The connections of a layer with delays of its own, by the taps of their spikes."""
+
+    longest: int
+    weights: LayerWeights  # in use
+
+    def received(self, sent: Slots) -> Tuple[LayerWeights, Slots]:
+        """Return the matrix of the taps in place of the weights, and the taps' spikes."""
+        taps = self._taps()
+        in_use = self.weights._replace(input=taps.weights, delays=None)
+        return in_use, delayed_spikes(*sent, taps.arrivals)
+
+    def gradient(self, by_taps: LayerWeights) -> LayerWeights:
+        """Return the gradient of the weights in use and the delays from that of `received`'s."""
+        given = (self.weights.input, self._delays, self.longest)
+        by_weights, by_delays = taps_gradient(*given, by_taps.input)
+        return by_taps._replace(input=by_weights, delays=by_delays)
+
+    def by_senders(self, by_taps: np.ndarray) -> np.ndarray:
+        """Return a gradient by the senders' spikes from that by the taps' spikes."""
+        return by_senders(by_taps, self._taps().arrivals)
+
+    @property
+    def _delays(self) -> np.ndarray:
+        assert self.weights.delays is not None  # noqa: S101 - the layer has delays
+        return self.weights.delays
+
+    def _taps(self) -> Taps:
+        return taps_of(self.weights.input, self._delays, self.longest)
 
 
 def senders_in_training(

@@ -40,8 +40,12 @@ def run_reference(
     # Only matrices are rounded, as in the kernels; a bias stays float32.
     scales = _scales(network, options)
     weights = [
-        _rounded(array, scale, options.weights_dtype) if array.shape.rank == 2 else array
-        for array, scale in zip(map(tf.convert_to_tensor, weights), scales)
+        _rounded(array, scale, options.weights_dtype)
+        if shape.role in ("input", "recurrent")
+        else array
+        for array, scale, shape in zip(
+            map(tf.convert_to_tensor, weights), scales, weight_shapes(network)
+        )
     ]
     spikes = input_spikes(ids, counts)
     spike_counts = spikes.counts

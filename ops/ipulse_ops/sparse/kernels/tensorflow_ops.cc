@@ -4,6 +4,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 #include "add_op.h"
+#include "delay_op.h"
 #include "dense_op.h"
 #include "dropout_op.h"
 #include "matmul_op.h"
