@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ipulse.experiment.parts import Clipping as Clipping
     from ipulse.experiment.parts import Conv1D as Conv1D
     from ipulse.experiment.parts import Conv2D as Conv2D
+    from ipulse.experiment.parts import Delays as Delays
     from ipulse.experiment.parts import EarlyStopping as EarlyStopping
     from ipulse.experiment.parts import Emulator as Emulator
     from ipulse.experiment.parts import Exponential as Exponential
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 _PARTS = (
     *("CPU", "IPU", "LIF", "SGD", "Adam", "AdamW", "ArcTan", "AtLeast", "AtMost", "Boxcar"),
     *("Clipping", "EarlyStopping", "Emulator", "Exponential", "GrowingSlots", "Leaky", "Ramp"),
-    *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "Quantised", "SumPool"),
+    *("Adaptation", "AveragePool", "Conv1D", "Conv2D", "Delays", "Quantised", "SumPool"),
     *("Schedule", "Spiking", "SuperSpike", "Table"),
 )
 # Modules by the names that they define.

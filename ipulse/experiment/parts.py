@@ -13,6 +13,7 @@ Leaky = part("Leaky", spec.LeakyReadoutSpec, "decay")
 Spiking = part("Spiking", spec.SpikingReadoutSpec, "decay")
 GrowingSlots = part("GrowingSlots", spec.GrowingCapacity, "grow", "most")
 Adaptation = part("Adaptation", spec.AdaptationSpec, "strength", "decay")
+Delays = part("Delays", spec.DelaysSpec, "longest", "per")
 Quantised = part("Quantised", spec.QuantisationSpec, "bits", "scale")
 
 Adam = part("Adam", spec.AdamSpec, "learning_rate")

@@ -37,6 +37,7 @@ from .network.conv import (
     SumPool1DSpec,
     SumPoolSpec,
 )
+from .network.delays import DelaysSpec
 from .network.equations import (
     EquationsLayerSpec,
     NeuronParameterSpec,
@@ -86,6 +87,7 @@ __all__ = [
     "DVSGestureData",
     "Data",
     "DelayedRecallData",
+    "DelaysSpec",
     "Device",
     "DigitsData",
     "EarlyStoppingSpec",

@@ -90,10 +90,15 @@ def spiking_layers(network: Any) -> List[Any]:
 
 
 def input_delays(network: Any) -> List[int]:
-    """Returns the steps that spikes take to each hidden layer and the readout."""
+    """Returns the steps that spikes take to each hidden layer and the readout.
+
+    It is 0 where each connection has its own.
+    """
     delays = []
     for index, layer in enumerate([*network.layers, network.readout]):
         own = getattr(layer, "delay", None)  # convolutions and specs of older jobs have none
+        if getattr(layer, "delays", None) is not None:
+            own = 0
         delays.append((network.delay if index else 0) if own is None else own)
     return delays
 

@@ -31,6 +31,9 @@ EULER_DECAY = "decay = 1 - dt / tau"
 UNSCALED_INPUT = "v = decay * v + I"
 SUBTRACTED = "v_threshold is subtracted from v"
 NO_ADAPTATION = "NIR has no neurons with thresholds that rise at each spike"
+NO_SYNAPTIC_DELAYS = "NIR delays all spikes of a neuron alike, not each synapse"
+NO_FRACTIONS = "trained delays are not whole steps unless their `rounded` is set"
+NO_ADDED_DELAYS = "spikes of residual additions are not delayed one by one"
 # Targets with one threshold for a layer, and those with one decay as well.
 ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
 ONE_DECAY = ("spikingjelly", "sinabs")
@@ -95,6 +98,12 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                     f"{pointer}/{field}",
                     f"that neurons of {place} differ in {field}: {name} has one for a layer",
                 )
+        if getattr(layer, "delays", None) is not None:  # specs of older jobs lack it
+            reason = delays_left_out(network)
+            if reason is None and target != "generic":
+                reason = f"{name} reads no Delay node"
+            if reason is not None:
+                yield f"{pointer}/delays", f"the delays of the connections to {place}: {reason}"
         if getattr(layer, "adaptation", None) is not None:
             yield f"{pointer}/adaptation", f"the adaptive thresholds of {place}: {NO_ADAPTATION}"
         if getattr(layer, "residual", ()) and target != "generic":
@@ -106,6 +115,19 @@ def _losses(network: Any, target: str, trained: Mapping[str, Any]) -> Iterator[T
                 else "runs no loops"
             )
             yield f"{pointer}/recurrent", f"the recurrence of {place}: {name} {runs}"
+
+
+def delays_left_out(network: Any) -> Optional[str]:
+    """Returns why NIR cannot have the delays of a network's connections, or None."""
+    layers = [*network.layers, network.readout]
+    found = [getattr(layer, "delays", None) for layer in layers]
+    if any(delays is not None and delays.per == "synapse" for delays in found):
+        return NO_SYNAPTIC_DELAYS
+    if any(delays is not None and not delays.rounded for delays in found):
+        return NO_FRACTIONS
+    if any(found) and any(getattr(layer, "residual", ()) for layer in layers):
+        return NO_ADDED_DELAYS
+    return None
 
 
 def _numbers(value: Any) -> Iterable[float]:

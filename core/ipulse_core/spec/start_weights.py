@@ -25,6 +25,7 @@ CONSTANTS = (
     *("decay", "threshold", "synapse_decay"),
     *("adaptation_decay", "adaptation_strength"),
 )
+DELAYS = "_delays"  # ending of the delays of a layer's connections
 # Endings of arrays that repeat quantised weights.
 INTEGERS, SCALE = "_integers", "_scale"
 _ADAPTATION = "adaptation_"
@@ -43,6 +44,13 @@ def constant_of(layer: Any, name: str) -> Any:
 def layer_names(network: Any) -> List[str]:
     """Returns the names of the layers in arrays: layer_1, layer_2, ... and readout."""
     return [*(f"layer_{number}" for number in range(1, len(network.layers) + 1)), "readout"]
+
+
+def connection_delays(network: Any) -> Dict[str, Any]:
+    """Returns the delays of connections by the name of their array; specs of older jobs lack it."""
+    layers = zip(layer_names(network), [*network.layers, network.readout])
+    found = {f"{name}{DELAYS}": getattr(layer, "delays", None) for name, layer in layers}
+    return {name: delays for name, delays in found.items() if delays is not None}
 
 
 def start_shapes(spec: Any) -> Dict[str, Shape]:
@@ -71,6 +79,9 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
                 if parameter.trainable:
                     each = neurons if parameter.per == "neuron" else 1
                     shapes[f"{name}{PARAMETER}{parameter.name}"] = (each,)
+        delays = getattr(layer, "delays", None)  # specs of older jobs lack it
+        if delays is not None:
+            shapes[f"{name}{DELAYS}"] = (senders, neurons)[: 2 if delays.per == "synapse" else 1]
         for constant in CONSTANTS:
             if constant in network.trainable and constant_of(layer, constant) is not None:
                 shapes[f"{name}_{constant}"] = (neurons,)

@@ -11,11 +11,11 @@ from ipulse.models import ByShape, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import first_capacity
 
+from .delays import DELAYS, MAX_DELAY, DelaysSpec
 from .quantisation import QUANTISATION, QuantisationSpec
 
 T = TypeVar("T")
 MAX_NEURONS = 65_535  # of a layer
-MAX_DELAY = 10_000  # steps; samples are not longer
 
 # Descriptions of fields that dense layers and convolutions have.
 MEMBRANE_DECAY = (
@@ -123,6 +123,7 @@ class _Integrator(StrictModel):
         description="Steps that spikes take to this layer; null: network.delay, and 0 to the first "
         "layer.",
     )
+    delays: DelaysSpec | None = Field(default=None, description=DELAYS)
 
 
 class _Spiking(_Integrator):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
+from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_delays
@@ -14,9 +15,13 @@ from ipulse_core.spec.part_layers import part_layers, part_name
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
 
+MAX_TAPPED_WEIGHTS = 2**26  # of a layer: weights times the delays that a sender's spikes can take
+MAX_SENDERS = 2**24  # senders of a layer times their delays
+
 
 def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields delays after which no spike arrives, or which the network or the device lacks."""
+    yield from _problems_of_connections(spec)
     network, steps = spec.network, spec.data.steps
     limits = []
     if conv_layers(network):
@@ -51,3 +56,48 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             )
             yield Problem(pointer, "inconsistent", detail)
             return
+
+
+def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields delays of connections that the network, the training or the device lacks."""
+    network = spec.network
+    layers = [*network.layers, network.readout]
+    limits = []
+    if not isinstance(spec.device, CPUDevice):
+        limits.append(f"on {spec.device.kind}")
+    elif spec.device.weights_dtype != "float32":
+        limits.append("where device.weights_dtype is not float32")
+    if conv_layers(network):
+        limits.append("in a network with convolutions")
+    if part_layers(network):
+        limits.append(f"in a network with {part_name(network)}")
+    if spec.training.truncate_steps is not None:
+        limits.append("where gradients are truncated")
+    sizes = layer_sizes(spec)
+    for index, layer in enumerate(layers):
+        delays = getattr(layer, "delays", None)  # convolutions and custom ops have none
+        if delays is None:
+            continue
+        place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"
+        if limits:
+            detail = f"{limits[0]} connections have no delays of their own: remove it"
+            yield Problem(f"{place}/delays", "unsupported", detail)
+            continue
+        if getattr(layer, "delay", None) is not None:
+            detail = "the layer has delays of its connections: remove one of the two"
+            yield Problem(f"{place}/delay", "inconsistent", detail)
+        if delays.longest >= spec.data.steps:
+            detail = (
+                f"spikes would arrive after the {spec.data.steps:,} steps of a sample: "
+                f"at most {spec.data.steps - 1:,}"
+            )
+            yield Problem(f"{place}/delays/longest", "inconsistent", detail)
+        senders, neurons = sizes[index : index + 2]
+        taps = 2 if delays.per == "neuron" else delays.longest + 1
+        if taps * senders * neurons > MAX_TAPPED_WEIGHTS or taps * senders > MAX_SENDERS:
+            detail = (
+                f"{senders:,} senders with {taps:,} delays each to {neurons:,} neurons take "
+                f"{4 * taps * senders * neurons / 2**20:,.0f} MiB in a training step, of at most "
+                f"{4 * MAX_TAPPED_WEIGHTS // 2**20:,}: lower it, or use delays per neuron"
+            )
+            yield Problem(f"{place}/delays/longest", "too_large", detail)

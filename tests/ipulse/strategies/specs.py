@@ -36,6 +36,7 @@ from ipulse_core.spec.nir_targets import losses
 from ipulse_core.spec.start_weights import constant_of
 from tests.ipulse.strategies.devices import fit_device, fit_device_training
 
+from .delays import fit_delays
 from .training import fit_training
 from .values import fitted, is_model, layers, replace, values
 
@@ -58,8 +59,9 @@ def specs(draw: Any) -> ExperimentSpec:
     neurons = sum(layer.neurons for layer in spec.network.layers) + class_count(spec.data)
     steps = min(spec.data.steps, MAX_STATE // max(1, neurons))
     batch = min(spec.training.batch_size, max(1, MAX_STATE // max(1, neurons * steps)))
-    network = _fit_delays(spec, steps)
-    truncates = isinstance(spec.device, CPUDevice) and not any(input_delays(network))
+    network = fit_delays(spec, steps)
+    delayed = any(layer.delays for layer in (*network.layers, network.readout))
+    truncates = isinstance(spec.device, CPUDevice) and not (delayed or any(input_delays(network)))
     truncate = spec.training.truncate_steps if truncates else None
     spec = replace(
         spec,
@@ -67,6 +69,7 @@ def specs(draw: Any) -> ExperimentSpec:
         data=replace(spec.data, steps=steps),
         training=replace(spec.training, batch_size=batch, truncate_steps=truncate),
     )
+    spec = replace(spec, export=_fit_export(spec))
     return replace(spec, device=fit_device_training(spec))
 
 
@@ -110,28 +113,6 @@ def _fit_network(network: NetworkSpec) -> NetworkSpec:
         trainable=trainable,
         reset_on=network.reset_on if capacity else "state",
         reset_gradient="mask" if network.reset == "none" else network.reset_gradient,
-    )
-
-
-def _fit_delays(spec: ExperimentSpec, steps: int) -> NetworkSpec:
-    """Delays after which spikes arrive within the steps, 0 where they are unknown."""
-    network = spec.network
-    most = max(0, (steps - 1) // (len(network.layers) + 1))  # they add up from layer to layer
-    if not isinstance(spec.device, CPUDevice):
-        most = min(most, 1)
-
-    adds = any(layer.residual for layer in (*network.layers, network.readout))
-    may_differ = isinstance(spec.device, CPUDevice) and not adds
-
-    def fit(layer: Any) -> Any:
-        own = may_differ and layer.delay is not None
-        return replace(layer, delay=min(layer.delay, most) if own else None)
-
-    return replace(
-        network,
-        delay=min(network.delay, most),
-        layers=tuple(map(fit, network.layers)),
-        readout=fit(network.readout),
     )
 
 

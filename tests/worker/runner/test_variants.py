@@ -10,6 +10,7 @@ import pytest
 
 from ipulse_core.spec.derived_values import spiking_layers
 from ipulse_worker.runner.cancellation import Cancellation
+from ipulse_worker.runner.model.weight_names import is_frozen, trained_names
 from ipulse_worker.runner.profile.memory import memory
 from ipulse_worker.runner.results.neuron_activity import measure_activity
 from ipulse_worker.runner.results.nir_export import not_written, write_network
@@ -75,6 +76,14 @@ VARIANTS: Dict[str, Dict[str, Any]] = {
         layers=[HIDDEN, HIDDEN, {"neurons": 20, "residual": [1]}],
         readout={"residual": [2, 1]},
         delay=1,
+    ),
+    "delays of synapses": network(
+        layers=[{**HIDDEN, "delays": {"longest": 3}}, {"neurons": 12, "recurrent": True}],
+        readout={"delays": {"longest": 2}},
+    ),
+    "trained delays": network(
+        layers=[{**HIDDEN, "delays": {"per": "neuron", "longest": 3, "rounded": True}}],
+        readout={"delays": {"per": "neuron", "longest": 2}, "quantisation": {"bits": 8}},
     ),
     "standardised weights": network(
         layers=[{**HIDDEN, "standardised": True, "bias": True}],
@@ -156,7 +165,8 @@ def test_a_variant_is_trained_evaluated_and_exported(
     with recorded_progress(run) as (progress, _):
         run.run(progress, Cancellation(), lambda: None)
     moved = [not np.array_equal(a, b) for a, b in zip(before, run.model.trained)]
-    assert all(moved), f"not trained: {[n for n, m in zip(run.model.arrays, moved) if not m]}"
+    kept = [name for name, changed in zip(trained_names(run.spec), moved) if not changed]
+    assert kept == [name for name in trained_names(run.spec) if is_frozen(run.spec, name)]
 
     evaluation = evaluate(run.model, run.dataset, run.spec)
     assert evaluation.confusion.sum() == len(run.dataset.test)

@@ -14,6 +14,10 @@ STANDARDISED: Dict[str, Any] = {
     "layers": [{"neurons": 20, "standardised": True}],
     "readout": {"standardised": True},
 }
+DELAYS: Dict[str, Any] = {
+    "layers": [{"neurons": 20, "delays": {"longest": 3}}],
+    "readout": {"delays": {"per": "neuron", "longest": 4, "rounded": True}},
+}
 DROPOUT: Dict[str, Any] = {
     "layers": [{"neurons": 20, "dropout": 0.2}, {"neurons": 16, "dropout": 0.3}],
     "readout": {"dropout": 0.1},

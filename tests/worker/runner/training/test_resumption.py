@@ -12,6 +12,7 @@ from ipulse_worker.runner.training.checkpoint import load, save
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.training.runs import (
+    DELAYS,
     DROPOUT,
     EVERYTHING,
     STANDARDISED,
@@ -27,7 +28,9 @@ DIGEST = "00" * 32
 
 class TestResumed:
     @pytest.mark.parametrize(
-        "network", [None, DROPOUT, STANDARDISED], ids=["plain", "dropout", "standardised"]
+        "network",
+        [None, DROPOUT, STANDARDISED, DELAYS],
+        ids=["plain", "dropout", "standardised", "delays"],
     )
     def test_resumed_within_an_epoch_ends_with_the_same_bits(
         self, network: Optional[Dict[str, Any]], cancellation: Cancellation, tmp_path: Path

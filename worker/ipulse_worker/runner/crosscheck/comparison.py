@@ -11,6 +11,7 @@ from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.network import LIF, per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Gradients, Trace
+from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.select_spikes import filled
 from ipulse_worker.runner.crosscheck.backends import Result
 from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem
@@ -144,7 +145,11 @@ def _nearest(margins: Any, step: int, sample: int, row: np.ndarray) -> float:
 
 def _in_order(p: CrosscheckProblem, gradients: Gradients) -> List[np.ndarray]:
     """Order the reference's gradients like Result.gradients."""
-    ordered = list(gradients.weights)
+    ordered = [
+        gradient
+        for gradient, shape in zip(gradients.weights, weight_shapes(p.network))
+        if shape.role != "delays" or len(shape.shape) == 1  # those of synapses are constant
+    ]
     for name in CONSTANTS:
         if name in p.trainable:
             by: List[Optional[np.ndarray]] = [getattr(of, name) for of in gradients.constants]

@@ -91,7 +91,8 @@ def _routes_spikes(spec: ExperimentSpec) -> bool:
     if equation_layers(spec.network):
         return True
     layers = (*spec.network.layers, spec.network.readout)
-    return any(getattr(layer, "dropout", 0.0) or getattr(layer, "residual", ()) for layer in layers)
+    fields = ("dropout", "residual", "delays")
+    return any(getattr(layer, name, None) for layer in layers for name in fields)
 
 
 def usable_cores() -> int:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 import numpy as np
 
-from ipulse_core.spec.start_weights import INTEGERS, SCALE, layer_names, start_shapes
+from ipulse_core.spec.start_weights import (
+    INTEGERS,
+    SCALE,
+    connection_delays,
+    layer_names,
+    start_shapes,
+)
 from ipulse_ops.quantisation import Quantisation, quantise
 from ipulse_ops.training.standardised_weights import standardised
 
@@ -35,9 +41,13 @@ def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dic
     Standardised weights contain their standard deviations, which are left out.
     """
     rules, found = _rules(spec), {}
+    delays = connection_delays(spec.network)
+    rounded = [name for name, described in delays.items() if described.rounded]
     for name, array in arrays.items():
         if name.endswith(DEVIATION):
             continue
+        if name in rounded:
+            array = np.round(array)
         if f"{name}{DEVIATION}" in arrays:
             array = standardised(array, arrays[f"{name}{DEVIATION}"]).numpy()
         found[name] = quantise(array, rules[name]).weights if name in rules else array

@@ -10,6 +10,7 @@ from ipulse_core.spec.derived_values import (
     class_count,
     input_delays,
 )
+from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout, PerNeuron
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 
@@ -74,7 +75,16 @@ def _integrator(layer: Any, neurons: int, before: int) -> Dict[str, Any]:
         # Specs of 0.2.0 lack these fields.
         "dropout": getattr(layer, "dropout", 0.0),
         "residual": tuple(number - 1 - before for number in getattr(layer, "residual", ())),
+        "delays": connection_delays_of(layer),
     }
+
+
+def connection_delays_of(layer: Any) -> Optional[ConnectionDelays]:
+    """Return the delays of a layer's connections; None if they have none of their own."""
+    delays = getattr(layer, "delays", None)  # specs of older jobs lack it
+    if delays is None:
+        return None
+    return ConnectionDelays(delays.longest, delays.per, delays.rounded)
 
 
 def surrogate_of(shape: SurrogateSpec) -> Surrogate:

@@ -17,7 +17,7 @@ from ipulse_worker.runner.model.network import LayerLimits, initial_limits
 from ipulse_worker.runner.model.objective import Objective
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
-from ipulse_worker.runner.model.weight_names import is_frozen, trained_names
+from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.step_metrics import StepMetrics
@@ -76,15 +76,18 @@ class Model(TrainedState):
         constants = [variable_of(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
-        self._learned = [
-            variable
+        learned = [
+            (name, variable)
             for name, variable in zip(trained_names(self.spec), self._variables)
             if not is_frozen(self.spec, name)
         ]
+        self._learned = [variable for _, variable in learned]
+        self._factors = [rate_factor(self.spec, name) for name, _ in learned]
         self.optimizer = self._make_optimizer()
 
     def _make_optimizer(self) -> Optimizer:
-        return optimizer_of(self.spec.training.optimizer, self._learned, self._threads)
+        settings = self.spec.training.optimizer
+        return optimizer_of(settings, self._learned, self._threads, self._factors)
 
     def _make_functions(self) -> None:
         time, size = self.spec.data.steps, self._batch

@@ -6,7 +6,7 @@ Keras optimizers compute the same, but Keras 2 and 3 store their state different
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Dict, List, Sequence, Union
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Union
 
 import tensorflow as tf
 
@@ -24,12 +24,16 @@ class Optimizer(ABC):
     """Updates float32 weights by their gradients.
 
     `slots` is the state by name: one variable per weight, of its shape and initially zero.
+    factors: of each weight's learning rate; None for 1.
     """
 
     names: Sequence[str] = ()  # of the slots
 
-    def __init__(self, weights: Sequence[tf.Variable]) -> None:
+    def __init__(
+        self, weights: Sequence[tf.Variable], factors: Optional[Sequence[float]] = None
+    ) -> None:
         self.weights: Variables = list(weights)
+        self.factors = [1.0] * len(self.weights) if factors is None else list(factors)
         self.slots: Dict[str, Variables] = {
             name: [tf.Variable(tf.zeros_like(w), trainable=False) for w in weights]
             for name in self.names
@@ -59,8 +63,9 @@ class Adam(Optimizer):
         settings: Union[spec.AdamSpec, spec.AdamWSpec],
         weights: Sequence[tf.Variable],
         threads: int = 0,
+        factors: Optional[Sequence[float]] = None,
     ) -> None:
-        super().__init__(weights)
+        super().__init__(weights, factors)
         self._settings = settings
         self._threads = threads
 
@@ -68,22 +73,23 @@ class Adam(Optimizer):
         """Update the weights, see Optimizer.apply."""
         settings = self._settings
         decay = settings.weight_decay if settings.kind == "adamw" else 0.0
-        matrix = [len(weight.shape) == 2 for weight in self.weights]
-        for decays in (True, False):
-            chosen = [at for at, is_matrix in enumerate(matrix) if is_matrix == decays]
-            if not chosen:
-                continue
+        kinds = [
+            (len(weight.shape) != 2, factor) for weight, factor in zip(self.weights, self.factors)
+        ]
+        for kind in sorted(set(kinds)):  # matrices first
+            chosen = [at for at, each in enumerate(kinds) if each == kind]
+            is_vector, factor = kind
             apply_adam(
                 weights=[self.weights[at] for at in chosen],
                 means=[self.slots["means"][at] for at in chosen],
                 squares=[self.slots["squares"][at] for at in chosen],
                 gradients=[gradients[at] for at in chosen],
                 update=step,
-                rate=rate,
+                rate=_scaled(rate, factor),
                 beta_1=settings.beta_1,
                 beta_2=settings.beta_2,
                 epsilon=settings.epsilon,
-                weight_decay=decay if decays else 0.0,
+                weight_decay=0.0 if is_vector else decay,
                 threads=self._threads,
             )
 
@@ -96,9 +102,14 @@ class SGD(Optimizer):
     kernels round by its release and the CPU.
     """
 
-    def __init__(self, settings: spec.SGDSpec, weights: Sequence[tf.Variable]) -> None:
+    def __init__(
+        self,
+        settings: spec.SGDSpec,
+        weights: Sequence[tf.Variable],
+        factors: Optional[Sequence[float]] = None,
+    ) -> None:
         self.names = ("momenta",) if settings.momentum else ()
-        super().__init__(weights)
+        super().__init__(weights, factors)
         self._settings = settings
 
     def apply(self, gradients: Sequence[tf.Tensor], step: tf.Tensor, rate: tf.Tensor) -> None:
@@ -112,16 +123,23 @@ class SGD(Optimizer):
                 accumulated.assign(direction)
                 if self._settings.nesterov:
                     direction = gradient + momentum * direction
-            weight.assign_sub(rate * direction)
+            weight.assign_sub(_scaled(rate, self.factors[at]) * direction)
+
+
+def _scaled(rate: tf.Tensor, factor: float) -> tf.Tensor:
+    return rate if factor == 1 else rate * factor
 
 
 def optimizer_of(
-    settings: spec.Optimizer, weights: Sequence[tf.Variable], threads: int
+    settings: spec.Optimizer,
+    weights: Sequence[tf.Variable],
+    threads: int,
+    factors: Optional[Sequence[float]] = None,
 ) -> Optimizer:
     """Return the optimizer of a spec."""
     if settings.kind == "sgd":
-        return SGD(settings, weights)
-    return Adam(settings, weights, threads)
+        return SGD(settings, weights, factors)
+    return Adam(settings, weights, threads, factors)
 
 
 def clipped(gradients: List[tf.Tensor], bounds: spec.GradientClipping) -> List[tf.Tensor]:

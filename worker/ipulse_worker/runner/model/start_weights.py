@@ -15,6 +15,7 @@ from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import SIGNATURE
 from ipulse_core.spec.start_weights import (
+    connection_delays,
     is_constant,
     is_parameter,
     mismatches,
@@ -107,6 +108,8 @@ def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> S
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise DataInvalid(f"{path.name}: {name} has values that are not finite in float32")
+        if name in connection_delays(spec.network):
+            _check_delays(spec, path, name, array)
         is_decay = name.endswith("decay") and not is_parameter(name)
         if is_decay and not ((array >= 0) & (array < 1)).all():
             raise DataInvalid(f"{path.name}: {name} has values below 0, or not below 1")
@@ -118,6 +121,17 @@ def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> S
         initialised=[name for name in shapes if name not in arrays and not is_constant(name)],
         ignored=problems,
     )
+
+
+def _check_delays(spec: ExperimentSpec, path: Path, name: str, array: np.ndarray) -> None:
+    delays = connection_delays(spec.network)[name]
+    if not ((array >= 0) & (array <= delays.longest)).all():
+        raise DataInvalid(
+            f"{path.name}: {name} has delays of {array.min():g} to {array.max():g} steps, and the "
+            f"spec allows 0 to {delays.longest}: raise delays.longest"
+        )
+    if delays.per == "synapse" and (array != np.round(array)).any():
+        raise DataInvalid(f"{path.name}: {name} has delays that are not whole steps")
 
 
 def _read(path: Path) -> Dict[str, np.ndarray]:

@@ -11,7 +11,13 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.part_layers import has_equations, part_layers
-from ipulse_core.spec.start_weights import CONSTANTS, PARAMETER, constant_of, layer_names
+from ipulse_core.spec.start_weights import (
+    CONSTANTS,
+    PARAMETER,
+    connection_delays,
+    constant_of,
+    layer_names,
+)
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
@@ -55,13 +61,25 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
 
 
 def is_frozen(spec: ExperimentSpec, name: str) -> bool:
-    """Return whether one of `trained_names` belongs to a layer that is not trained."""
+    """Return whether one of `trained_names` is constant.
+
+    It belongs to a layer that is not trained, or contains delays of synapses.
+    """
     network = spec.network
+    delays = connection_delays(network).get(name)
+    if delays is not None and delays.per == "synapse":
+        return True
     return any(
         not getattr(layer, "trainable", True)
         and (name == layer_name or name.startswith(f"{layer_name}_"))
         for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
     )
+
+
+def rate_factor(spec: ExperimentSpec, name: str) -> float:
+    """Return the factor of the learning rate of one of `trained_names`."""
+    delays = connection_delays(spec.network).get(name)
+    return 1.0 if delays is None else float(delays.learning_rate_factor)
 
 
 def weight_names(spec: ExperimentSpec) -> List[str]:

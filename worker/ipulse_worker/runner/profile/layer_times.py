@@ -28,7 +28,8 @@ def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     """Return the mean seconds of each layer in a step.
 
     None on other devices than a CPU, without a training step in this attempt, and with
-    convolutions, dropout, residual additions, custom ops or equations: not timed by layer.
+    convolutions, dropout, residual additions, delays of connections, custom ops or equations: not
+    timed by layer.
     """
     times = training.times
     hidden = len(training.spec.network.layers)
@@ -36,7 +37,7 @@ def layer_times(training: Training) -> Optional[Dict[str, Any]]:
     if conv_layers(described) or part_layers(described) or training.spec.device.kind != "cpu":
         return None
     network = training.model.net.network
-    if network.has_dropout or network.has_residual:
+    if network.has_dropout or network.has_residual or network.has_delays:
         return None
     if not times.count or hidden >= abi.PHASE_LAYERS:
         return None

@@ -63,6 +63,15 @@ def _received(name: str, layer: Any) -> Iterator[str]:
         yield f"{place} has standardised weights."
     if dropout:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
+    delays = getattr(layer, "delays", None)
+    if delays is not None:
+        what = (
+            "sender has its own, trained delay"
+            if delays.per == "neuron"
+            else ("synapse has its own delay")
+        )
+        unit = " steps, rounded to whole steps" if delays.rounded else " steps"
+        yield f"{place}: each {what}, 0 to {delays.longest:,}{unit}."
 
 
 def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:

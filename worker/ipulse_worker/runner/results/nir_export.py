@@ -16,6 +16,7 @@ from ipulse_core.spec.nir_targets import (
     NO_ADAPTATION,
     SIMULATORS,
     SUBTRACTED,
+    delays_left_out,
     file_name,
     losses,
 )
@@ -170,7 +171,7 @@ def not_written(spec: ExperimentSpec) -> Optional[str]:
         return f"{part_name(spec.network)} are not exported to NIR"
     layers = spiking_layers(spec.network)
     adapts = any(getattr(layer, "adaptation", None) is not None for layer in layers)
-    return NO_ADAPTATION if adapts else None
+    return NO_ADAPTATION if adapts else delays_left_out(spec.network)
 
 
 def write_network(path: Path, spec: ExperimentSpec, arrays: Arrays, dropped_spikes: int) -> None:

@@ -26,6 +26,7 @@ from ipulse_core.spec.nir_targets import (
     ONE_THRESHOLD,
     SMALLEST_THRESHOLD,
 )
+from ipulse_core.spec.start_weights import DELAYS, layer_names
 from ipulse_ops.training.weight_types import rounded
 from ipulse_worker.runner.results.nir_dialects import (
     ALMOST_1,
@@ -88,8 +89,11 @@ class NetworkGraph:
         delays = input_delays(spec.network) if self._target == "generic" else []
 
         def append_delay(number: int, shape: Tuple[int, ...]) -> None:
-            if delays and delays[number]:
-                delay = np.full(shape, delays[number] * self.step_s)
+            own = self._arrays.get(f"{layer_names(spec.network)[number]}{DELAYS}")
+            steps: Any = delays[number] if delays and own is None else own
+            # Delays of synapses are left out.
+            if delays and np.ndim(steps) < 2 and np.any(steps):
+                delay = np.full(shape, np.asarray(steps, np.float64) * self.step_s)
                 graph.append(f"delay_{number}", nir.Delay(delay=delay))
 
         append_delay(0, inputs)
