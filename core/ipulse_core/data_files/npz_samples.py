@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 import numpy as np
 
@@ -159,20 +159,35 @@ def _spikes(path: Path, file: NpzFile) -> Iterator[EventBlock]:
         first += len(rows)
 
 
-def _ids(path: Path, file: NpzFile) -> Iterator[EventBlock]:
-    ids, counts = file.headers["ids"], file.headers["counts"]
+def require_matching(
+    path: Path, ids: Union[NpyHeader, np.ndarray], counts: Union[NpyHeader, np.ndarray]
+) -> None:
+    """Raise DataInvalid unless ids and counts are integers of the same samples and steps."""
     if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
         raise DataInvalid(f"{path}: ids and counts must be integers")
     if ids.shape[:2] != counts.shape:
         raise DataInvalid(f"{path}: ids are {ids.shape}, so counts must be {ids.shape[:2]}")
+
+
+def spikes_in(
+    path: Path, ids: np.ndarray, counts: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return sample, step and channel of each spike. Raises DataInvalid for a wrong count."""
     slots = ids.shape[2]
+    if counts.size and not (counts.min() >= 0 and counts.max() <= slots):
+        raise DataInvalid(f"{path}: counts must be 0 to {slots}, the number of slots")
+    sample, step, slot = np.nonzero(np.arange(slots) < counts[:, :, None])
+    return sample, step, ids[sample, step, slot]
+
+
+def _ids(path: Path, file: NpzFile) -> Iterator[EventBlock]:
+    ids, counts = file.headers["ids"], file.headers["counts"]
+    require_matching(path, ids, counts)
     at_once = _at_once(ids)
     first = 0
     for chunk, filled in zip(file.rows("ids", at_once), file.rows("counts", at_once)):
-        if filled.size and not (filled.min() >= 0 and filled.max() <= slots):
-            raise DataInvalid(f"{path}: counts must be 0 to {slots}, the number of slots")
-        sample, step, slot = np.nonzero(np.arange(slots) < filled[:, :, None])
-        yield EventBlock(first + sample, step, chunk[sample, step, slot])
+        sample, step, ids_of_spikes = spikes_in(path, chunk, filled)
+        yield EventBlock(first + sample, step, ids_of_spikes)
         first += len(chunk)
 
 

@@ -69,6 +69,14 @@ def divided(
     )
 
 
+def divided_by_class(
+    binning: Binning, classes: int, samples_per_class: int, test_fraction: float, seed: int
+) -> Dataset:
+    """Split generated samples, which are in the order of their classes."""
+    labels = np.repeat(np.arange(classes, dtype=np.int32), samples_per_class)
+    return divided(binning, labels, hold_out(labels, test_fraction, seed))
+
+
 def hold_out(
     labels: np.ndarray, fraction: float, seed: int, purpose: Purpose = Purpose.SPLIT
 ) -> np.ndarray:

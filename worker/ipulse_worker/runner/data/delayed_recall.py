@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def generate(data: DelayedRecallData, progress: LoadProgress) -> Dataset:
             drawn = random.random_sample((size, data.steps, channels))
             binning.add(*np.nonzero(drawn < rates(data, label, cues)), samples=size)
             progress(binning.samples, samples)
-    labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
-    held_out = hold_out(labels, data.test_fraction, data.seed)
-    return divided(binning, labels, held_out)
+    return divided_by_class(
+        binning, data.classes, data.samples_per_class, data.test_fraction, data.seed
+    )
 
 
 def rates(data: DelayedRecallData, label: int, cues: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import input_channels, spike_probability
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
 from ipulse_worker.runner.data.time_steps import step_of
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
@@ -44,9 +44,9 @@ def generate(data: FrozenNoiseData, progress: LoadProgress) -> Dataset:
             moved = step_of((step + 0.5) * data.step_ms + shift_ms, data.step_ms)
             binning.add(sample, moved, channel, samples=size)
             progress(binning.samples, samples)
-    labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
-    held_out = hold_out(labels, data.test_fraction, data.seed)
-    return divided(binning, labels, held_out)
+    return divided_by_class(
+        binning, data.classes, data.samples_per_class, data.test_fraction, data.seed
+    )
 
 
 def template(data: FrozenNoiseData, label: int, number: int) -> Tuple[np.ndarray, np.ndarray]:

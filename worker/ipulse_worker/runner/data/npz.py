@@ -9,7 +9,14 @@ import numpy as np
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.npz_file import opened_npz
-from ipulse_core.data_files.npz_samples import BESIDES, FORMS, KNOWN, read_targets
+from ipulse_core.data_files.npz_samples import (
+    BESIDES,
+    FORMS,
+    KNOWN,
+    read_targets,
+    require_matching,
+    spikes_in,
+)
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset, LoadProgress, divided, hold_out
@@ -142,20 +149,14 @@ def _add_ids(
     binning: Binning,
     progress: LoadProgress,
 ) -> None:
-    if ids.dtype.kind not in "iu" or counts.dtype.kind not in "iu":
-        raise DataInvalid(f"{path}: ids and counts must be integers")
-    if ids.shape[:2] != counts.shape:
-        raise DataInvalid(f"{path}: ids are {ids.shape}, so counts must be {ids.shape[:2]}")
-    slots = ids.shape[2]
+    require_matching(path, ids, counts)
     for first in range(0, len(ids), SAMPLES_AT_ONCE):
         chunk, filled = (
             ids[first : first + SAMPLES_AT_ONCE],
             counts[first : first + SAMPLES_AT_ONCE],
         )
-        if filled.size and not (filled.min() >= 0 and filled.max() <= slots):
-            raise DataInvalid(f"{path}: counts must be 0 to {slots}, the number of slots")
-        sample, step, slot = np.nonzero(np.arange(slots) < filled[:, :, None])
-        channel = chunk[sample, step, slot].astype(np.int64)
+        sample, step, listed = spikes_in(path, chunk, filled)
+        channel = listed.astype(np.int64)
         _check_ids(path, "ids", channel, first + sample, data)
         binning.add(sample, step, channel, samples=len(chunk))
         progress(binning.samples, len(ids))

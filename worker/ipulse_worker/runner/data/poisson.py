@@ -8,7 +8,7 @@ import numpy as np
 
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def generate(data: PoissonData, progress: LoadProgress) -> Dataset:
             drawn = random.random_sample((size, data.steps, data.channels)) < chance
             binning.add(*np.nonzero(drawn), samples=size)
             progress(binning.samples, samples)
-    labels = np.repeat(np.arange(data.classes, dtype=np.int32), data.samples_per_class)
-    held_out = hold_out(labels, data.test_fraction, data.seed)
-    return divided(binning, labels, held_out)
+    return divided_by_class(
+        binning, data.classes, data.samples_per_class, data.test_fraction, data.seed
+    )
 
 
 def rates(data: PoissonData, label: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from ipulse_core.spec.derived_values import frequencies, input_channels
 from ipulse_core.time_rounding import FLOAT64_ERROR
 from ipulse_ops.exact_math import exp, log, sine_of_turns
 from ipulse_worker.runner.data.binning import Binning
-from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided, hold_out
+from ipulse_worker.runner.data.dataset import Dataset, LoadProgress, divided_by_class
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def generate(data: RandmanData, progress: LoadProgress) -> Dataset:
         events = np.tile(sample, data.spikes), np.concatenate(steps)
         binning.add(*events, np.tile(channel, data.spikes), samples=size)
         progress((1 + label) * size, data.classes * size)
-    labels = np.repeat(np.arange(data.classes, dtype=np.int32), size)
-    held_out = hold_out(labels, data.test_fraction, data.seed)
-    return divided(binning, labels, held_out)
+    return divided_by_class(binning, data.classes, size, data.test_fraction, data.seed)
 
 
 def manifold(points: np.ndarray, data: RandmanData, key: Tuple[int, ...]) -> np.ndarray:
