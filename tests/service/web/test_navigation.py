@@ -8,8 +8,8 @@ from .conftest import Page
 
 pytestmark = pytest.mark.browser
 
-# Navigates to /devices, whose module loads late, and at once to /sweeps; returns the view that is
-# shown after both modules have loaded.
+# Navigates to /devices, where the module loads late, and at once to /sweeps; returns the view that
+# is shown after both modules have loaded.
 RACE = """
     const done = arguments[0];
     const main = [...document.scripts].find(({ src }) => src.endsWith("app/main.js")).src;

@@ -126,7 +126,7 @@ def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: P
     ]
     change(folder, "kernel.cpp", "= gradient[i];", "= FACTOR * gradient[i];")
     (folder / "factor.h").write_text("#define FACTOR 2\n")
-    # As in a job, files are included from the op's folder.
+    # Files are included from the op's folder, as in a job.
     (folder / "cpu").mkdir()
     kernel = (folder / "kernel.cpp").rename(folder / "cpu" / "kernel.cpp")
     kernel.write_text('#include "factor.h"\n' + kernel.read_text())
