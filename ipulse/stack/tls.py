@@ -48,6 +48,14 @@ def authorities(path: PathLike) -> ssl.SSLContext:
         raise _unusable(path, error, "a file with the certificate of the authority") from error
 
 
+def machines_trust(url: str) -> ssl.SSLContext | bool:
+    """Return whom to trust where nobody is named: the machine's authorities, which True stands for.
+
+    An address without TLS needs none, and to read them takes longer than all else about a client.
+    """
+    return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def pinned(path: PathLike) -> ssl.SSLContext:
     """Return a context that trusts only the first certificate of a PEM file, under any name.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from ipulse.stack import tls
 from ipulse_core import messages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,7 +87,10 @@ class Agent:
             "Authorization": f"Bearer {token}",
             messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
         }
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=START_SECONDS)
+        trusted = tls.machines_trust(url)
+        self._http = httpx.Client(
+            base_url=url, headers=headers, timeout=START_SECONDS, verify=trusted
+        )
 
     def claim(self, job_id: str) -> Attempt:
         """Claims until it is this job's turn, and keeps what earlier tests left in the queue."""

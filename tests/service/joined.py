@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from ipulse.stack import tls
 from ipulse_core import messages
 
 from .running import Service
@@ -31,7 +32,8 @@ def client(service: Service, token: str) -> httpx.Client:
         messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
         "user-agent": f"{messages.AGENT_PREFIX}0.0.1",
     }
-    return httpx.Client(base_url=service.url, headers=headers, timeout=90.0)
+    trusted = tls.machines_trust(service.url)
+    return httpx.Client(base_url=service.url, headers=headers, timeout=90.0, verify=trusted)
 
 
 def join_token(service: Service, **wanted: Any) -> dict[str, Any]:

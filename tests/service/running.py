@@ -18,6 +18,7 @@ from typing import Any, Self
 import httpx
 from sqlalchemy import func, select, update
 
+from ipulse.stack import tls
 from ipulse_core import messages
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database
@@ -50,8 +51,8 @@ class Service:
         self.settings = settings
         self.url = ""
         self._closing = ExitStack()
-        self.user = httpx.Client()
-        self.worker = httpx.Client()
+        self.user: httpx.Client
+        self.worker: httpx.Client
 
     def connect(self) -> None:
         self.user = self._closing.enter_context(self.client(self.settings.token_file))
@@ -61,7 +62,7 @@ class Service:
         headers = {messages.PROTOCOL_HEADER: str(messages.PROTOCOL)}
         if token_file is not None:
             headers["authorization"] = f"Bearer {token_file.read_text().strip()}"
-        trusted: ssl.SSLContext | bool = True
+        trusted = tls.machines_trust(self.url)
         if self.settings.tls_certificate is not None:
             trusted = ssl.create_default_context(cafile=self.settings.tls_certificate)
         return httpx.Client(

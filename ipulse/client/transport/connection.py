@@ -9,6 +9,7 @@ import httpx
 
 from ipulse import __version__
 from ipulse.client.location import ServiceLocation
+from ipulse.stack import tls
 
 LONGEST_ANSWER = 20.0  # seconds for which the service may delay an answer while a job runs
 PAUSE = 0.1  # seconds between two requests, for a service that does not delay answers
@@ -24,7 +25,7 @@ def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
             "User-Agent": f"ipulse/{__version__}",
         },
         "timeout": httpx.Timeout(timeout),
-        "verify": service.trust or True,
+        "verify": service.trust or tls.machines_trust(service.url),
         # A proxy from the environment cannot reach an address of this machine.
         "trust_env": not service.is_local,
         # A redirect would send the token to another host.

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
+from ipulse.stack import tls
 from ipulse_core import messages
 from ipulse_service.db import tables
 from tests.service.running import SPEC, InProcess
@@ -25,7 +26,8 @@ class TestIssuedTokens:
 
     def client(self, service: InProcess, token: str) -> httpx.Client:
         headers = {"authorization": f"Bearer {token}", messages.PROTOCOL_HEADER: "5"}
-        return httpx.Client(base_url=service.url, headers=headers)
+        trusted = tls.machines_trust(service.url)
+        return httpx.Client(base_url=service.url, headers=headers, verify=trusted)
 
     def test_each_role_may_do_its_own_and_no_more(self, service: InProcess) -> None:
         may = {"reader": (200, 403, 403), "user": (200, 202, 403), "worker": (403, 403, 404)}

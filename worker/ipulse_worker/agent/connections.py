@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from ipulse.stack import tls
 from ipulse_core import messages
 from ipulse_worker.agent.service_responses import ServiceUnavailable, raise_refusal, unreachable
 
@@ -35,7 +36,9 @@ class Connections:
                 **messages.agent_headers(token),
                 messages.SESSION_HEADER: secrets.token_hex(16),
             },
-            transport=httpx.HTTPTransport(verify=trust or True, socket_options=KEEP_ALIVE),
+            transport=httpx.HTTPTransport(
+                verify=trust or tls.machines_trust(url), socket_options=KEEP_ALIVE
+            ),
             timeout=TIMEOUT,
             trust_env=False,  # a proxy for browsing does not lead to the service
         )
