@@ -47,8 +47,14 @@ def operations_at(path: str) -> list[dict[str, Any]]:
 
 
 @functools.cache
+def described() -> dict[str, Any]:
+    """Returns the document, which takes a second to make; no setting of a service changes it."""
+    return document()
+
+
+@functools.cache
 def paths() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
     return [
         (re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), item)
-        for path, item in document()["paths"].items()
+        for path, item in described()["paths"].items()
     ]

@@ -119,6 +119,7 @@ class InProcess(Service):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.app = create_app(settings)
+        self.app.openapi_schema = conformance.described()
         self._listener = listen(settings)
         self.server = server(self.app, settings, self._listener)
         self._thread = threading.Thread(target=self.server.run, args=([self._listener],))
