@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -79,13 +80,19 @@ def _group(name: str, former: str = "") -> typer.Typer:
     return group
 
 
+@cache
+def whole_command() -> Any:
+    """Return the application as a command of click, which is made once in a process."""
+    return typer.main.get_command(make_app())
+
+
 def run(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _allow_any_character(stream)
     prepare_completion()
     try:
-        typer.main.get_command(make_app()).main(arguments, prog_name=PROGRAM)
+        whole_command().main(arguments, prog_name=PROGRAM)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
     except OSError as error:  # while printing the help, which no command does

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
-from ipulse.cli.app import make_app
+from ipulse.cli.app import whole_command
 from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.cli.exits import MEANINGS
 
@@ -25,7 +23,7 @@ with the field `error`.
 
 def command_line_page() -> str:
     """Return the page as Markdown."""
-    group: Any = typer.main.get_command(make_app())
+    group: Any = whole_command()
     parent = group.make_context("ipulse", [], resilient_parsing=True)
     rows = ["| command | what it does |", "| --- | --- |"]
     sections = []

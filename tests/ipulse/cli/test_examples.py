@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from ipulse.cli.app import make_app
+from ipulse.cli.app import whole_command
 from ipulse.cli.command_list import COMMANDS, GROUPS
 from ipulse.cli.default_command import DEFAULT
 from ipulse.cli.examples import EXAMPLES
@@ -50,7 +49,7 @@ def test_every_example_is_accepted(
     (tmp_path / "recordings").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "program.cpp").touch()
-    command: Any = typer.main.get_command(make_app())
+    command: Any = whole_command()
     arguments: list[str] = shlex.split(example.partition(" < ")[0])
     arguments = [argument.replace("~", str(tmp_path)) for argument in arguments]
     while arguments and arguments[0] in getattr(command, "commands", {}):

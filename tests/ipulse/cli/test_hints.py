@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from ipulse.cli.app import make_app
+from ipulse.cli.app import whole_command
 from ipulse.cli.called import as_called, program
 from ipulse.cli.command_list import GROUPS
 from ipulse.client import Client
@@ -66,7 +65,7 @@ def printed() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("file", "command"), printed())
 def test_every_command_that_a_message_prints_is_one(file: str, command: str) -> None:
-    here: Any = typer.main.get_command(make_app())
+    here: Any = whole_command()
     words = shlex.split(command)
     while words and words[0] in getattr(here, "commands", {}):
         here = here.commands[words.pop(0)]
@@ -134,7 +133,7 @@ class TestHelp:
         assert re.search(rf"Examples?:\s+ipulse {name}", ran.out)
 
     def test_variables_are_named_in_one_style(self) -> None:
-        app: Any = typer.main.get_command(make_app())
+        app: Any = whole_command()
         commands = list(app.commands.values())
         for command in [
             *commands,
