@@ -144,14 +144,13 @@ class TestProgram:
         assert (fetched.code, fetched.err) == (0, "")
         assert {Path(p).name: Path(p).read_bytes() for p in fetched.json["files"]} == FILES
 
-    def test_exit_codes(self, service: LiveService, tmp_path: Path) -> None:
-        home = {"IPULSE_HOME": str(service.home)}
+    def test_exit_codes(self, service: LiveService, run: Run, offline: Run, tmp_path: Path) -> None:
         assert finished("validate", "-", stdin="{}").code == 2
-        assert finished("lst").code == 2
-        assert finished("status", "job_of_nobody", **home).code == 3
-        wrong = {**home, "IPULSE_TOKEN": "wrong"}
-        assert finished("list", **wrong).code == 4
-        assert finished("list", IPULSE_HOME=str(tmp_path)).code == 5
+        assert offline("lst").code == 2
+        assert finished("status", "job_of_nobody", IPULSE_HOME=str(service.home)).code == 3
+        wrong = {"IPULSE_TOKEN": "wrong"}
+        assert run("list", **wrong).code == 4
+        assert offline("list", IPULSE_HOME=str(tmp_path)).code == 5
 
 
 class TestItself:

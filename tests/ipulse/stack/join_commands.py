@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from ipulse.cli import main
 from ipulse.stack.stack import Stack
 from tests.ipulse.stack.guarded import DEADLINE
 from tests.ipulse.stack.stack_jobs import ENVIRONMENT
@@ -32,9 +34,16 @@ def ipulse(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
+def ipulse_here(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in this process, which is quicker, for those that start nothing."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = main(list(arguments))
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
 def join_line(stack: Stack, *options: str) -> list[str]:
     """The arguments of the command that `ipulse agent token` prints."""
-    printed = ipulse("agent", "token", "--home", str(stack.home), *options)
+    printed = ipulse_here("agent", "token", "--home", str(stack.home), *options)
     assert printed.returncode == 0, printed.stderr
     [line] = printed.stdout.splitlines()
     program, *arguments = shlex.split(line)

@@ -13,7 +13,7 @@ from ipulse.client import Client
 from ipulse.stack.stack import Stack
 from ipulse.stack.tls import digest_of, self_signed
 from tests.ipulse.stack.guarded import DEADLINE
-from tests.ipulse.stack.join_commands import ipulse, join_line, running
+from tests.ipulse.stack.join_commands import ipulse, ipulse_here, join_line, running
 from tests.ipulse.stack.stack_jobs import ENVIRONMENT
 from tests.ipulse.stack.test_joining import SECRET
 
@@ -123,7 +123,7 @@ class TestRefusals:
         token = f"ipj_{'0' * 16}_{'x' * 43}"
         line = ["agent", "join", url, "--token", token, "--home", str(tmp_path), "--json"]
         tmp_path.chmod(0o700)
-        done = ipulse(*line, *options)
+        done = ipulse_here(*line, *options)
         assert error(done) == code
         assert (done.returncode == 2) is (code == "invalid_input")
 
@@ -132,7 +132,7 @@ class TestRefusals:
         self, stack: Stack, client: Client, tmp_path: Path, devices: str
     ) -> None:
         line = join_line(stack)
-        done = ipulse(*line, "--home", str(tmp_path), "--devices", devices)
+        done = ipulse_here(*line, "--home", str(tmp_path), "--devices", devices)
         assert done.returncode == 2
         assert not SECRET.search(done.stdout + done.stderr)
         assert line[line.index("--token") + 1].split("_")[1] in [
@@ -142,9 +142,9 @@ class TestRefusals:
     def test_a_token_that_is_none(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
         line = ["agent", "join", "https://127.0.0.1:9", "--token", "secret"]
-        assert error(ipulse(*line, "--home", str(tmp_path), "--json")) == "invalid_input"
+        assert error(ipulse_here(*line, "--home", str(tmp_path), "--json")) == "invalid_input"
 
     @pytest.mark.parametrize("labels", ["site", "a=b,a=c", "A=b", "a=b c"])
     def test_labels_that_are_none(self, stack: Stack, labels: str) -> None:
         options = ["--labels", labels, "--home", str(stack.home), "--json"]
-        assert error(ipulse("agent", "token", *options)) == "invalid_input"
+        assert error(ipulse_here("agent", "token", *options)) == "invalid_input"

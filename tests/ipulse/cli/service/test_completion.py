@@ -26,10 +26,10 @@ def bin_folder(tmp_path: Path) -> Path:
     return program.parent
 
 
-def offered(shell: str, line: str, bin_folder: Path, **more: str) -> str:
+def offered(shell: str, line: str, offline: Run, **more: str) -> str:
     """Return what the program offers to a shell at the end of a line."""
     words = line.split(" ")
-    env = environment(
+    ran = offline(
         _IPULSE_COMPLETE=f"complete_{shell}",
         COMP_WORDS="\n".join(words),
         COMP_CWORD=str(len(words) - 1),
@@ -37,33 +37,29 @@ def offered(shell: str, line: str, bin_folder: Path, **more: str) -> str:
         _TYPER_COMPLETE_FISH_ACTION="get-args",
         **more,
     )
-    program = str(bin_folder / "ipulse")
-    done = subprocess.run([program], capture_output=True, text=True, env=env, timeout=120)
-    assert done.stderr == ""
-    return done.stdout
+    assert ran.err == ""
+    return ran.out
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 class TestEveryShell:
-    def test_commands_and_options(self, shell: str, bin_folder: Path) -> None:
-        assert "status" in offered(shell, "ipulse sta", bin_folder)
-        assert "--watch" in offered(shell, "ipulse submit --wa", bin_folder)
+    def test_commands_and_options(self, shell: str, offline: Run) -> None:
+        assert "status" in offered(shell, "ipulse sta", offline)
+        assert "--watch" in offered(shell, "ipulse submit --wa", offline)
 
-    def test_jobs(self, service: LiveService, client: Client, shell: str, bin_folder: Path) -> None:
+    def test_jobs(self, service: LiveService, client: Client, shell: str, offline: Run) -> None:
         job_id = client.submit({**SPEC, "name": "$(touch here) `touch here`"}).id
         home = {"IPULSE_HOME": str(service.home)}
-        shown = offered(shell, "ipulse cancel ", bin_folder, **home)
+        shown = offered(shell, "ipulse cancel ", offline, **home)
         assert job_id[4:12] in shown
         assert "touch" not in shown  # a shell may evaluate it
         line = f"ipulse open --home {service.home} job_"
-        assert job_id in offered(shell, line, bin_folder)
+        assert job_id in offered(shell, line, offline)
 
-    def test_without_a_service_it_is_silent(
-        self, shell: str, bin_folder: Path, tmp_path: Path
-    ) -> None:
+    def test_without_a_service_it_is_silent(self, shell: str, offline: Run, tmp_path: Path) -> None:
         line = "ipulse status --url http://127.0.0.1:1 "
-        assert "latest" not in offered(shell, line, bin_folder, IPULSE_TOKEN="t" * 40)
-        assert "latest" not in offered(shell, "ipulse logs ", bin_folder, IPULSE_HOME=str(tmp_path))
+        assert "latest" not in offered(shell, line, offline, IPULSE_TOKEN="t" * 40)
+        assert "latest" not in offered(shell, "ipulse logs ", offline, IPULSE_HOME=str(tmp_path))
 
 
 def test_the_script_completes_in_bash(run: Run, bin_folder: Path) -> None:

@@ -6,43 +6,43 @@ import pytest
 
 from ipulse.client import Client
 from ipulse_core.errors import NotAuthenticated, NotPermitted
-from tests.ipulse.cli.conftest import SPEC, finished
+from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import LiveService
 
 
-def test_a_token_from_its_making_to_its_end(service: LiveService) -> None:
+def test_a_token_from_its_making_to_its_end(service: LiveService, offline: Run) -> None:
     address = {"IPULSE_URL": service.url, "IPULSE_TOKEN": service.token}
-    made = finished("token", "create", "dashboard", "--days", "2", "--json", **address)
+    made = offline("token", "create", "dashboard", "--days", "2", "--json", **address)
     assert made.code == 0, made.err
     secret, about = made.json["token"], made.json["about"]
     assert about["role"] == "reader"
 
-    listed = finished("token", "list", "--json", **address)
+    listed = offline("token", "list", "--json", **address)
     assert about in listed.json["tokens"]
     assert secret not in listed.out
 
-    allowed = finished(
+    allowed = offline(
         *("token", "create", "coder", "--role", "user", "--submit-code", "--json"), **address
     )
     assert allowed.json["about"]["submit_code"] is True
     assert about["submit_code"] is False
 
     coder = allowed.json["about"]["id"]
-    taken = finished("token", "edit", coder, "--no-submit-code", "--json", **address)
+    taken = offline("token", "edit", coder, "--no-submit-code", "--json", **address)
     assert taken.json == {**allowed.json["about"], "submit_code": False}
-    assert finished("token", "edit", coder, **address).code == 2  # what shall change?
-    assert finished("token", "edit", about["id"], "--submit-code", **address).code == 2
+    assert offline("token", "edit", coder, **address).code == 2  # what shall change?
+    assert offline("token", "edit", about["id"], "--submit-code", **address).code == 2
 
     with Client(service.url, secret) as reader:
         assert list(reader.list()) is not None
         with pytest.raises(NotPermitted):
             reader.submit(SPEC)
-    shown = finished("token", "create", "x", "--role", "owner", **address)
+    shown = offline("token", "create", "x", "--role", "owner", **address)
     assert shown.code == 2
     assert "owner" in shown.err or "role" in shown.err
 
-    revoked = finished("token", "revoke", about["id"], **address)
+    revoked = offline("token", "revoke", about["id"], **address)
     assert revoked.code == 0, revoked.err
-    assert finished("token", "revoke", about["id"], **address).code == 3
+    assert offline("token", "revoke", about["id"], **address).code == 3
     with Client(service.url, secret) as nobody, pytest.raises(NotAuthenticated):
         list(nobody.list())
