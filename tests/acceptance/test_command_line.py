@@ -102,6 +102,7 @@ class TestUp:
             assert "report.html" in {path.name for path in paths}
         check_stop(running, announced, home, signal.SIGTERM)
 
+    @pytest.mark.verify
     def test_killed_with_no_chance_to_clean_up_it_leaves_no_process(self, up: Any) -> None:
         running, _ = up()
         children = descendants(running)
@@ -152,6 +153,7 @@ class TestDemo:
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
         assert [path.name for path in tmp_path.iterdir()] == ["small.json"]
 
+    @pytest.mark.verify
     def test_a_job_that_fails_has_a_hint(self, tmp_path: Path, spec_file: Path) -> None:
         """There is no compiler, and no compiled kernels are cached."""
         folder = {"PATH": str(tmp_path / "none"), "IPULSE_CACHE": str(tmp_path / "cache")}
@@ -166,6 +168,7 @@ class TestDemo:
         logs = Path(err.splitlines()[-1].rpartition(" are in ")[2].rstrip("."))
         assert "kernel_unavailable" in (logs / "agent.log").read_text()
 
+    @pytest.mark.verify
     def test_without_its_data_it_gives_advice_that_it_can_follow(self, tmp_path: Path) -> None:
         spec = ROOT / "examples" / "npz.yaml"
         running = ipulse("demo", "--spec", str(spec), cwd=tmp_path, **older_runner())

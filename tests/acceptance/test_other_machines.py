@@ -139,6 +139,7 @@ def test_a_cut_longer_than_a_lease_moves_the_job_to_another_machine(
         assert agents_of(client, job_id) == ["cut-off", "near"]
 
 
+@pytest.mark.verify
 def test_a_cut_while_an_agent_waits_delays_no_more_than_it_lasts(
     stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
 ) -> None:

@@ -206,6 +206,7 @@ def test_pages_that_were_left_hold_no_connection(
     client.cancel(job_id)
 
 
+@pytest.mark.verify
 def test_every_tab_of_every_state_fits_a_phone(browser: Browser, client: Client) -> None:
     narrow = {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)

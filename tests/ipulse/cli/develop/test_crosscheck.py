@@ -18,6 +18,7 @@ SPEC: dict[str, Any] = {
 ROW = {"differing": 0, "margin": 0.0, "membrane": 1e-7, "gradient": None, "seconds": 0.5}
 
 
+@pytest.mark.verify
 def test_back_ends_that_agree(offline: Run) -> None:
     ran = offline(
         "crosscheck", "--device", "cpu", "--samples", "2", "--json", "-", stdin=json.dumps(SPEC)

@@ -65,6 +65,7 @@ class TestStrassen:
 
 
 @pytest.mark.same_on_every_python
+@pytest.mark.verify
 def test_gradients_of_long_layers_add_up_over_samples() -> None:
     """The gradient of 33 samples is the sum of those of 17 and 16.
 
