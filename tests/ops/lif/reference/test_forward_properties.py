@@ -21,7 +21,7 @@ from tests.ops.strategies import Problem, problems, random_problem
 
 class TestProperties:
     @given(problems(variants=True, max_neurons=12))
-    @examples(300)
+    @examples(150)
     @pytest.mark.same_on_every_python
     def test_equals_plain_loops_to_the_bit(self, problem: Problem) -> None:
         assert_same_as_loops(problem, run(problem))
@@ -79,7 +79,7 @@ class TestProperties:
         assert_equal(run(garbage), run(problem), lambda array: array)
 
     @given(problems(variants=True, dyadic=True))
-    @examples(300)
+    @examples(150)
     def test_dyadic_problems_are_exact_in_float32(self, problem: Problem) -> None:
         """No sum is rounded, so that float32 kernels must be equal to the bit."""
         trace = run(problem)
