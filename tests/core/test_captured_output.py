@@ -27,6 +27,7 @@ def test_any_bytes_become_events_that_the_service_accepts(chunks: list[bytes]) -
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200), st.data())
+@pytest.mark.same_on_every_python
 def test_where_the_reads_fall_does_not_matter(text: str, data: st.DataObject) -> None:
     whole = "\n".join(text.split("x")).encode()
     cut = data.draw(st.integers(0, len(whole)))

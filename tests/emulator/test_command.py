@@ -31,6 +31,7 @@ def test_a_program_runs_and_its_profile_follows() -> None:
     assert "Total cycles:" in profile
 
 
+@pytest.mark.same_on_every_python
 def test_arguments_and_exit_status_pass_through(tmp_path: Path) -> None:
     source = tmp_path / "program.cpp"
     source.write_text(
@@ -67,6 +68,7 @@ def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no-such-file.cpp: no such file" in capsys.readouterr().err
 
 
+@pytest.mark.same_on_every_python
 def test_an_uncaught_exception_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "throws.cpp"
     program.write_text(

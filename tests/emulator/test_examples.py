@@ -28,6 +28,7 @@ def run_example(name: str, directory: Path, environment: Dict[str, str], *argume
     return done.stdout
 
 
+@pytest.mark.same_on_every_python
 def test_leaky_neurons_spike_by_the_equations(tmp_path: Path, environment: Dict[str, str]) -> None:
     output = run_example("leaky_neurons", tmp_path, environment)
     membrane = np.zeros(128, np.float32)
@@ -43,6 +44,7 @@ def test_leaky_neurons_spike_by_the_equations(tmp_path: Path, environment: Dict[
     assert len(set(expected)) > 2
 
 
+@pytest.mark.same_on_every_python
 def test_an_executable_runs_from_its_file(tmp_path: Path, environment: Dict[str, str]) -> None:
     path = tmp_path / "program.exe"
     output = run_example("save_and_load", tmp_path, environment, str(path))

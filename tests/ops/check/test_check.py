@@ -84,6 +84,7 @@ def test_each_fault_is_found_and_nothing_else(
     assert words in "\n".join(one.message for one in findings)
 
 
+@pytest.mark.same_on_every_python
 def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
     tmp_path: Path,
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_library_of_the_old_level_is_right_for_the_old_tensorflow(
     assert [one.code for one in check(out)] == ["api_level"]
 
 
+@pytest.mark.same_on_every_python
 def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
     library: Library,
 ) -> None:
@@ -101,6 +103,7 @@ def test_an_op_that_cannot_be_kept_is_an_error_where_it_must_be(
     assert (finding.severity, finding.code, finding.op) == ("error", "not_hashable", "Build")
 
 
+@pytest.mark.same_on_every_python
 def test_an_op_of_another_name_is_missed(library: Library) -> None:
     findings = check(library(""), ops=["SpikeMatmul"])
     assert (

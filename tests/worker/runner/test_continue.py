@@ -50,6 +50,7 @@ def test_k_and_m_epochs_are_k_plus_m(start_runner: Start, tmp_path: Path) -> Non
     assert second.events[-1]["summary"]["epochs"] == 5
 
 
+@pytest.mark.same_on_every_python
 def test_a_training_that_stopped_early_waits_anew(start_runner: Start, tmp_path: Path) -> None:
     stopping = {"metric": "test_accuracy", "patience": 1, "min_delta": 1.0}
     first = run(start_runner, tmp_path / "a", spec_of(9, early_stopping=stopping))

@@ -90,6 +90,7 @@ class TestDyadic:
 
 
 @every_kernel()
+@pytest.mark.same_on_every_python
 def test_membranes_that_outgrow_the_caches(arch: int) -> None:
     """They are written past the caches, which shows in nothing but the time."""
     network = network_of((1024,), inputs=8)

@@ -75,6 +75,7 @@ def frozen(*flags: bool, **network: Any) -> Dict[str, Any]:
     return document(layers, readout={"trainable": readout}, **network)
 
 
+@pytest.mark.same_on_every_python
 def test_frozen_layers_keep_the_weights_of_the_file_and_others_learn(start: Start) -> None:
     arrays = drawn()
     digest = start.write(**arrays)
@@ -173,6 +174,7 @@ def test_weights_that_do_not_fit_are_listed(
     assert message in result.done["message"]
 
 
+@pytest.mark.same_on_every_python
 def test_missing_layers_are_drawn_on_request(start: Start) -> None:
     arrays = drawn()
     del arrays["readout"]

@@ -239,6 +239,7 @@ def test_it_forks_only_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("return 3", Reason.PROGRAM_FAILED, "int"),
     ],
 )
+@pytest.mark.same_on_every_python
 def test_an_op_that_fails_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, reason: Reason, words: str
 ) -> None:

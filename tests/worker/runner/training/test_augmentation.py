@@ -147,6 +147,7 @@ def test_a_step_has_no_more_spikes_than_slots() -> None:
 
 
 @pytest.mark.usefixtures("threads_are_set")
+@pytest.mark.same_on_every_python
 def test_equal_specs_end_with_the_same_bits(tmp_path: Path) -> None:
     training: Dict[str, Any] = {
         "epochs": 2,

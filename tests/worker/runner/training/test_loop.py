@@ -71,6 +71,7 @@ class TestRun:
         run(other, cancellation)
         assert one.history.text() != other.history.text()
 
+    @pytest.mark.same_on_every_python
     def test_standardised_weights_begin_as_active_as_others(
         self, cancellation: Cancellation
     ) -> None:
@@ -86,6 +87,7 @@ class TestRun:
         losses = [evaluate(it.model, it.dataset, spec).metrics.loss for it in (one, two)]
         assert losses[1] == pytest.approx(losses[0], rel=1e-3)
 
+    @pytest.mark.same_on_every_python
     def test_dropout_changes_the_training_and_not_the_evaluation(
         self, cancellation: Cancellation
     ) -> None:
@@ -97,6 +99,7 @@ class TestRun:
         run(dropping, cancellation)
         assert not same_bits(plain.model.weights, dropping.model.weights)
 
+    @pytest.mark.same_on_every_python
     def test_dropout_gives_the_same_bits_on_one_thread_and_on_two(
         self, cancellation: Cancellation
     ) -> None:
