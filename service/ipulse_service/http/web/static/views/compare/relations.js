@@ -40,7 +40,9 @@ function brush(view, rows) {
 /** Removes what was chosen on all axes. */
 function clear(view) {
   const { chart } = view.querySelector("ip-chart");
-  chart.getModel().eachComponent("parallelAxis", ({ id }) => chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: id, intervals: [] }));
+  chart.getModel().eachComponent("parallelAxis", ({ id, activeIntervals }) => {
+    if (activeIntervals.length) chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: id, intervals: [] });
+  });
 }
 
 export function relations(view, data, { columns, axes, rows, colored, key }) {
