@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
 from ipulse_core.errors import NotFound
 from ipulse_service.http import etags
+from ipulse_service.http.web.preloads import Preloads
 
 _FOLDER = Path(__file__).parent
 _PAGES = {
@@ -75,9 +78,11 @@ class File:
         return replace(self, headers={**self.headers, "cache-control": _FOR_EVER})
 
 
-def _read(path: Path, root: str = "") -> File:
+def _read(path: Path, root: str = "", modules: Iterable[str] = ()) -> File:
     content = path.read_bytes()
     if path.suffix == ".html":
+        links = (f'<link rel="modulepreload" href="{root}/{name}">' for name in modules)
+        content = content.replace(b"{{modules}}", "\n".join(links).encode())
         content = content.replace(b"{{root}}", root.encode())
     digest = hashlib.sha256(content).hexdigest()
     headers = {
@@ -116,6 +121,13 @@ def _files() -> tuple[str, dict[str, File]]:
 
 # All paths that are answered; no path is made from a request.
 ROOT, FILES = _files()
+_PRELOADS = Preloads(
+    {
+        path.relative_to(_FOLDER).as_posix(): path.read_text("utf-8")
+        for folder in ("static", "vendor/bundles")
+        for path in (_FOLDER / folder).rglob("*.js")
+    }
+)
 
 router = APIRouter(include_in_schema=False)
 
@@ -125,7 +137,6 @@ def is_view(path: str) -> bool:
     return _VIEW.fullmatch(path) is not None
 
 
-@router.get("/")
 @router.get("/docs")
 @router.get("/redoc")
 @router.get("/web/{name:path}")
@@ -136,10 +147,16 @@ async def get_file(request: Request) -> Response:
 
 async def get_view(request: Request) -> Response:
     """Returns the page, which shows the view that the address names."""
-    return _respond(request, FILES["/"])
+    return _respond(request, _document(tuple(_PRELOADS.of_view(request.scope["path"]))))
 
 
-for _view in VIEWS:
+@cache
+def _document(modules: tuple[str, ...]) -> File:
+    """Returns the page with links to the modules of a view."""
+    return _read(_FOLDER / "static" / "index.html", ROOT, modules)
+
+
+for _view in ("/", *VIEWS):
     router.add_api_route(_view, get_view, name=f"view {_view}")
 
 
