@@ -3,62 +3,12 @@
 #define IPULSE_OPS_LIF_CPU_ARGUMENTS_OP_H
 
 #include "lif.h"
+#include "shared_op.h"
 
-#include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/shape_inference.h"
-
 namespace ipulse_lif {
-
-using tensorflow::Allocator;
-using tensorflow::OpInputList;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::OpOutputList;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
-using tensorflow::shape_inference::DimensionHandle;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
-namespace errors = tensorflow::errors;
-
-// TensorFlow's name for it moves between releases.
-using Status = decltype(std::declval<InferenceContext &>().WithRank({}, 0, nullptr));
-
-inline float *floats_of(Tensor *tensor) { return tensor->flat<float>().data(); }
-inline const float *floats_of(const Tensor &tensor) { return tensor.flat<float>().data(); }
-
-inline Status status(int code, const char *message) {
-  if (code == LIF_OK)
-    return Status();
-  if (code == LIF_OUT_OF_MEMORY)
-    return errors::ResourceExhausted(message);
-  return errors::InvalidArgument(message);
-}
-
-// Checks the shapes of the spikes that enter a network or a convolution.
-inline Status check_spikes(const Tensor &ids, const Tensor &counts, const Tensor &port,
-                           const Tensor &filled) {
-  if (ids.dims() != 3 || counts.dims() != 2 || counts.dim_size(0) != ids.dim_size(0) ||
-      counts.dim_size(1) != ids.dim_size(1))
-    return errors::InvalidArgument(
-        "ids must be [time, batch, slots] and counts [time, batch]; got shapes ",
-        ids.shape().DebugString(), " and ", counts.shape().DebugString());
-  if (port.NumElements() && !(port.shape() == ids.shape()))
-    return errors::InvalidArgument("port must have the shape of ids; got shapes ",
-                                   port.shape().DebugString(), " and ", ids.shape().DebugString());
-  if (filled.dims() != 1 && !(filled.shape() == counts.shape()))
-    return errors::InvalidArgument("filled must have the shape of counts; got shapes ",
-                                   filled.shape().DebugString(), " and ",
-                                   counts.shape().DebugString());
-  return Status();
-}
 
 // "all" are the hidden layers and the readout, "layers" those of them that spike: without a leaky
 // readout both are the same. [0] stands for a constant that a layer does not have.

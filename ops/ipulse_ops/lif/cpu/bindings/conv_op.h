@@ -2,7 +2,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_OP_H
 #define IPULSE_OPS_LIF_CPU_CONV_OP_H
 
-#include "arguments_op.h"
+#include "shared_op.h"
 #include "conv.h"
 
 namespace ipulse_lif {

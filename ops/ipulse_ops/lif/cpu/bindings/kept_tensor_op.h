@@ -3,7 +3,7 @@
 #ifndef IPULSE_OPS_LIF_CPU_KEPT_TENSOR_OP_H
 #define IPULSE_OPS_LIF_CPU_KEPT_TENSOR_OP_H
 
-#include "arguments_op.h"
+#include "shared_op.h"
 
 namespace ipulse_lif {
 

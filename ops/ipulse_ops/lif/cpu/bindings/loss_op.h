@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "arguments_op.h"
+#include "shared_op.h"
 #include "exact_math.h"
 #include "support/rounding.h"
 
