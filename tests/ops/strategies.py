@@ -13,7 +13,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 from hypothesis import strategies as st
 
-from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network, current_scale
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.neuron_constants import current_scale
 from ipulse_ops.lif.weights import WeightShape, weight_shapes
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 from tests.ops.layer_strategies import _integrator_fields, _spiking_fields

@@ -8,7 +8,8 @@ from typing import Optional
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.lif.network import RESET_GRADIENTS, RESETS, current_scale
+from ipulse_ops.lif.network import RESET_GRADIENTS, RESETS
+from ipulse_ops.lif.neuron_constants import current_scale
 from ipulse_ops.surrogate import SURROGATES, SuperSpike, Surrogate
 from ipulse_ops.validation import choice, flag, instance
 

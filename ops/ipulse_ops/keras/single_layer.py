@@ -9,7 +9,8 @@ import tensorflow as tf
 from ipulse_ops.keras.config import Plain, layer_of, plain_layer
 from ipulse_ops.keras.multi_lif import SequenceLayer
 from ipulse_ops.keras.trained_constants import trained_of
-from ipulse_ops.lif.network import LIF, NEVER, LeakyReadout
+from ipulse_ops.lif.network import LIF, LeakyReadout
+from ipulse_ops.lif.neuron_constants import NEVER
 
 
 class Spikes(NamedTuple):

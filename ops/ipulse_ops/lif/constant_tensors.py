@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from ipulse_core.spec.start_weights import CONSTANTS
 from ipulse_ops.lif.cpu.constants import constants as fixed_constants
-from ipulse_ops.lif.network import LIF, Network, per_neuron
+from ipulse_ops.lif.network import LIF, Network
+from ipulse_ops.lif.neuron_constants import per_neuron
 
 GIVEN = (*CONSTANTS, "second_threshold")
 

@@ -8,14 +8,8 @@ from typing import List, Tuple
 import numpy as np
 
 from ipulse_ops.lif.connection_delays import drawn_delays
-from ipulse_ops.lif.network import (
-    LIF,
-    Layer,
-    LeakyReadout,
-    Network,
-    current_scale,
-    per_neuron,
-)
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.neuron_constants import current_scale, per_neuron
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import added_spikes, check_spikes
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipulse_ops.exact_math import cosine_of_turns, exp, log
-from ipulse_ops.lif.network import PerNeuron
+from ipulse_ops.lif.neuron_constants import PerNeuron
 
 SHAPES = ("linear", "cosine", "exponential")
 EXPONENTIAL_REST = 0.01  # fraction that remains at the end of an exponential ramp

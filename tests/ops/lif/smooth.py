@@ -28,7 +28,8 @@ from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.reference.dropout import kept_senders
 from ipulse_ops.reference.spike_matmul import both_counts
-from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
+from ipulse_ops.surrogate import Surrogate
+from tests.ops.lif.surrogate_integrals import surrogate_integral
 from tests.ops.lif.variants import rises
 from tests.ops.strategies import Problem
 
@@ -163,7 +164,7 @@ def twin_loss(
                 continue
             theta = threshold + strength * b
             moved = run.slots[t] * (
-                _integral(network.surrogate, u - theta, run.x[t]) - run.integral[t]
+                surrogate_integral(network.surrogate, u - theta, run.x[t]) - run.integral[t]
             )
             emitted.append(run.spikes[t] + moved)
             loss += np.sum(run.grad_spikes[t] * emitted[t])
@@ -200,7 +201,7 @@ class _Run:
         self.reset = trace.reset.astype(float)
         self.theta = layer.threshold + rises(layer, trace)
         self.u, self.x = trace.u, trace.u - self.theta
-        self.integral = _integral(surrogate, self.x, self.x)
+        self.integral = surrogate_integral(surrogate, self.x, self.x)
         self.spikes, self.slots, self.grad_spikes = np.zeros((3, *trace.u.shape))
         for t, b in np.ndindex(*trace.dropped.shape):
             spikes, filled = trace.spike_counts[t, b]
@@ -227,29 +228,3 @@ def _reset(
         flag = flag + moved
     result: np.ndarray = u - term * flag
     return result
-
-
-def _integral(surrogate: Surrogate, x: np.ndarray, x_base: np.ndarray) -> np.ndarray:
-    """F(x) on the piece of the surrogate that x_base is on: analytic, as complex steps need it."""
-    sign = np.sign(x_base)
-    result: np.ndarray
-    if isinstance(surrogate, SuperSpike):
-        result = x / (surrogate.slope * sign * x + 1)
-    elif isinstance(surrogate, ArcTan):
-        result = np.arctan(surrogate.slope * x) / surrogate.slope
-    elif isinstance(surrogate, Boxcar):
-        result = x * (np.abs(x_base) < surrogate.half_width)
-    elif isinstance(surrogate, Exponential):
-        result = -sign * np.exp(-surrogate.slope * sign * x) / surrogate.slope
-    else:
-        result = _integral_of_table(surrogate, x, x_base)
-    return result
-
-
-def _integral_of_table(table: Table, x: np.ndarray, x_base: np.ndarray) -> np.ndarray:
-    knots = np.linspace(-table.width, table.width, len(table.values))
-    values = np.array(table.values)
-    k = np.clip(np.searchsorted(knots, x_base, side="right") - 1, 0, len(knots) - 2)
-    rise = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k])
-    result: np.ndarray = values[k] * x + rise * (x - knots[k]) ** 2 / 2
-    return result * (np.abs(x_base) <= table.width)

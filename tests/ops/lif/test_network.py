@@ -7,7 +7,8 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
-from ipulse_ops.lif.network import LIF, LeakyReadout, Network, per_neuron
+from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from ipulse_ops.lif.neuron_constants import per_neuron
 
 
 def network(**changed: Any) -> Network:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, current_scale, per_neuron
+from ipulse_ops.lif.network import LIF, Layer
+from ipulse_ops.lif.neuron_constants import current_scale, per_neuron
 
 MAX_DECAY = float(np.nextafter(np.float32(1), np.float32(0)))  # the largest below 1
 

@@ -8,7 +8,8 @@ from typing import Any, Callable, Dict, List, Sequence
 import numpy as np
 import tensorflow as tf
 
-from ipulse_ops.lif.network import LIF, NEVER, Layer, LeakyReadout, Network
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.neuron_constants import NEVER
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.dropout import scale_of

@@ -7,12 +7,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
-from ipulse_ops.lif.network import (
-    Network,
-    current_scale,
-    per_neuron,
-    scale_by_decay,
-)
+from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs

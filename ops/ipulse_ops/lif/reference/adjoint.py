@@ -6,7 +6,8 @@ from typing import NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ipulse_ops.lif.network import LIF, Layer, Network, scale_by_decay
+from ipulse_ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.neuron_constants import scale_by_decay
 from ipulse_ops.lif.reference.delay import later
 from ipulse_ops.lif.reference.dynamics import (
     Slots,

@@ -6,14 +6,8 @@ from typing import NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from ipulse_ops.lif.network import (
-    LIF,
-    Layer,
-    LeakyReadout,
-    Network,
-    current_scale,
-    per_neuron,
-)
+from ipulse_ops.lif.network import LIF, Layer, LeakyReadout, Network
+from ipulse_ops.lif.neuron_constants import current_scale, per_neuron
 from ipulse_ops.lif.reference.trace import LayerTrace
 from ipulse_ops.lif.weights import LayerWeights
 from ipulse_ops.reference.select_spikes import (

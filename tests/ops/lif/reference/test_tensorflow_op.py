@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 from ipulse_core.spec.start_weights import CONSTANTS
-from ipulse_ops.lif.network import LIF, Network, per_neuron
+from ipulse_ops.lif.network import LIF, Network
+from ipulse_ops.lif.neuron_constants import per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
 from ipulse_ops.lif.run_options import RunOptions

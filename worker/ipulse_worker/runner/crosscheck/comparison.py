@@ -8,7 +8,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from ipulse_core.spec.start_weights import CONSTANTS
-from ipulse_ops.lif.network import LIF, per_neuron
+from ipulse_ops.lif.network import LIF
+from ipulse_ops.lif.neuron_constants import per_neuron
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.reference.trace import Gradients, Trace
 from ipulse_ops.lif.weights import weight_shapes

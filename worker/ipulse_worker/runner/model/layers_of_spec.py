@@ -11,7 +11,8 @@ from ipulse_core.spec.derived_values import (
     input_delays,
 )
 from ipulse_ops.lif.connection_delays import ConnectionDelays
-from ipulse_ops.lif.network import LIF, LeakyReadout, PerNeuron
+from ipulse_ops.lif.network import LIF, LeakyReadout
+from ipulse_ops.lif.neuron_constants import PerNeuron
 from ipulse_ops.surrogate import SURROGATES, Surrogate
 
 if TYPE_CHECKING:

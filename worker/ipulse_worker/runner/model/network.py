@@ -20,7 +20,8 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_ops.conv.layer import ConvLIF
-from ipulse_ops.lif.network import LIF, Layer, Network, PerNeuron
+from ipulse_ops.lif.network import LIF, Layer, Network
+from ipulse_ops.lif.neuron_constants import PerNeuron
 from ipulse_worker.runner.model.layers_of_spec import (
     delay_of,
     leaky_of,

@@ -11,7 +11,8 @@ from ipulse_core.spec.conv_layers import conv_layers, dense_layers
 from ipulse_core.spec.start_weights import layer_names
 from ipulse_ops.conv import reference as conv_reference
 from ipulse_ops.conv.reference import ConvRun
-from ipulse_ops.lif.network import LIF, NEVER, Network
+from ipulse_ops.lif.network import LIF, Network
+from ipulse_ops.lif.neuron_constants import NEVER
 from ipulse_ops.lif.reference import network_pass
 from ipulse_ops.lif.reference.trace import Trace
 from ipulse_worker.runner.model.network import convolutions_of, scale_behind_convolutions

@@ -22,10 +22,7 @@ import numpy as np
 from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, input_scale, planes_of
 from ipulse_core.spec.derived_values import class_count, input_channels, input_delays
-from ipulse_core.spec.nir_targets import (
-    ONE_THRESHOLD,
-    SMALLEST_THRESHOLD,
-)
+from ipulse_core.spec.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
 from ipulse_core.spec.start_weights import DELAYS, layer_names
 from ipulse_ops.training.weight_types import rounded
 from ipulse_worker.runner.results.nir_dialects import (
