@@ -14,9 +14,11 @@ DEADLINE_SECONDS = 30.0
 def eventually(look: Callable[[], T], seconds: float = DEADLINE_SECONDS) -> T:
     """The first true value of `look`; fails when there is none in time."""
     deadline = time.monotonic() + seconds
+    pause = 0.01  # longer and longer, so that looking takes little from what is waited for
     while True:
         value = look()
         if value:
             return value
         assert time.monotonic() < deadline, f"{look} stayed {value!r} for {seconds:g} s"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(1.25 * pause, 0.1)

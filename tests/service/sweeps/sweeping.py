@@ -72,4 +72,4 @@ def run_all(service: InProcess, sweep_id: str, accuracy: Callable[[dict[str, Any
             for job in trial["jobs"]:
                 if job["state"] == "queued":
                     succeed(service.attempt(job["id"]), accuracy(service.job(job["id"])["spec"]))
-        time.sleep(0.01)
+        time.sleep(0.03)
