@@ -47,12 +47,14 @@ class TestRefusals:
         with running(tmp_path / "a", *line, "--name", "after-a-wrong-pin"):
             pass
 
+    @pytest.mark.verify
     def test_a_name_in_use(self, stack: Stack, tmp_path: Path) -> None:
         line = join_line(stack, "--uses", "2")
         with running(tmp_path / "first", *line, "--name", "twin"):
             options = ["--name", "twin", "--home", str(tmp_path / "second"), "--json"]
             assert error(ipulse(*line, *options)) == "conflict"
 
+    @pytest.mark.verify
     def test_an_agent_that_was_removed_ends(self, stack: Stack, tmp_path: Path) -> None:
         home = tmp_path / "removed"
         with running(home, *join_line(stack), "--name", "removed"):
@@ -66,6 +68,7 @@ class TestRefusals:
         assert error(done) == "not_permitted"
         assert done.returncode == 4
 
+    @pytest.mark.verify
     def test_of_two_agents_with_one_copied_home_the_former_ends(
         self, stack: Stack, tmp_path: Path
     ) -> None:
@@ -78,6 +81,7 @@ class TestRefusals:
                 # It learns of that when its present wait for a wake-up ends, after 50 s at most.
                 assert former.wait(2 * DEADLINE) == 4
 
+    @pytest.mark.verify
     def test_a_home_in_use(self, stack: Stack, tmp_path: Path) -> None:
         line = join_line(stack)
         with running(tmp_path / "used", *line, "--name", "user"):

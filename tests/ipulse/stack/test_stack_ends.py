@@ -52,6 +52,7 @@ class TestStopping:
             ]
             follow_until(client, job_id, "Attempt 2 resumes from checkpoint", attempt=2)
 
+    @pytest.mark.verify
     def test_its_agents_sign_off_and_are_replaced_in_the_next_run(self, tmp_path: Path) -> None:
         stack = Stack(tmp_path / "home", environment=ENVIRONMENT)
         names = []
