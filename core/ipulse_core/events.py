@@ -228,3 +228,4 @@ class Assignment(WireObject):
     start_from: Optional[str] = None  # file of another job to start from
     # "continue": train on from its checkpoint; "weights": begin with its weights, by layer names.
     start_mode: Optional[str] = None
+    ops: Optional[Dict[str, str]] = None  # files of the packages of custom ops by their digests

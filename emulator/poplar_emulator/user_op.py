@@ -34,12 +34,14 @@ class _Op(NamedTuple):
     separate_gradients: bool
     inputs: Tuple[Tuple[str, Shape], ...]
     outputs: Tuple[Tuple[str, Shape], ...]
+    scope: str = ""  # not an argument: ops of different scopes are compiled for themselves
 
 
 class EmulatedIPUs:
     """Emulated IPUs and the ops that were compiled for them, each once.
 
     seconds: host time spent in running ops, "forward" and "backward".
+    scope: equal ops that are traced in different scopes are compiled for themselves.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class EmulatedIPUs:
         """Describe the IPUs. options: of the Poplar engine."""
         self.ipus, self.tiles_per_ipu, self.api_level = ipus, tiles_per_ipu, api_level
         self.options = dict(options or {})
+        self.scope = ""
         self.compiler: Compiler = CustomOp
         self.seconds = {"forward": 0.0, "backward": 0.0}
         # A graph may call ops from several threads, but a device runs one program at a time.
@@ -91,6 +94,7 @@ class EmulatedIPUs:
             separate_gradients=separate_gradients,
             inputs=tuple(_spec(name, tensor.dtype, tensor.shape) for tensor in tensors),
             outputs=tuple(_spec(name, dtype, shape) for dtype, shape in zip(types, shapes)),
+            scope=self.scope,
         )
         self._op(key)
         call = _Call(self, key)
@@ -129,8 +133,10 @@ class EmulatedIPUs:
 
     def _op(self, key: _Op) -> CustomOp:
         if key not in self._compiled:
+            arguments = key._asdict()
+            del arguments["scope"]
             self._compiled[key] = self.compiler(
-                **key._asdict(),
+                **arguments,
                 api_level=self.api_level,
                 ipus=self.ipus,
                 tiles_per_ipu=self.tiles_per_ipu,

@@ -36,3 +36,62 @@ def test_a_number_beyond_all_floats_has_its_place(place: str, number: str) -> No
     with pytest.raises(InvalidInput) as refused:
         parse_manifest(text.encode(), lambda _: True)
     assert f"/attributes/{place}" in [each.pointer for each in refused.value.problems]
+
+
+WEIGHT: Dict[str, Any] = {"name": "w", "shape": ["n"], "initialiser": "ones"}
+
+
+def with_weight(**changes: Any) -> bytes:
+    weight = {**WEIGHT, **changes}
+    return json.dumps({**MANIFEST, "weights": [weight], "gradients": ["x", "w"]}).encode()
+
+
+def test_an_op_gets_its_weights_behind_its_inputs() -> None:
+    found = parse_manifest(with_weight(maximum=2), lambda _: True)
+    assert [tensor.name for tensor in found.entering] == ["x", "w"]
+    assert found.gradients == [0, 1]
+    (weight,) = found.weights
+    assert weight.trainable
+    assert (weight.minimum, weight.maximum) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"name": "x"}, "/weights/0/name"),
+        ({"name": "a.b"}, "/weights/0/name"),
+        ({"shape": []}, "/weights/0/shape"),
+        ({"shape": ["steps"]}, "/weights/0/shape/0"),
+        ({"shape": ["nothing"]}, "/weights/0/shape/0"),
+        ({"initialiser": "random"}, "/weights/0/initialiser"),
+        ({"initialiser": "uniform"}, "/weights/0/initialiser/low"),
+        ({"initialiser": {"name": "uniform", "low": 1, "high": 0}}, "/weights/0/initialiser/low"),
+        ({"initialiser": {"name": "normal", "std": -1}}, "/weights/0/initialiser/std"),
+        ({"initialiser": {"name": "ones", "value": 1}}, "/weights/0/initialiser/value"),
+        ({"trainable": 1}, "/weights/0/trainable"),
+        ({"minimum": 2, "maximum": 1}, "/weights/0/minimum"),
+        ({"minimum": True}, "/weights/0/minimum"),
+        ({"colour": 1}, "/weights/0/colour"),
+    ],
+)
+def test_a_wrong_weight_has_its_place(changes: Dict[str, Any], pointer: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_manifest(with_weight(**changes), lambda _: True)
+    assert pointer in [each.pointer for each in refused.value.problems]
+
+
+@pytest.mark.parametrize("listed", [3, {"w": 1}, [3], ["w"], [WEIGHT] * 17])
+def test_what_is_no_list_of_weights_has_its_place(listed: Any) -> None:
+    document = {**MANIFEST, "weights": listed}
+    with pytest.raises(InvalidInput) as refused:
+        parse_manifest(json.dumps(document).encode(), lambda _: True)
+    assert any(each.pointer.startswith("/weights") for each in refused.value.problems)
+
+
+def test_a_trained_weight_needs_a_gradient() -> None:
+    document = {**MANIFEST, "weights": [WEIGHT], "gradients": ["x"]}
+    with pytest.raises(InvalidInput) as refused:
+        parse_manifest(json.dumps(document).encode(), lambda _: True)
+    assert [each.pointer for each in refused.value.problems] == ["/gradients"]
+    document["weights"] = [{**WEIGHT, "trainable": False}]
+    parse_manifest(json.dumps(document).encode(), lambda _: True)

@@ -28,12 +28,20 @@ class Limits(NamedTuple):
     days: float  # since the last use of an entry
 
     @classmethod
-    def of_environment(cls, bytes: Optional[int] = None, days: Optional[float] = None) -> Limits:
+    def of_environment(
+        cls,
+        bytes: Optional[int] = None,
+        days: Optional[float] = None,
+        variable: str = LIMIT_VARIABLE,
+        default: int = LIMIT_BYTES,
+    ) -> Limits:
         """Return the given limits; by default those of the environment, else the defaults above.
+
+        variable, default: of the number of bytes.
 
         Raises ValueError for a variable that is not a number.
         """
-        bytes = _number(LIMIT_VARIABLE, LIMIT_BYTES, "bytes") if bytes is None else bytes
+        bytes = _number(variable, default, "bytes") if bytes is None else bytes
         days = _number(DAYS_VARIABLE, LIMIT_DAYS, "days") if days is None else days
         return cls(bytes, days)
 

@@ -44,28 +44,33 @@ def remove_unused(cache: Path) -> None:
     names |= {path.name[: -len(LOCK_SUFFIX)] for path in cache.glob(f"*{LOCK_SUFFIX}")}
     for name in sorted(filter(BUILD.fullmatch, names)):
         with contextlib.suppress(OSError):  # already removed, locked, or owned by another user
-            _remove_if_unused(cache / name, oldest)
+            remove_build(cache / name, oldest)
 
 
-def _remove_if_unused(directory: Path, oldest: float) -> None:
+def remove_build(directory: Path, oldest: float) -> bool:
+    """Remove a build that was not used since a time, and its lock; return whether it is gone.
+
+    Raises BlockingIOError if its lock is held, and other OSErrors.
+    """
     lock = lock_of(directory)
     if max(_last_use(directory), lock.stat().st_mtime if lock.exists() else 0.0) >= oldest:
-        return
+        return False
     descriptor = os.open(str(lock), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not is_still(lock, descriptor):
-            return
+            return False
         if directory.exists():
             aside = directory.parent / f"{directory.name}.{os.getpid()}.building"
             directory.rename(aside)  # from now on a process that needs it builds it again
             if _last_use(aside) >= oldest:
                 aside.rename(directory)
-                return
+                return False
             shutil.rmtree(str(aside))
         lock.unlink()
     finally:
         os.close(descriptor)
+    return True
 
 
 def _last_use(directory: Path) -> float:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.attributes import resolve_attributes
 from ipulse_core.op_manifest.expressions import WrongSize
 from ipulse_core.op_manifest.manifest import NAME, OpManifest, integers, shape_of
+from ipulse_core.op_manifest.weights import MAX_ELEMENTS
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.derived_values import input_channels
 
 REFERENCE = rf"^{NAME}@sha256:[0-9a-f]{{64}}$"
+Shape = Tuple[int, ...]
 # The names that the shapes of a layer's op may use besides its integer attributes.
+MAX_OPS = 8  # different ones in a network: each has a process of its own
 SIZES = ("steps", "batch", "senders", "neurons")
 
 
@@ -56,16 +60,56 @@ def indexed_ops(network: Any) -> List[Tuple[int, Any]]:
     return [(index, layer) for index, layer in enumerate(network.layers) if is_op(layer)]
 
 
-def network_problems(manifest: OpManifest, spec: Any) -> List[Problem]:
-    """Returns why an op does not fit the layers of a spec that name it, which is resolved."""
-    senders = [input_channels(spec.data), *hidden_sizes(spec)]
+def op_names(network: Any) -> List[str]:
+    """Returns the different custom ops of a network as its layers name them, in order."""
+    return list(dict.fromkeys(layer.op for layer in op_layers(network)))
+
+
+def network_problems(manifests: Mapping[str, OpManifest], spec: Any) -> List[Problem]:
+    """Returns why custom ops do not fit the layers of a spec, which is resolved.
+
+    manifests: of each of `op_names`.
+    """
     problems: List[Problem] = []
     for index, layer in indexed_ops(spec.network):
-        sizes = LayerSizes(spec.data.steps, spec.training.batch_size, senders[index], layer.neurons)
+        manifest = manifests[layer.op]
+        sizes = _sizes_of(spec, index)
         for problem in _layer_problems(manifest, layer.attributes, sizes, spec.device.kind):
             pointer = f"/network/layers/{index}{problem.pointer}"
             problems.append(Problem(pointer, problem.code, problem.detail))
+    if not problems and not _is_trained(manifests, spec.network):
+        detail = "no weights are left to train: at least one layer needs trainable: true"
+        problems.append(Problem("/network/layers", "inconsistent", detail))
     return problems
+
+
+def _is_trained(manifests: Mapping[str, OpManifest], network: Any) -> bool:
+    return any(
+        getattr(layer, "trainable", True)
+        and (not is_op(layer) or any(each.trainable for each in manifests[layer.op].weights))
+        for layer in (*network.layers, network.readout)
+    )
+
+
+def layer_weights(manifest: OpManifest, spec: Any, index: int) -> Dict[str, Shape]:
+    """Returns the shapes of the weights of an op that fits a layer, by their names in the op."""
+    layer = spec.network.layers[index]
+    declared = {} if isinstance(manifest.attributes, str) else manifest.attributes
+    values = resolve_attributes(declared, layer.attributes, [])
+    return _weight_shapes(manifest, _sizes_of(spec, index), integers(values))
+
+
+def _weight_shapes(
+    manifest: OpManifest, sizes: LayerSizes, attributes: Dict[str, int]
+) -> Dict[str, Shape]:
+    names = {**attributes, "senders": sizes.senders, "neurons": sizes.neurons}
+    return {weight.name: shape_of(weight, names) for weight in manifest.weights}
+
+
+def _sizes_of(spec: Any, index: int) -> LayerSizes:
+    senders = [input_channels(spec.data), *hidden_sizes(spec)][index]
+    neurons = spec.network.layers[index].neurons
+    return LayerSizes(spec.data.steps, spec.training.batch_size, senders, neurons)
 
 
 def _layer_problems(
@@ -102,9 +146,9 @@ def _unfit(manifest: OpManifest, device: str) -> Optional[str]:
         )
     if (manifest.inputs[0].dtype, manifest.outputs[0].dtype) != ("float32", "float32"):
         return "the op of a layer takes and returns float32"
-    if manifest.gradients != [0]:
+    if 0 not in manifest.gradients:
         name = manifest.inputs[0].name
-        return f'the layers before could not learn: the op needs "gradients": ["{name}"]'
+        return f'the layers before could not learn: list "{name}" in the gradients of the op'
     return None
 
 
@@ -115,6 +159,7 @@ def _shape_problems(
     try:
         entering = shape_of(manifest.inputs[0], names)
         leaving = shape_of(manifest.outputs[0], names)
+        weights = _weight_shapes(manifest, sizes, attributes)
     except WrongSize as error:
         return [Problem("/op", "wrong_shape", f"the shapes of the op do not fit: {error}")]
     wanted = (sizes.steps, sizes.batch, sizes.senders)
@@ -127,8 +172,14 @@ def _shape_problems(
     if leaving[2] != sizes.neurons:
         detail = f"the op returns {leaving[2]:,} neurons for {sizes.senders:,} senders"
         return [Problem("/neurons", "wrong_shape", f"{detail}; got {sizes.neurons:,}")]
+    for name, shape in weights.items():
+        if math.prod(shape) > MAX_ELEMENTS:
+            detail = (
+                f"the op's {name} is {_text(shape)}; at most {MAX_ELEMENTS:,} values are allowed"
+            )
+            return [Problem("/op", "wrong_shape", detail)]
     return []
 
 
-def _text(shape: Tuple[int, ...]) -> str:
+def _text(shape: Shape) -> str:
     return " x ".join(f"{size:,}" for size in shape)

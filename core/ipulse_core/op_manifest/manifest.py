@@ -15,11 +15,12 @@ from ipulse_core.op_manifest.attributes import (
     resolve_attributes,
 )
 from ipulse_core.op_manifest.expressions import Size, WrongSize, size_of
+from ipulse_core.op_manifest.weights import MAX_RANK, PER_BATCH, OpWeight, is_size, read_weights
 
 FILE = "op.json"
 DTYPES = ("float32", "float16", "int32", "uint32", "bool")
 NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-MAX_TENSORS, MAX_RANK = 32, 8
+MAX_TENSORS = 32
 
 
 class OpTensor(NamedTuple):
@@ -40,7 +41,8 @@ class OpManifest(NamedTuple):
     reference: str  # a Python file with `forward(inputs, attributes)`
     inputs: List[OpTensor]
     outputs: List[OpTensor]
-    gradients: List[int]  # indices of the inputs that have one
+    weights: List[OpWeight]  # of the op's own: it gets them behind its inputs
+    gradients: List[int]  # indices of the inputs and weights that have one
     sizes: Dict[str, int]  # of the test
     tiles: int
     tolerance: float  # relative to the largest value of each array
@@ -53,6 +55,12 @@ class OpManifest(NamedTuple):
         """Return the implementations of the op: reference, kernel (both on a CPU), poplar."""
         found = ["reference", *(["kernel"] if self.kernel else [])]
         return [*found, *(["poplar"] if self.sources else [])]
+
+    @property
+    def entering(self) -> List[OpTensor]:
+        """The tensors that the op receives: its inputs, then its weights."""
+        weights = [OpTensor(each.name, "float32", each.shape) for each in self.weights]
+        return [*self.inputs, *weights]
 
     @property
     def default_attributes(self) -> str:
@@ -89,7 +97,7 @@ def integers(values: Dict[str, Any]) -> Dict[str, int]:
     return {name: value for name, value in values.items() if type(value) is int}
 
 
-def shape_of(tensor: OpTensor, sizes: Dict[str, int]) -> Tuple[int, ...]:
+def shape_of(tensor: Union[OpTensor, OpWeight], sizes: Dict[str, int]) -> Tuple[int, ...]:
     """Returns the shape of a tensor. Raises WrongSize."""
     return tuple(size_of(size, sizes) for size in tensor.shape)
 
@@ -126,6 +134,8 @@ class _Reader:
         attributes = self._attributes()
         sizes = self._sizes()
         inputs = self._tensors("inputs")
+        weights = read_weights(self._document.get("weights", []), self._problems)
+        names = [*(each.name for each in inputs), *(each.name for each in weights)]
         manifest = OpManifest(
             name=name,
             sources=self._files("sources"),
@@ -134,7 +144,8 @@ class _Reader:
             reference=self._file("/reference", self._text("reference", "reference.py")),
             inputs=inputs,
             outputs=self._tensors("outputs"),
-            gradients=self._gradients([tensor.name for tensor in inputs]),
+            weights=weights,
+            gradients=self._gradients(names),
             sizes=sizes,
             tiles=int(self._number("tiles", 16, 1, MK2_TILES)),
             tolerance=self._number("tolerance", 1e-5, 0, 1),
@@ -144,17 +155,34 @@ class _Reader:
         )
         if manifest.codelets and not manifest.sources:
             self._problem("/codelets", "codelets need the host part that uses them: list sources")
+        self._check_weights(manifest)
         if not self._problems:
             self._check_shapes(manifest)
         return manifest
 
+    def _check_weights(self, manifest: OpManifest) -> None:
+        """Compare the weights with the other fields."""
+        names = [tensor.name for tensor in manifest.entering]
+        for index, weight in enumerate(manifest.weights):
+            at = len(manifest.inputs) + index
+            if weight.name in names[:at]:
+                self._problem(f"/weights/{index}/name", f"there are two tensors {weight.name}")
+            elif weight.trainable and at not in manifest.gradients:
+                detail = (
+                    f'{weight.name} is trained: list "{weight.name}", or set trainable to false'
+                )
+                self._problem("/gradients", detail)
+
     def _check_shapes(self, manifest: OpManifest) -> None:
         """Compute all shapes of the test, which shows wrong expressions."""
-        for field, tensors in (("inputs", manifest.inputs), ("outputs", manifest.outputs)):
-            for index, tensor in enumerate(tensors):
+        for field in ("inputs", "weights", "outputs"):
+            sizes = manifest.test_sizes
+            if field == "weights":
+                sizes = {name: sizes[name] for name in sizes if name not in PER_BATCH}
+            for index, tensor in enumerate(getattr(manifest, field)):
                 for axis, size in enumerate(tensor.shape):
                     try:
-                        size_of(size, manifest.test_sizes)
+                        size_of(size, sizes)
                     except WrongSize as error:
                         self._problem(f"/{field}/{index}/shape/{axis}", f"{error}; see sizes")
 
@@ -230,11 +258,7 @@ class _Reader:
             shape = value.get("shape")
             if value.get("dtype") not in DTYPES:
                 self._problem(f"{pointer}/dtype", f"expected one of {', '.join(DTYPES)}")
-            if (
-                not isinstance(shape, list)
-                or len(shape) > MAX_RANK
-                or not all(map(_is_size, shape))
-            ):
+            if not isinstance(shape, list) or len(shape) > MAX_RANK or not all(map(is_size, shape)):
                 detail = "expected a list of whole numbers from 1 and expressions of sizes"
                 self._problem(f"{pointer}/shape", detail)
                 continue
@@ -249,9 +273,5 @@ class _Reader:
             if name in names:
                 indices.append(names.index(name))
             else:
-                self._problem(f"/gradients/{index}", f"{name!a} is not an input")
+                self._problem(f"/gradients/{index}", f"{name!a} is neither an input nor a weight")
         return indices
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, str) or (type(value) is int and value > 0)

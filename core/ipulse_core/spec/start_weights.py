@@ -53,8 +53,24 @@ def connection_delays(network: Any) -> Dict[str, Any]:
     return {name: delays for name, delays in found.items() if delays is not None}
 
 
-def start_shapes(spec: Any) -> Dict[str, Shape]:
-    """Returns the shape of every array that the training of a spec changes, by name."""
+def op_weight_name(index: int, name: str) -> str:
+    """Returns the name of an array of a custom op's own: layer_2.gain of the second layer.
+
+    A dot is in no other name.
+    """
+    return f"layer_{index + 1}.{name}"
+
+
+def is_op_weight(name: str) -> bool:
+    """Returns whether an array is of a custom op's own."""
+    return "." in name
+
+
+def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> Dict[str, Shape]:
+    """Returns the shape of every array that the training of a spec changes, by name.
+
+    of_ops: for each index of a custom op, the shapes of its weights by their names in the op.
+    """
     network = spec.network
     shapes: Dict[str, Shape] = {}
     geometries = conv_geometries(spec)
@@ -64,9 +80,12 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
             shapes[f"{name}_bias"] = (geometry.filters,)
     senders = senders_to_dense(spec)
     names = layer_names(network)[len(geometries) :]
-    for name, layer in zip(names, [*dense_layers(network), network.readout]):
+    dense = [*dense_layers(network), network.readout]
+    for index, (name, layer) in enumerate(zip(names, dense), start=len(geometries)):
         neurons = getattr(layer, "neurons", None) or class_count(spec.data)
         if is_op(layer):
+            own = of_ops.get(index, {})
+            shapes.update({op_weight_name(index, weight): own[weight] for weight in own})
             senders = neurons
             continue
         shapes[name] = (senders, neurons)
@@ -91,18 +110,20 @@ def start_shapes(spec: Any) -> Dict[str, Shape]:
 
 def is_constant(name: str) -> bool:
     """Returns whether an array is a constant of neurons, which also has a value in the spec."""
+    if is_op_weight(name):
+        return False
     return is_parameter(name) or any(name.endswith(f"_{constant}") for constant in CONSTANTS)
 
 
 def is_parameter(name: str) -> bool:
     """Returns whether an array is a trained parameter of neurons with equations."""
-    return PARAMETER in name
+    return PARAMETER in name and not is_op_weight(name)
 
 
 def repeats(name: str) -> Optional[str]:
     """Returns the name of the weights that an array of integers or scales repeats, or None."""
     for ending in (INTEGERS, SCALE):
-        if name.endswith(ending) and not is_parameter(name):
+        if name.endswith(ending) and not is_parameter(name) and not is_op_weight(name):
             return name[: -len(ending)]
     return None
 

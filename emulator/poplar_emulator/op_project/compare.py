@@ -1,14 +1,15 @@
 """Compares a custom op on the emulator with its NumPy reference.
 
 The outputs are compared with `forward` of the reference, in float64. The gradients are compared
-with central differences of it: of every element of a small input, else in random directions.
+with central differences of it, or of its `relaxed` where the gradient is a surrogate: of every
+element of a small input, else in random directions.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -121,8 +122,12 @@ def _random(random: np.random.RandomState, tensor: TestedTensor) -> np.ndarray:
         return random.randint(0, 2, tensor.shape).astype(bool)
     if "int" in tensor.dtype:
         return random.randint(0, 10, tensor.shape).astype(tensor.dtype)
+    low, high = tensor.minimum, tensor.maximum
+    if low is not None and high is not None:
+        return random.uniform(low, high, tensor.shape).astype(tensor.dtype)
     sign = random.choice([-1.0, 1.0], tensor.shape)
-    return (sign * random.uniform(0.25, 1.5, tensor.shape)).astype(tensor.dtype)
+    made = (sign * random.uniform(0.25, 1.5, tensor.shape)).astype(tensor.dtype)
+    return made if low is high is None else np.clip(made, low, high)
 
 
 class _Judge:
@@ -141,6 +146,7 @@ class _Judge:
         self.inputs, self.weights = inputs, weights
         self.comparisons: List[ArrayComparison] = []
         self._slopes: Dict[int, Tuple[np.ndarray, np.ndarray]] = {}
+        self._outputs: Optional[List[np.ndarray]] = None
 
     def compare_cpu(self, whose: str, op: KernelOp) -> None:
         """Compare an op on a CPU."""
@@ -172,7 +178,7 @@ class _Judge:
         for index, gradient in zip(manifest.gradients, gradients):
             directions, slopes = self._slopes_of(index)
             found = directions @ gradient.astype(np.float64).reshape(-1)
-            what = f"{whose}gradient of {manifest.inputs[index].name}"
+            what = f"{whose}gradient of {self._project.inputs[index].name}"
             self.comparisons.append(ArrayComparison(what, _error(found, slopes), tolerance))
 
     def _slopes_of(self, index: int) -> Tuple[np.ndarray, np.ndarray]:
@@ -195,12 +201,23 @@ class _Judge:
     def _objective(self, index: int, change: np.ndarray) -> float:
         changed = _exact(self.inputs)
         changed[index] = changed[index] + change
-        outputs = self._forward(changed)
+        outputs = self._relaxed(changed) if self._reference.relaxed else self._forward(changed)
         return float(sum(np.sum(w * o) for w, o in zip(_exact(self.weights), outputs)))
 
     def _forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
         attributes = self._project.manifest.default_attributes
-        outputs = [np.asarray(array) for array in self._reference.function(inputs, attributes)]
+        return self._of_declared_shapes(self._reference.function(inputs, attributes))
+
+    def _relaxed(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
+        """Return the differentiable outputs at `inputs`, near those of the comparison."""
+        assert self._reference.relaxed is not None  # noqa: S101 - asked before
+        if self._outputs is None:
+            self._outputs = self._forward(_exact(self.inputs))
+        attributes = self._project.manifest.default_attributes
+        return self._of_declared_shapes(self._reference.relaxed(inputs, self._outputs, attributes))
+
+    def _of_declared_shapes(self, made: Any) -> List[np.ndarray]:
+        outputs = [np.asarray(array) for array in made]
         shapes = [output.shape for output in outputs]
         expected = [tensor.shape for tensor in self._project.outputs]
         if shapes != expected:

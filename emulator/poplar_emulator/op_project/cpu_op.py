@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -28,7 +28,13 @@ class _Tensor(ctypes.Structure):
     )
 
 
-class KernelOp:
+class _CPUOp:
+    def profile(self) -> Dict[str, Any]:
+        """Raise InvalidInput: only programs on tiles have one."""
+        raise InvalidInput([Problem("", "unsupported", "an op on a CPU has no profile")])
+
+
+class KernelOp(_CPUOp):
     """The functions `forward` and `backward` of a library.
 
     `forward(inputs, outputs, attributes)` and `backward(gradients, inputs, outputs, results,
@@ -71,8 +77,12 @@ class KernelOp:
             raise OpFailed(message.decode("utf-8", "replace")[:1000])
 
 
-class ReferenceOp:
-    """The functions `forward` and `backward` of a Python file."""
+class ReferenceOp(_CPUOp):
+    """The functions `forward`, `backward` and `relaxed` of a Python file.
+
+    `relaxed(inputs, outputs, attributes)` is there if the gradient is a surrogate: a differentiable
+    function with that gradient. `outputs` are those of `forward`, which it holds constant.
+    """
 
     def __init__(self, path: Path, attributes: str) -> None:
         """Run the file. Raises InvalidInput without `forward`, and what the file raises."""
@@ -84,6 +94,7 @@ class ReferenceOp:
         self._attributes = attributes
         function: Any = getattr(module, "forward", None)
         self.gradient: Optional[Callable[..., Any]] = getattr(module, "backward", None)
+        self.relaxed: Optional[Callable[..., Any]] = getattr(module, "relaxed", None)
         if not callable(function):
             detail = f"{path.name} does not define forward(inputs, attributes)"
             raise InvalidInput([Problem("/reference", "invalid", detail)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Dict, Sequence, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
+from ipulse_core.errors import InvalidInput, Problem
 from poplar_emulator.custom_op import CustomOp
 from poplar_emulator.op_project.cpu_op import Arrays
 
@@ -23,25 +24,40 @@ class PoplarOp:
         gradient_attributes: str,
         op_name: str,
         tiles: int,
+        gradients: Sequence[int] = (0,),
     ) -> None:
-        """Describe the op; the arguments are those of CustomOp. tiles: of the one IPU."""
+        """Describe the op; the arguments are those of CustomOp.
+
+        tiles: of the one IPU. gradients: indices of the inputs that have one.
+        """
         self._library, self._codelets = library, codelets
         self._attributes, self._gradient_attributes = attributes, gradient_attributes
-        self._op_name, self._tiles = op_name, tiles
+        self._op_name, self._tiles, self._gradients = op_name, tiles, list(gradients)
         self._compiled: Dict[Tuple[Typed, Typed], CustomOp] = {}
 
     def forward(self, inputs: Arrays, outputs: Typed) -> Arrays:
         """Return the outputs, of the given types and shapes."""
-        return self._op(inputs, outputs, (0,)).forward(inputs)
+        return self._op(inputs, outputs).forward(inputs)
 
     def backward(
         self, gradients: Arrays, inputs: Arrays, outputs: Arrays, wanted: Sequence[int]
     ) -> Arrays:
         """Return the gradients of the inputs with these indices."""
         typed = [(array.dtype.name, array.shape) for array in outputs]
-        return self._op(inputs, typed, wanted).backward(gradients, of=(inputs, outputs))
+        found = self._op(inputs, typed).backward(gradients, of=(inputs, outputs))
+        return [found[self._gradients.index(index)] for index in wanted]
 
-    def _op(self, inputs: Arrays, outputs: Typed, wanted: Sequence[int]) -> CustomOp:
+    def profile(self) -> Dict[str, Any]:
+        """Return the profile of the program with most emulated cycles.
+
+        Raises InvalidInput before the first run.
+        """
+        profiles = [op.profile() for op in self._compiled.values()]
+        if not profiles:
+            raise InvalidInput([Problem("", "not_run", "the op has not run yet")])
+        return max(profiles, key=_cycles)
+
+    def _op(self, inputs: Arrays, outputs: Typed) -> CustomOp:
         taken = tuple((array.dtype.name, array.shape) for array in inputs)
         key = taken, tuple(outputs)
         if key not in self._compiled:
@@ -53,7 +69,12 @@ class PoplarOp:
                 op_name=self._op_name,
                 attributes=self._attributes,
                 gradient_attributes=self._gradient_attributes,
-                inputs_with_gradients=wanted,
+                inputs_with_gradients=self._gradients,
                 tiles_per_ipu=self._tiles,
             )
         return self._compiled[key]
+
+
+def _cycles(profile: Dict[str, Any]) -> float:
+    execution = profile.get("execution", {"totalCycles": {"total": 0}})
+    return float(execution["totalCycles"]["total"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from ipulse_core.build_cache.toolchain import compiler, run_compiler
 from ipulse_core.op_manifest.manifest import FILE, OpManifest, OpTensor, parse_manifest, shape_of
@@ -15,11 +15,13 @@ LIBRARY_FLAGS = ("-O1", "-shared", "-fPIC")
 
 
 class TestedTensor(NamedTuple):
-    """An input or output of the op in its test."""
+    """An input, weight or output of the op in its test."""
 
     name: str
     dtype: str
     shape: Tuple[int, ...]
+    minimum: Optional[float] = None  # of a weight
+    maximum: Optional[float] = None
 
 
 class OpProject(NamedTuple):
@@ -27,7 +29,7 @@ class OpProject(NamedTuple):
 
     folder: Path
     manifest: OpManifest
-    inputs: List[TestedTensor]
+    inputs: List[TestedTensor]  # then the weights
     outputs: List[TestedTensor]
 
     def build_poplar(self, scratch: Path) -> Tuple[Path, str]:
@@ -76,4 +78,7 @@ def read_project(folder: Path) -> OpProject:
         sizes = manifest.test_sizes
         return [TestedTensor(t.name, t.dtype, shape_of(t, sizes)) for t in tensors]
 
-    return OpProject(folder, manifest, tested(manifest.inputs), tested(manifest.outputs))
+    entering = tested(manifest.inputs)
+    for weight, tensor in zip(manifest.weights, tested(manifest.entering)[len(entering) :]):
+        entering.append(tensor._replace(minimum=weight.minimum, maximum=weight.maximum))
+    return OpProject(folder, manifest, entering, tested(manifest.outputs))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from ipulse.models import ByKind, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import indexed_ops, op_layers
+from ipulse_core.op_manifest.layer import MAX_OPS, indexed_ops, op_layers, op_names
 from ipulse_core.spec.conv_layers import conv_layers, is_conv
 from ipulse_core.spec.derived_values import first_capacity, spiking_layers
 from ipulse_core.spec.part_layers import part_layers, part_name
@@ -158,14 +158,10 @@ class NetworkSpec(StrictModel):
 
     def _problems_of_ops(self) -> Iterator[Problem]:
         """Yields what a network with custom ops cannot have."""
-        ops = op_layers(self)
-        if not ops:
+        if not op_layers(self):
             return
+        names = op_names(self)
         for index, layer in indexed_ops(self):
-            pointer = f"/layers/{index}"
-            if layer.op != ops[0].op:
-                detail = f"a network has one custom op, in as many layers as you like: {ops[0].op}"
-                yield Problem(f"{pointer}/op", "unsupported", detail)
-        if self.initial is not None and self.initial.upload is not None:
-            detail = "a network with custom ops does not begin with uploaded weights: remove it"
-            yield Problem("/initial/upload", "unsupported", detail)
+            if layer.op in names[MAX_OPS:]:
+                detail = f"a network has at most {MAX_OPS} different custom ops"
+                yield Problem(f"/layers/{index}/op", "out_of_range", detail)

@@ -32,3 +32,7 @@ class OpLayerSpec(StrictModel):
         description="Values of the op's attributes by name; others have the manifest's defaults.",
         examples=[{"width": 2}],
     )
+    trainable: bool = Field(
+        default=True,
+        description="Whether the weights that the op declares in its manifest are trained.",
+    )

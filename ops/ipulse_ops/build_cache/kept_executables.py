@@ -1,4 +1,4 @@
-"""Prints the cached executables of this machine as JSON, and prunes the cache on request.
+"""Prints cached executables and builds of ops as JSON, and prunes the cache on request.
 
 The command is `python -m ipulse_ops.build_cache.kept_executables [--prune]`.
 """
@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional
 
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.build_cache.limits import Entry, Limits
+from ipulse_core.build_cache.op_builds import OpBuilds, limits_of_op_builds
 from ipulse_ops.build_cache.poplar_executables import PoplarExecutables
 
 
@@ -27,6 +28,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         limits = Limits.of_environment(options.bytes, options.days)
+        op_limits, ops = limits_of_op_builds(options.bytes, options.days), OpBuilds()
         emulated, poplar = ExecutableCache(_ignore), PoplarExecutables()
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
@@ -35,11 +37,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     if options.prune:
         removed += [_row("emulator", entry, False) for entry in emulated.prune(limits)]
         removed += [_row("ipu", entry, False) for entry in poplar.prune(limits)]
+        removed += [_row("op", entry, False) for entry in ops.prune(op_limits)]
     rows = [_row("emulator", entry, False) for entry in sorted(emulated.entries())]
     rows += [_row("ipu", entry, poplar.is_in_use(entry)) for entry in sorted(poplar.entries())]
+    rows += [_row("op", entry, ops.is_in_use(entry)) for entry in sorted(ops.entries())]
     report = {
-        "directories": {"emulator": str(emulated.directory), "ipu": str(poplar.directory)},
-        "limits": {"bytes": limits.bytes, "days": limits.days},
+        "directories": {
+            "emulator": str(emulated.directory),
+            "ipu": str(poplar.directory),
+            "op": str(ops.directory),
+        },
+        "limits": {"bytes": limits.bytes, "days": limits.days, "op_bytes": op_limits.bytes},
         "bytes": sum(row["bytes"] for row in rows),
         "executables": rows,
         "removed": removed,
@@ -52,7 +60,7 @@ def _row(device: str, entry: Entry, in_use: bool) -> Dict[str, Any]:
     used = datetime.fromtimestamp(entry.used, timezone.utc)
     return {
         "device": device,
-        "key": entry.path.name.partition(".")[0],
+        "key": entry.path.name.partition(".")[0].replace("op-", "", 1),
         "bytes": entry.bytes,
         "used_at": used.isoformat(timespec="seconds"),
         "in_use": in_use,

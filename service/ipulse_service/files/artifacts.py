@@ -13,7 +13,15 @@ from ipulse_core import ids
 from ipulse_core.errors import Conflict, IPUlseError, NotFound, Unavailable
 from ipulse_service.datasets.versions import DELETED
 from ipulse_service.db.engine import Database, Transaction
-from ipulse_service.db.tables import artifacts, attempts, dataset_versions, jobs, ops, uploads
+from ipulse_service.db.tables import (
+    artifacts,
+    attempts,
+    dataset_versions,
+    job_ops,
+    jobs,
+    ops,
+    uploads,
+)
 from ipulse_service.files.blobs import Blobs
 from ipulse_service.files.partial_upload import PartialUpload
 from ipulse_service.files.s3 import S3Blobs
@@ -234,6 +242,7 @@ def _is_used(transaction: Transaction, sha256: str) -> bool:
         select(jobs.c.pk).where(jobs.c.dataset_sha256 == sha256),
         select(jobs.c.pk).where(jobs.c.start_sha256 == sha256),
         select(ops.c.pk).where(ops.c.sha256 == sha256),
+        select(job_ops.c.job_pk).where(job_ops.c.sha256 == sha256),
         select(uploads.c.id).where(uploads.c.sha256 == sha256, uploads.c.completed_at.is_not(None)),
     )
     return any(transaction.connection.execute(each.limit(1)).first() for each in queries)

@@ -14,6 +14,7 @@ from ipulse_service.db.tables import (
     events,
     idempotency_keys,
     job_metrics,
+    job_ops,
     job_settings,
     jobs,
     outbox,
@@ -48,6 +49,7 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         (artifacts.c.sha256, artifacts.c.job_pk),
         (jobs.c.dataset_sha256, jobs.c.pk),
         (jobs.c.start_sha256, jobs.c.pk),
+        (job_ops.c.sha256, job_ops.c.job_pk),
     ):
         query = select(column).where(pk.in_(pks), column.is_not(None))
         digests.update(transaction.connection.execute(query).scalars())
@@ -60,6 +62,7 @@ def delete_jobs(transaction: Transaction, ended: Sequence[JobRow]) -> set[str]:
         attempts,
         job_settings,
         job_metrics,
+        job_ops,
         submitted_specs,
     ):
         transaction.connection.execute(delete(table).where(table.c.job_pk.in_(pks)))

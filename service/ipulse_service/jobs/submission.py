@@ -27,7 +27,7 @@ from ipulse_service.jobs.start import starting, uploaded_files
 from ipulse_service.jobs.start.start_file import StartFile
 from ipulse_service.jobs.start.starting import StartRequest
 from ipulse_service.jobs.submitted_text import SubmittedText
-from ipulse_service.ops import in_specs
+from ipulse_service.ops import in_specs, job_ops
 
 _DEFAULT_OPTIONS = SchedulingOptions()
 _NO_ATTRIBUTES = JobAttributes()
@@ -223,13 +223,14 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data`, `uploaded_files.uploaded`, `check_fit`, `admission.check` and
-    `dependencies.unmet` raise.
+    Raises what `with_data`, `uploaded_files.uploaded`, `in_specs.check`, `check_fit`,
+    `admission.check` and `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
     if start is None:
         start = uploaded_files.uploaded(transaction, resolved.spec)
+    used = in_specs.check(transaction, resolved.spec)
     _check(transaction, resolved)
     waiting = dependencies.unmet(transaction, after) if after else []
     job = transitions.add(
@@ -242,6 +243,7 @@ def store_job(
         start,
         is_blocked=bool(waiting),
     )
+    job_ops.add(transaction, job.pk, used)
     settings_index.add(transaction, job.pk, resolved.value)
     if waiting:
         dependencies.add(transaction, job, waiting)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.op_manifest.layer import OpReference, indexed_ops, network_problems, op_layers
+from ipulse_core.op_manifest.layer import (
+    OpReference,
+    indexed_ops,
+    layer_weights,
+    network_problems,
+    op_layers,
+    op_names,
+)
+from ipulse_core.spec.start_weights import Shape, start_shapes
 from ipulse_service.db.engine import Transaction
 from ipulse_service.ops import registry
 from ipulse_service.ops.registry import OpRow
@@ -15,24 +23,41 @@ def names_op(spec: AnySpec) -> bool:
     return isinstance(spec, ExperimentSpec) and bool(op_layers(spec.network))
 
 
-def check(transaction: Transaction, spec: AnySpec) -> OpRow | None:
-    """Returns the op that a resolved spec names, None if it names none.
+def check(transaction: Transaction, spec: AnySpec) -> list[OpRow]:
+    """Returns the different ops that a resolved spec names.
 
-    Raises InvalidSpec if it was not pushed, or does not fit a layer.
+    Raises InvalidSpec if one was not pushed, or does not fit a layer.
     """
     if not isinstance(spec, ExperimentSpec):
-        return None
-    layers = indexed_ops(spec.network)
-    if not layers:
-        return None
-    found = registry.find(transaction, OpReference.of(layers[0][1].op))  # the others name it, too
-    if found is None:
-        places = [f"/network/layers/{index}/op" for index, _ in layers]
-        raise InvalidSpec([Problem(place, "op_unknown", _UNKNOWN) for place in places])
-    problems = network_problems(found.parsed, spec)
+        return []
+    found = _pushed(transaction, spec)
+    problems = [
+        Problem(f"/network/layers/{index}/op", "op_unknown", _UNKNOWN)
+        for index, layer in indexed_ops(spec.network)
+        if layer.op not in found
+    ]
+    if not problems and found:
+        problems = network_problems({name: op.parsed for name, op in found.items()}, spec)
     if problems:
         raise InvalidSpec(problems)
-    return found
+    return list(found.values())
+
+
+def start_shapes_of(transaction: Transaction, spec: ExperimentSpec) -> dict[str, Shape] | None:
+    """Returns the shapes of the arrays that a training changes; None if an op was deleted."""
+    found = _pushed(transaction, spec)
+    layers = indexed_ops(spec.network)
+    if any(layer.op not in found for _, layer in layers):
+        return None
+    own = {index: layer_weights(found[layer.op].parsed, spec, index) for index, layer in layers}
+    return start_shapes(spec, own)
+
+
+def _pushed(transaction: Transaction, spec: ExperimentSpec) -> dict[str, OpRow]:
+    rows = {
+        name: registry.find(transaction, OpReference.of(name)) for name in op_names(spec.network)
+    }
+    return {name: row for name, row in rows.items() if row is not None}
 
 
 _UNKNOWN = "no such op was pushed: `ipulse op push FOLDER` sends it, `ipulse op list` shows all"

@@ -17,7 +17,7 @@ from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import FILE, OpManifest, parse_manifest
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import jobs, ops, uploads
+from ipulse_service.db.tables import job_ops, ops, uploads
 
 MAX_MANIFEST = 65_536  # bytes
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -113,8 +113,8 @@ def page(transaction: Transaction, before: int | None, limit: int) -> list[OpRow
 
 def job_counts(transaction: Transaction, digests: Collection[str]) -> dict[str, int]:
     """Returns how many jobs name each of these ops, those that are over too."""
-    query = select(jobs.c.start_sha256, func.count()).where(jobs.c.start_sha256.in_(digests))
-    rows = transaction.connection.execute(query.group_by(jobs.c.start_sha256))
+    query = select(job_ops.c.sha256, func.count()).where(job_ops.c.sha256.in_(digests))
+    rows = transaction.connection.execute(query.group_by(job_ops.c.sha256))
     return {**dict.fromkeys(digests, 0), **dict(map(tuple, rows))}
 
 

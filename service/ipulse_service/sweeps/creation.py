@@ -15,6 +15,7 @@ from ipulse_service.jobs import submission
 from ipulse_service.jobs.idempotency import KeyReused
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.submission import ResolvedSpec
+from ipulse_service.ops import in_specs
 from ipulse_service.sweeps import proposals, store
 from ipulse_service.sweeps.rows import SweepRow
 
@@ -88,12 +89,16 @@ def config_text(config: SweepConfig) -> str:
     return json.dumps(config.model_dump(mode="json"), allow_nan=False)
 
 
+def _checked_parts(resolved: ResolvedSpec) -> str:
+    """Returns the parts of a spec that its admission depends on, as JSON."""
+    parts = ["data", *(["network"] if in_specs.names_op(resolved.spec) else [])]
+    return strict_json.dumps([resolved.value[part] for part in parts])
+
+
 def check_admission(transaction: Transaction, specs: list[ResolvedSpec]) -> None:
     """Raises the error of the first trial that no known agent can run."""
     # Few of many trials differ in what they need.
-    different = {
-        (Needs.of_spec(one.spec), strict_json.dumps(one.value["data"])): one for one in specs
-    }
+    different = {(Needs.of_spec(one.spec), _checked_parts(one)): one for one in specs}
     for resolved in different.values():
         try:
             submission.check_admission(transaction, resolved)

@@ -31,6 +31,7 @@ from ipulse_service.sweeps.rows import (
     SweepReason,
     SweepRow,
     SweepState,
+    TrialJob,
     TrialRow,
     TrialState,
 )
@@ -103,7 +104,7 @@ def _store_results(
     """
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
     jobs = trial_store.jobs_of(transaction, running)
-    waiting: list[tuple[TrialRow, bool, list[int]]] = []
+    waiting: list[tuple[TrialRow, list[TrialJob], list[int]]] = []
     left, busy = len(running), 0
     for trial in running:
         group = [trial_end.store_job(transaction, job, config) for job in jobs[trial.pk]]
@@ -112,16 +113,26 @@ def _store_results(
         busy += is_open
         if missing:
             if seeds.may_add(sweep, config, group):
-                waiting.append((trial, is_open, missing))
+                waiting.append((trial, group, missing))
         elif not is_open:
             columns = trial_end.columns(group)
             trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
             left -= 1
     added = 0
-    for trial, is_open, missing in waiting:
+    for trial, group, missing in waiting:
+        is_open = seeds.is_open(group)
         if added >= JOBS_AT_ONCE or (not is_open and busy >= sweep.parallel):
             continue
         specs = proposals.specs_of(config, json.loads(trial.parameters))
+        try:
+            for seed in missing:
+                submission.check_admission(transaction, specs[seed])
+        except InvalidInput as error:  # such as a custom op that was deleted
+            if not is_open:  # it ends with the seeds that it has
+                columns = {**trial_end.columns(group), "message": _text_of(error)}
+                trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
+                left -= 1
+            continue
         _add_jobs(transaction, sweep, config, trial, {seed: specs[seed] for seed in missing})
         added += len(missing)
         busy += not is_open
@@ -162,7 +173,7 @@ def _begin(
         for resolved in specs.values():
             submission.check_admission(transaction, resolved)
     except InvalidInput as error:
-        message = "; ".join(str(problem) for problem in error.problems)[:4000]
+        message = _text_of(error)
         trial_store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
         return 0
     trial = trial_store.add_trial(transaction, sweep, proposal)
@@ -170,6 +181,10 @@ def _begin(
         specs = dict(list(specs.items())[:1])
     _add_jobs(transaction, sweep, config, trial, specs)
     return len(specs)
+
+
+def _text_of(error: InvalidInput) -> str:
+    return "; ".join(str(problem) for problem in error.problems)[:4000]
 
 
 def _add_jobs(

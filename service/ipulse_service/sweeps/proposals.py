@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ipulse.spec import ExperimentSpec, parse_spec
+from ipulse.spec import parse_spec
 from ipulse.sweeps import SweepConfig, with_settings_at
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import submission
 from ipulse_service.jobs.submission import ResolvedSpec
@@ -51,15 +50,7 @@ def specs_of(config: SweepConfig, parameters: dict[str, Any]) -> dict[int, Resol
     document = with_settings_at(config.spec, parameters)
     documents = [{**document, "seed": seed} for seed in config.seeds] or [document]
     specs = [parse_spec(each) for each in documents]
-    _refuse_ops(specs[0])
     return {spec.seed: submission.resolve(spec) for spec in specs}
-
-
-def _refuse_ops(spec: ExperimentSpec) -> None:
-    """Raises InvalidSpec for custom ops: trials are submitted without the token of anybody."""
-    for index, _ in indexed_ops(spec.network):
-        detail = "a sweep trains no custom ops: submit its trials as jobs"
-        raise InvalidSpec([Problem(f"/network/layers/{index}/kind", "unsupported", detail)])
 
 
 def problems_of_grid(

@@ -110,6 +110,12 @@ class FakeHandler(BaseHTTPRequestHandler):
             if started.start_from is None:
                 raise Refusal(404, "not_found")
             return started.start_from.content
+        if match[2].startswith("ops/"):
+            job, _ = service.held(match[1], fence)
+            for op in job.ops:
+                if op.sha256 == match[2].partition("/")[2]:
+                    return op.content
+            raise Refusal(404, "not_found")
         body = strict_json.loads(content) if self.command == "POST" else {}
         if match[2] == "finish":
             job = service.finished(match[1], fence, body)

@@ -52,6 +52,7 @@ class Job:
     state: JobState = JobState.QUEUED
     is_finishing: bool = False
     start_from: Artifact | None = None  # a file of another job
+    ops: list[Artifact] = field(default_factory=list)  # packages of custom ops
     start_mode: str = "continue"
     attempts: list[Attempt] = field(default_factory=list)
     checkpoint: Artifact | None = None

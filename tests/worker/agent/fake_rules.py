@@ -82,6 +82,9 @@ class FakeRules:
                 "size": len(job.start_from.content),
                 "name": job.start_from.name,
             },
+            "ops": [
+                {"name": op.name, "sha256": op.sha256, "size": len(op.content)} for op in job.ops
+            ],
             "checkpoint": job.checkpoint
             and {
                 "artifact_id": "art_checkpoint",

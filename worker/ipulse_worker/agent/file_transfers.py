@@ -69,6 +69,11 @@ class FileTransfers:
         headers = {FENCE_HEADER: lease.fence}
         self._download(f"/v1/worker/attempts/{lease.attempt_id}/start-file", headers, into)
 
+    def download_op(self, lease: AttemptLease, sha256: str, into: BinaryIO) -> None:
+        """Download the package of a custom op into a file, from the file's beginning."""
+        headers = {FENCE_HEADER: lease.fence}
+        self._download(f"/v1/worker/attempts/{lease.attempt_id}/ops/{sha256}", headers, into)
+
     def download_dataset(
         self, lease: AttemptLease, into: BinaryIO, on_chunk: Callable[[], None]
     ) -> None:

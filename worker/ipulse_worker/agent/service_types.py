@@ -43,6 +43,19 @@ class StartFromFile:
         return cls(str(value["mode"]), str(value["sha256"]), str(value["name"]))
 
 
+@dataclass(frozen=True)
+class OpFile:
+    """The source package of a custom op that a job uses."""
+
+    name: str
+    sha256: str
+
+    @classmethod
+    def from_json(cls, value: Any) -> OpFile:
+        """Read the file from a response."""
+        return cls(str(value["name"]), str(value["sha256"]))
+
+
 class AgentOrders(NamedTuple):
     """Orders of the service for this agent; the fields are those of the response."""
 
@@ -81,6 +94,7 @@ class ClaimedJob:
     lease: AttemptLease
     heartbeat_seconds: float
     start_from: StartFromFile | None = None
+    ops: tuple[OpFile, ...] = ()
 
     @classmethod
     def from_json(cls, value: dict[str, Any], sent_at: float) -> ClaimedJob:
@@ -99,6 +113,7 @@ class ClaimedJob:
             ),
             heartbeat_seconds=float(value["heartbeat_seconds"]),
             start_from=None if start is None else StartFromFile.from_json(start),
+            ops=tuple(map(OpFile.from_json, value.get("ops", ()))),
         )
 
     @property

@@ -153,12 +153,12 @@ class AttemptProcess:
         self.events.log(f"data: {dataset.trains.samples:,} samples, {dataset.events}")
         for warning in dataset.warnings:
             self.events.log(warning, level="warning")
-        self._start = TrainingStart(self.assignment, self.spec, data_directory)
+        self._start = TrainingStart(self.assignment, self.spec, data_directory, self._ops)
 
     def _unpack_ops(self) -> None:
         self.device.ops = self._ops = ops = CustomOps(
             self.spec,
-            self.assignment.start_from if self.assignment.start_mode == "package" else None,
+            self.assignment.ops or {},
             self.work_dir.path,
             os.environ,
             self.events.write,
@@ -171,7 +171,7 @@ class AttemptProcess:
         dataset = self._dataset
         start = self.timeline.clock.now()
         if self._ops is not None:
-            self.progress(0.0, f"the custom op {self._ops.reference.name}")
+            self.progress(0.0, f"custom ops: {', '.join(self._ops.names)}")
             self._ops.start(lambda build: self.progress(0.0, build.activity, build))
         self.progress(0.0, "looking for compiled programs in the cache")
         training = Training(

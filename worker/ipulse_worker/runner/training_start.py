@@ -13,6 +13,7 @@ from ipulse_core.events import Assignment
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.initial_weights import initial_weights
 from ipulse_worker.runner.model.start_weights import StartWeights, start_weights
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.loop import Training
 
@@ -26,7 +27,11 @@ class TrainingStart:
     """Where the state comes from; files with weights are read before the network is compiled."""
 
     def __init__(
-        self, assignment: Assignment, spec: ExperimentSpec, directory: DataDirectory
+        self,
+        assignment: Assignment,
+        spec: ExperimentSpec,
+        directory: DataDirectory,
+        ops: Optional[CustomOps] = None,
     ) -> None:
         """Read the weights that the assignment or the spec names.
 
@@ -40,7 +45,8 @@ class TrainingStart:
         if assignment.checkpoint is None:
             is_weights = assignment.start_mode == "weights"
             fetched = assignment.start_from if is_weights else None
-            self._weights = start_weights(spec, directory, fetched)
+            of_ops = {} if ops is None else ops.weight_shapes()
+            self._weights = start_weights(spec, directory, fetched, of_ops)
 
     def begin(self, training: Training, spec_sha256: str, events: EventWriter) -> None:
         """Set the state of a training, and log where it comes from."""

@@ -1,5 +1,5 @@
-// pool_op on the IPU: the largest of each `width` neighbouring senders, which is their pooled
-// spike.
+// pool_op on the IPU: a spike where the weighted sum of `width` neighbouring spikes is above a
+// threshold. The weights are trained.
 //
 // TensorFlow calls the functions with C names; docs.graphcore.ai describes them under "Custom
 // operations". Change the codelets first, then reference.py, kernel.cpp and op.json.
@@ -12,6 +12,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/Tensor.hpp>
+#include <popops/Reduce.hpp>
 #include <poputil/TileMapping.hpp>
 #include <poputil/exceptions.hpp>
 
@@ -42,6 +43,13 @@ Tensor groupsOf(const Tensor &spikes, unsigned width) {
   return spikes.reshape({spikes.numElements() / width, width});
 }
 
+/// Returns the weights of each group in `groupsOf`, which are the same at each step and sample.
+Tensor gainsOf(const Tensor &gain, const Tensor &spikes, unsigned width) {
+  const Tensor row = gain.reshape({1, gain.numElements() / width, width});
+  const Tensor rows = row.broadcast(spikes.dim(0) * spikes.dim(1), 0);
+  return rows.reshape({spikes.numElements() / width, width});
+}
+
 } // namespace
 
 extern "C" {
@@ -69,6 +77,7 @@ extern "C" poplar::program::Program Build(Graph &graph, std::vector<Tensor> &inp
                                           const std::string &debugPrefix) {
   const unsigned width = widthOf(attributes);
   const Tensor groups = groupsOf(inputs[0], width);
+  const Tensor gains = gainsOf(inputs[1], inputs[0], width);
   const Tensor pooled = graph.addVariable(
       poplar::FLOAT, {inputs[0].dim(0), inputs[0].dim(1), inputs[0].dim(2) / width},
       debugPrefix + "/pooled");
@@ -80,6 +89,7 @@ extern "C" poplar::program::Program Build(Graph &graph, std::vector<Tensor> &inp
     for (const poplar::Interval &part : mapping[tile]) {
       const poplar::VertexRef vertex = graph.addVertex(cs, "Pool");
       graph.connect(vertex["spikes"], groups.slice(part.begin(), part.end()).flatten());
+      graph.connect(vertex["gain"], gains.slice(part.begin(), part.end()).flatten());
       graph.connect(vertex["pooled"], flat.slice(part));
       graph.setInitialValue(vertex["width"], width);
       graph.setTileMapping(vertex, tile);
@@ -100,8 +110,8 @@ extern "C" void Build_grad_metadata(std::vector<std::int64_t> &allocatingIndices
                  isStateless, isHashable, numInputs);
 }
 
-/// The gradients of all inputs, given that of the output. `inputIndex` is the input if the op is
-/// used with separate_gradients.
+/// The gradients of spikes and weights, given that of the output. `inputIndex` is the input if the
+/// op is used with separate_gradients.
 extern "C" poplar::program::Program
 Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gradients,
            const std::vector<Tensor> &forwardInputs, const std::vector<Tensor> &forwardOutputs,
@@ -112,25 +122,33 @@ Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gra
   const unsigned width = widthOf(attributes);
   const Tensor groups = groupsOf(forwardInputs[0], width);
   const Tensor gradient = gradients[0].flatten();
-  const Tensor result =
-      graph.addVariable(poplar::FLOAT, forwardInputs[0].shape(), debugPrefix + "/result");
-  poputil::mapTensorLinearly(graph, result, width, width); // no group is on two tiles
-  const Tensor rows = result.reshape(groups.shape());
+  const Tensor gains = gainsOf(forwardInputs[1], forwardInputs[0], width);
+  const Tensor bySpikes =
+      graph.addVariable(poplar::FLOAT, forwardInputs[0].shape(), debugPrefix + "/by_spikes");
+  poputil::mapTensorLinearly(graph, bySpikes, width, width); // no group is on two tiles
+  const Tensor byGain = graph.clone(bySpikes, debugPrefix + "/by_gain");
+  const Tensor spikeRows = bySpikes.reshape(groups.shape());
+  const Tensor gainRows = byGain.reshape(groups.shape());
   const poplar::ComputeSet cs = graph.addComputeSet(debugPrefix + "/pool_gradient");
-  const auto mapping = graph.getTileMapping(result.flatten());
+  const auto mapping = graph.getTileMapping(bySpikes.flatten());
   for (unsigned tile = 0; tile < mapping.size(); ++tile) {
     for (const poplar::Interval &part : mapping[tile]) {
       const std::size_t first = part.begin() / width, end = part.end() / width;
       const poplar::VertexRef vertex = graph.addVertex(cs, "PoolGradient");
       graph.connect(vertex["gradient"], gradient.slice(first, end));
       graph.connect(vertex["spikes"], groups.slice(first, end).flatten());
-      graph.connect(vertex["result"], rows.slice(first, end).flatten());
+      graph.connect(vertex["gain"], gains.slice(first, end).flatten());
+      graph.connect(vertex["bySpikes"], spikeRows.slice(first, end).flatten());
+      graph.connect(vertex["byGain"], gainRows.slice(first, end).flatten());
       graph.setInitialValue(vertex["width"], width);
       graph.setTileMapping(vertex, tile);
     }
   }
   Sequence prog;
   prog.add(Execute(cs));
-  outputs = {result};
+  // Summed over steps and samples.
+  const Tensor sum =
+      popops::reduce(graph, byGain, {0, 1}, popops::Operation::ADD, prog, debugPrefix + "/sum");
+  outputs = {bySpikes, sum};
   return prog;
 }

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import List, Sequence, Tuple
+from typing import List, Sequence
 
 import numpy as np
 
+THRESHOLD = 0.5
+
 
 def forward(inputs: Sequence[np.ndarray], attributes: str) -> List[np.ndarray]:
-    """Return the outputs. `ipulse op test` calls it with float64, for differences, too."""
-    groups, _ = _groups(inputs[0], attributes)
-    return [groups.max(axis=-1)]
+    """Return the outputs. `ipulse op test` calls it with float64, for differences, too.
+
+    `inputs` are the spikes, then the weights in the order of op.json.
+    """
+    return [(_drive(inputs, attributes) >= THRESHOLD).astype(inputs[0].dtype)]
 
 
 def backward(
@@ -20,16 +24,39 @@ def backward(
     outputs: Sequence[np.ndarray],
     attributes: str,
 ) -> List[np.ndarray]:
-    """Return the gradients of the inputs, given those of the outputs."""
-    groups, first = _groups(inputs[0], attributes)
-    chosen = np.arange(groups.shape[-1]) == first[..., None]
-    return [(chosen * gradients[0][..., None]).reshape(inputs[0].shape)]
+    """Return the gradients of spikes and weights, given those of the outputs."""
+    spikes, gain = inputs
+    above = _drive(inputs, attributes) - THRESHOLD
+    by_drive = gradients[0] / np.square(1 + np.abs(above))
+    by_product = np.repeat(by_drive, _width(inputs, attributes), axis=-1)
+    return [by_product * gain, (by_product * spikes).sum(axis=(0, 1))]
 
 
-def _groups(spikes: np.ndarray, attributes: str) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the groups of neighbours, and the first of the largest in each."""
-    width = json.loads(attributes)["width"]
-    if spikes.shape[-1] % width:
-        raise ValueError(f"{spikes.shape[-1]} senders cannot be divided by the width {width}")
-    groups = spikes.reshape(*spikes.shape[:-1], -1, width)
-    return groups, groups.argmax(axis=-1)
+def relaxed(
+    inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], attributes: str
+) -> List[np.ndarray]:
+    """Return the differentiable function whose gradient `backward` computes, a surrogate.
+
+    `ipulse op test` takes differences of it. An op whose outputs are differentiable needs none.
+    """
+    above = _drive(inputs, attributes) - THRESHOLD
+    return [above / (1 + np.abs(above))]
+
+
+def _drive(inputs: Sequence[np.ndarray], attributes: str) -> np.ndarray:
+    """Return the weighted sum of each group of neighbouring spikes."""
+    spikes, gain = inputs
+    width = _width(inputs, attributes)
+    groups = (spikes * gain).reshape(*spikes.shape[:-1], -1, width)
+    drive: np.ndarray = groups[..., 0]
+    for k in range(1, width):  # in the kernel's order, for equal bits
+        drive = drive + groups[..., k]
+    return drive
+
+
+def _width(inputs: Sequence[np.ndarray], attributes: str) -> int:
+    width: int = json.loads(attributes)["width"]
+    senders = inputs[0].shape[-1]
+    if senders % width:
+        raise ValueError(f"{senders} senders cannot be divided by the width {width}")
+    return width

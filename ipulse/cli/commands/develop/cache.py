@@ -1,4 +1,4 @@
-"""cache: the programs that were compiled for emulated and real IPUs and are cached here."""
+"""cache: compiled programs of emulated and real IPUs, and builds of ops, that are cached here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_LIMIT = 2  # exit code of the module for an invalid limit
 
 
 def list_executables(as_json: AsJSON = False) -> Exit:
-    """List the cached programs of this machine and the limits of the cache."""
+    """List the cached programs and ops of this machine and the limits of the cache."""
     return _show(_run_cache([]), as_json)
 
 
@@ -73,9 +73,9 @@ def _show(report: dict[str, Any], as_json: bool) -> Exit:
         show_table(HEADERS, [_cells(row) for row in report["executables"]])
     limits = report["limits"]
     show(
-        f"{len(report['executables'])} programs, {size_text(report['bytes'])}; "
-        f"limits for each kind of device: {size_text(limits['bytes'])}, "
-        f"{limits['days']:g} days after the last use"
+        f"{len(report['executables'])} programs and ops, {size_text(report['bytes'])}; "
+        f"limits: {size_text(limits['bytes'])} for each kind of device, "
+        f"{size_text(limits['op_bytes'])} for ops, {limits['days']:g} days after the last use"
     )
     return Exit.OK
 

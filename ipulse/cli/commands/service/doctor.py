@@ -14,11 +14,12 @@ from ipulse import __version__
 from ipulse.cli.called import as_called
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, show
+from ipulse.cli.terminal import emit, show, size_text
 from ipulse.client import AgentStatus
 from ipulse.client.location import find_service
 from ipulse.stack.home import home_folder
 from ipulse.stack.redis_server import describe_redis_server, find_redis_server
+from ipulse_core.build_cache.op_builds import OpBuilds, limits_of_op_builds
 from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
@@ -67,6 +68,7 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
 def _examine(at: Address) -> Iterator[CheckResult]:
     yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
+    yield _op_builds()
     yield _check("redis-server", _redis_server)
     home = home_folder(at.home, os.environ)
     yield _home(home)
@@ -81,6 +83,17 @@ def _examine(at: Address) -> Iterator[CheckResult]:
 def _redis_server() -> str:
     program = find_redis_server()
     return f"{program}: {describe_redis_server(program, date.today())}"
+
+
+def _op_builds() -> CheckResult:
+    """Report the size of the builds of custom ops in this machine's cache."""
+    try:
+        limit = limits_of_op_builds().bytes
+    except ValueError as error:
+        return CheckResult("op builds", False, str(error))
+    entries = OpBuilds().entries()
+    size = size_text(sum(entry.bytes for entry in entries))
+    return CheckResult("op builds", True, f"{len(entries)}, {size} of {size_text(limit)}")
 
 
 def _compiler() -> CheckResult:

@@ -15,7 +15,7 @@ from ipulse_service.db.tables.job import (
     outbox,
     submitted_specs,
 )
-from ipulse_service.db.tables.op import ops
+from ipulse_service.db.tables.op import job_ops, ops
 from ipulse_service.db.tables.search_index import index_names, job_metrics, job_settings
 from ipulse_service.db.tables.sweep import sweep_jobs, sweep_rungs, sweep_trials, sweeps
 
@@ -32,6 +32,7 @@ __all__ = [
     "index_names",
     "job_dependencies",
     "job_metrics",
+    "job_ops",
     "job_settings",
     "jobs",
     "join_tokens",

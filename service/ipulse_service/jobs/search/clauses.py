@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_
 from ipulse_core import strict_json
 from ipulse_service.db import calendar
 from ipulse_service.db.engine import Transaction
-from ipulse_service.db.tables import attempts, job_metrics, job_settings, jobs
+from ipulse_service.db.tables import attempts, job_metrics, job_ops, job_settings, jobs
 from ipulse_service.jobs.search import lineage
 from ipulse_service.jobs.search.columns import label_text
-from ipulse_service.jobs.search.fields import JobField
+from ipulse_service.jobs.search.fields import OP_REFERENCE, JobField
 from ipulse_service.jobs.search.syntax import ORDERED
 from ipulse_service.jobs.search.terms import (
     AllTerms,
@@ -154,9 +154,13 @@ class _Clauses:
             self._text(expression, field.name, sign, value)  # raises for `<`
             begin = value.text if value.text.startswith("job_") else f"job_{value.text}"
             return jobs.c.id.in_(lineage.ids_of(begin))
-        if field.kind in ("dataset", "op"):
-            exact = self._text(expression, field.name, sign, value)
-            return or_(exact, self._text(expression, field.name, sign, value, "{}@%"))
+        if field.kind == "dataset":
+            return self._reference(expression, field.name, sign, value)
+        if field.kind == "op":
+            if value.text in (_NONE, "*") and not value.is_quoted:
+                return self._text(expression, field.name, sign, value)
+            alike = self._reference(OP_REFERENCE, field.name, sign, value)
+            return exists().where(job_ops.c.job_pk == jobs.c.pk, alike)
         if field.kind == "id":
             kind = _ID_PREFIXES[field.name]
             begin = value.text if value.text.startswith((kind, "*")) else kind + value.text
@@ -167,6 +171,11 @@ class _Clauses:
             alike = self._text(attempts.c.agent, field.name, sign, value)
             return exists().where(attempts.c.job_pk == jobs.c.pk, alike)
         return self._text(expression, field.name, sign, value)
+
+    def _reference(self, of: Any, name: str, sign: str, value: QueryText) -> Clause:
+        """Compares NAME@VERSION with a value that may be the name alone."""
+        exact = self._text(of, name, sign, value)
+        return or_(exact, self._text(of, name, sign, value, "{}@%"))
 
     def _is_missing(self, field: JobField) -> Clause:
         if field.kind == "tags":

@@ -21,8 +21,8 @@ from ipulse_service.jobs.search.vocabulary import (
     SettingColumn,
 )
 
-# Kinds of fields that name an upload, and the column that says whether a job has one.
-_REFERENCES = {"dataset": "dataset_sha256", "op": "start_sha256"}
+# Kinds of fields that name an upload, and the column that says whether a job may have one.
+_REFERENCES = {"dataset": "dataset_sha256", "op": "sandbox"}
 
 
 def values_of(
@@ -89,7 +89,7 @@ def _references(
         field = asked.column
         if not isinstance(field, JobField) or field.kind not in _REFERENCES:
             continue
-        pks = [row.pk for row in rows if getattr(row, _REFERENCES[field.kind]) is not None]
+        pks = [row.pk for row in rows if getattr(row, _REFERENCES[field.kind])]
         if pks:
             expression = field.expression(transaction.now)
             query = select(jobs.c.pk, expression).where(jobs.c.pk.in_(pks))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, String, case, cast, func, select
 
 from ipulse_core.states import JobState, Reason
-from ipulse_service.db.tables import attempts, dataset_versions, datasets, jobs, ops
+from ipulse_service.db.tables import attempts, dataset_versions, datasets, job_ops, jobs
 
 FieldKind = Literal[
     "choice",
@@ -59,11 +59,13 @@ def data_set_reference(_now: int = 0) -> Expression:
     )
 
 
+OP_REFERENCE = job_ops.c.name + "@sha256:" + job_ops.c.sha256
+
+
 def op_reference(_now: int = 0) -> Expression:
-    """Returns NAME@sha256:DIGEST of the custom op of a job; null: it has none."""
-    reference = ops.c.name + "@sha256:" + ops.c.sha256
-    named = select(reference).where(ops.c.sha256 == jobs.c.start_sha256)
-    return named.correlate(jobs).scalar_subquery()
+    """Returns NAME@sha256:DIGEST of each custom op of a job, with commas; null: it has none."""
+    named = select(func.aggregate_strings(OP_REFERENCE, ", "))
+    return named.where(job_ops.c.job_pk == jobs.c.pk).correlate(jobs).scalar_subquery()
 
 
 def _waited(now: int) -> Expression:

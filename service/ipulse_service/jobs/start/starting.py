@@ -17,7 +17,7 @@ from ipulse.spec import (
 )
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, Problem
-from ipulse_core.spec.start_weights import mismatches, start_shapes
+from ipulse_core.spec.start_weights import mismatches
 from ipulse_core.states import JobState
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import events
@@ -73,9 +73,6 @@ def resolve(
     if not isinstance(spec, ExperimentSpec):
         detail = "only the training of a network starts from another job: leave it out"
         raise InvalidInput([Problem("/query/start_from", "inconsistent", detail)])
-    if in_specs.names_op(spec):
-        detail = "a network with custom ops does not start from another job: leave it out"
-        raise InvalidInput([Problem("/query/start_from", "unsupported", detail)])
     former = _spec_of(parent)
     if request.mode == "weights":
         return _weights(transaction, parent, former, spec)
@@ -94,6 +91,13 @@ def resolve(
     if problems:
         raise InvalidInput(problems, "the spec does not continue that of the job")
     return _file(parent, "continue", found, epoch)
+
+
+def _training(parent: JobRow, former: dict[str, Any]) -> ExperimentSpec:
+    spec = parse_spec(former)
+    if not isinstance(spec, ExperimentSpec):
+        raise NothingToStartFrom(f"the job {parent.id} trains no network")
+    return spec
 
 
 def _spec_of(parent: JobRow) -> dict[str, Any]:
@@ -131,7 +135,10 @@ def _weights(
     if spec.network.initial is not None:
         detail = "the weights come from another job: leave this out, or start_from"
         raise InvalidInput([Problem("/network/initial", "inconsistent", detail)])
-    sentences = mismatches(start_shapes(spec), start_shapes(parse_spec(former)))
+    ours = in_specs.start_shapes_of(transaction, spec)
+    theirs = in_specs.start_shapes_of(transaction, _training(parent, former))
+    # An op of the other job that was deleted: the worker compares the arrays.
+    sentences = [] if ours is None or theirs is None else mismatches(ours, theirs)
     if sentences:
         problems = [Problem("/network", "inconsistent", each) for each in sentences[:MAX_PROBLEMS]]
         raise InvalidInput(problems, f"the weights of {parent.id} do not fit the network")

@@ -1,4 +1,4 @@
-"""The uploaded file that a job starts from: weights, a source package, or the package of an op."""
+"""The uploaded file that a job starts from: weights, or the source package of a program."""
 
 from __future__ import annotations
 
@@ -17,30 +17,15 @@ from ipulse_service.datasets import uploads
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import jobs
 from ipulse_service.jobs.start.start_file import FileMode, StartFile
-from ipulse_service.ops import in_specs
 
 
 def uploaded(transaction: Transaction, spec: AnySpec) -> StartFile | None:
-    """Returns the uploaded file that a spec names: initial weights, or a package.
+    """Returns the uploaded file that a spec names: initial weights, or a program's package.
 
-    The package is a program's or a custom op's. Returns None if it names none. Raises InvalidInput
-    where there is no such upload, or the op does not fit the network.
+    Returns None if it names none. Raises InvalidInput where there is no such upload.
     """
     if isinstance(spec, PoplarProgramSpec):
         return _upload(transaction, _PACKAGE, spec.package.removeprefix(PREFIX))
-    op = in_specs.check(transaction, spec)
-    if op is not None:
-        return StartFile(
-            job="",
-            mode="package",
-            artifact_id=f"op_{op.sha256[:24]}",
-            name=_PACKAGE.name,
-            role="package",
-            media_type=_PACKAGE.media_type,
-            sha256=op.sha256,
-            size=op.size,
-            epoch=None,
-        )
     initial = spec.network.initial
     if initial is None or initial.upload is None:
         return None

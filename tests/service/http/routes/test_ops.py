@@ -7,6 +7,7 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -15,7 +16,9 @@ import pytest
 from ipulse.spec import parse_spec
 from ipulse_core.source_package import PackedFile, write_package
 from ipulse_service.jobs import submission
+from tests.service.agents import PHASES, Attempt, phase
 from tests.service.datasets.uploading import check_refused
+from tests.service.http.routes.test_queue import announce, claim
 from tests.service.running import InProcess
 
 MANIFEST: dict[str, Any] = {
@@ -67,6 +70,12 @@ def pointers(answer: httpx.Response) -> list[str]:
 @pytest.fixture
 def coder(service: InProcess) -> Iterator[httpx.Client]:
     """A client with a token that may submit code."""
+    with coding(service) as client:
+        yield client
+
+
+@contextmanager
+def coding(service: InProcess) -> Iterator[httpx.Client]:
     body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
     token = service.user.post("/v1/tokens", json=body).json()["token"]
     with service.client() as client:
@@ -93,9 +102,158 @@ def test_code_needs_the_right_on_every_way(service: InProcess, coder: httpx.Clie
         [listed] = service.user.get("/v1/jobs", params=asked).json()["jobs"]
         assert listed["values"]["op"] == op["reference"]
     assert service.user.get("/v1/jobs", params={"q": "op:pool"}).json()["jobs"] == []
-    sweep = {"spec": document, "parameters": {"/seed": {"values": [1, 2]}}}
-    refused = coder.post("/v1/sweeps", json=sweep)
-    assert refused.status_code == 422, refused.text
+    path = f"/v1/jobs/{job.json()['id']}/continue"
+    check_refused(service.user.post(path, json={"epochs": 1}), 403, "code_not_permitted")
+
+
+PLAIN: dict[str, Any] = {
+    "version": 1,
+    "network": {"layers": [{"neurons": 32}, {"neurons": 16}]},
+    "training": {"epochs": 1},
+}
+
+
+def sweep_of(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    parameters = {"/seed": {"values": [1, 2]}}
+    return {"version": 1, "sweep": "ops", "spec": document, "parameters": parameters, **changes}
+
+
+def test_no_sweep_takes_an_op_past_the_right(service: InProcess, coder: httpx.Client) -> None:
+    content = package(note="sweeps")
+    pushed(coder, content)
+    document = spec(content)
+    layer = document["network"]["layers"][1]
+    ways = [
+        sweep_of(document),
+        sweep_of(PLAIN, parameters={"/network/layers/1": {"values": [layer, {"neurons": 8}]}}),
+        sweep_of(PLAIN, parameters={"/network": {"values": [document["network"]]}}),
+        sweep_of(
+            PLAIN,
+            parameters={"/network/layers/1": {"values": [{"neurons": 8}, layer]}},
+            method="random",
+            trials=1,
+        ),
+        sweep_of(
+            PLAIN,
+            parameters={},
+            together=[
+                {
+                    "parameters": ["/network/layers/1", "/seed"],
+                    "values": [[layer, 1], [{"neurons": 8}, 2]],
+                }
+            ],
+        ),
+    ]
+    for way in ways:
+        check_refused(service.user.post("/v1/sweeps", json=way), 403, "code_not_permitted")
+    begun = coder.post("/v1/sweeps", json=sweep_of(document))
+    assert begun.status_code == 201, begun.text
+    path = f"/v1/sweeps/{begun.json()['id']}"
+    for change in ({"seeds": [7, 8]}, {"values": {"/seed": [3]}}, {"parallel": 2}):
+        check_refused(service.user.patch(path, json=change), 403, "code_not_permitted")
+    assert coder.patch(path, json={"values": {"/seed": [3]}}).status_code == 200
+    varied = sweep_of(PLAIN, parameters={"/network/layers/1": {"values": [{"neurons": 8}]}})
+    plain = service.user.post("/v1/sweeps", json=varied)
+    assert plain.status_code == 201, plain.text
+    added = {"values": {"/network/layers/1": [layer]}}
+    plain_path = f"/v1/sweeps/{plain.json()['id']}"
+    check_refused(service.user.patch(plain_path, json=added), 403, "code_not_permitted")
+    for stopped in (path, plain_path):
+        service.user.post(f"{stopped}/stop", params={"running": "cancel"})
+
+
+def test_every_trial_of_a_sweep_is_checked(coder: httpx.Client) -> None:
+    content = package(note="checked trials")
+    pushed(coder, content)
+    wrong = sweep_of(spec(content), parameters={"/network/layers/1/neurons": {"values": [16, 15]}})
+    assert pointers(coder.post("/v1/sweeps", json=wrong)) == ["/spec/network/layers/1/neurons"]
+
+
+@pytest.fixture
+def worker(alone: InProcess) -> Iterator[httpx.Client]:
+    """A client as `coder`, of a service with an agent that has a sandbox."""
+    announce(alone, "a", "cpu", sandbox={"state": "bubblewrap"})
+    with coding(alone) as client:
+        yield client
+
+
+def claimed(service: InProcess, job_id: str) -> Attempt:
+    attempt = claim(service, "a", "cpu")
+    assert attempt.claim["job_id"] == job_id
+    return attempt
+
+
+def test_an_attempt_gets_the_ops_of_its_job_and_no_other(
+    alone: InProcess, worker: httpx.Client
+) -> None:
+    service, coder = alone, worker
+    contents = [package(note="first"), package(note="second"), package(note="unused")]
+    digests = [hashlib.sha256(content).hexdigest() for content in contents]
+    for content in contents:
+        pushed(coder, content)
+    document = spec(contents[0])
+    document["network"]["layers"] += spec(contents[1], neurons=8)["network"]["layers"][1:]
+    job = coder.post("/v1/jobs", json=document)
+    assert job.status_code == 202, job.text
+    for digest in digests[:2]:
+        assert coder.delete(f"/v1/ops/{digest}").status_code == 204  # the job keeps the package
+    attempt = claimed(service, job.json()["id"])
+    assert {op["sha256"] for op in attempt.claim["ops"]} == set(digests[:2])
+    assert attempt.claim["start_from"] is None
+    headers = {"ipulse-fence": attempt.fence}
+    for content, digest in zip(contents[:2], digests, strict=False):
+        answer = service.worker.get(f"{attempt.path}/ops/{digest}", headers=headers)
+        assert answer.content == content
+    for digest in (digests[2], "0" * 64, "..%2fstart-file"):
+        answer = service.worker.get(f"{attempt.path}/ops/{digest}", headers=headers)
+        assert answer.status_code == 404
+    wrong = {"ipulse-fence": "x" * 43}
+    assert service.worker.get(f"{attempt.path}/ops/{digests[0]}", headers=wrong).status_code == 409
+    assert attempt.finish("program_failed").status_code == 200
+    assert coder.delete(f"/v1/jobs/{job.json()['id']}").status_code == 204
+    for content, digest in zip(contents[:2], digests, strict=False):
+        path = service.settings.artifacts_dir / "sha256" / digest[:2] / digest
+        uploads = pushed(coder, content)  # it can be pushed again
+        assert uploads.status_code in (204, 409)
+        assert path.exists()
+
+
+GAIN = {"name": "gain", "shape": ["senders"], "initialiser": "ones"}
+
+
+def test_a_job_starts_from_one_with_the_same_weights_of_its_op(
+    alone: InProcess, worker: httpx.Client
+) -> None:
+    service, coder = alone, worker
+    trains = {"weights": [GAIN], "gradients": ["x", "gain"]}
+    content, other = package(note="parent", **trains), package(note="without weights")
+    for each in (content, other):
+        pushed(coder, each)
+    parent = coder.post("/v1/jobs", json=spec(content)).json()["id"]
+    attempt = claimed(service, parent)
+    for name in PHASES:
+        attempt.report(phase(name))
+    assert attempt.put("checkpoint.npz", "checkpoint", b"state").status_code == 201
+    attempt.report({"kind": "checkpoint", "path": "checkpoint.npz", "epoch": 1, "step": 6})
+    assert attempt.put("weights.npz", "weights", b"weights").status_code == 201
+    assert attempt.put("manifest.json", "manifest").status_code == 201
+    assert attempt.finish("completed").status_code == 200
+    query = {"start_from": parent, "start_mode": "weights"}
+    child = coder.post("/v1/jobs", json=spec(content), params=query)
+    assert child.status_code == 202, child.text
+    started = claimed(service, child.json()["id"])
+    assert started.claim["start_from"]["mode"] == "weights"
+    assert len(started.claim["ops"]) == 1
+    started.finish("program_failed")
+    refused = coder.post("/v1/jobs", json=spec(other), params=query)
+    assert pointers(refused) == ["/network"]
+    assert "layer_2.gain" in refused.json()["errors"][0]["detail"]
+    more = coder.post(f"/v1/jobs/{parent}/continue", json={"epochs": 1})
+    assert more.status_code == 202, more.text
+    again = claimed(service, more.json()["id"])
+    assert again.claim["start_from"]["mode"] == "continue"
+    assert len(again.claim["ops"]) == 1
+    again.finish("program_failed")
 
 
 def test_pushed_ops_are_listed_until_they_are_deleted(
@@ -210,6 +368,33 @@ def test_a_layer_that_does_not_fit_is_refused_with_its_place(coder: httpx.Client
         document = spec(content, **changes)
         assert pointers(coder.post("/v1/jobs", json=document)) == [pointer], changes
         assert pointers(coder.post("/v1/jobs:validate", json=document)) == [pointer], changes
+
+
+def test_a_network_in_which_nothing_learns_is_refused(coder: httpx.Client) -> None:
+    content = package(note="frozen")
+    learning = package(note="learns", weights=[GAIN], gradients=["x", "gain"])
+    for each in (content, learning):
+        pushed(coder, each)
+    for each, places in ((content, ["/network/layers"]), (learning, [])):
+        document = spec(each)
+        document["network"]["layers"][0]["trainable"] = False
+        document["network"]["readout"] = {"trainable": False}
+        answer = coder.post("/v1/jobs:validate", json=document)
+        assert (pointers(answer) if places else []) == places, answer.text
+        if not places:
+            assert answer.status_code == 200, answer.text
+
+
+def test_huge_weights_of_an_op_are_refused(coder: httpx.Client) -> None:
+    huge = {**GAIN, "shape": ["senders * 1000000", "neurons * 1000000"]}
+    content = package(
+        note="huge",
+        weights=[huge],
+        gradients=["x", "gain"],
+        sizes={**MANIFEST["sizes"], "neurons": 4},
+    )
+    assert pushed(coder, content).status_code == 204
+    assert pointers(coder.post("/v1/jobs:validate", json=spec(content))) == ["/network/layers/1/op"]
 
 
 def test_no_memory_of_tiles_is_predicted_for_ops(coder: httpx.Client) -> None:

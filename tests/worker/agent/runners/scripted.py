@@ -149,6 +149,7 @@ def shows_its_world(assignment: Assignment) -> None:
         "pid": os.getpid(),
         "mode": oct(Path(assignment["work_dir"]).stat().st_mode & 0o777),
         "start_file": assignment["start_from"] and Path(assignment["start_from"]).read_text(),
+        "ops": {sha256: Path(op).read_text() for sha256, op in (assignment["ops"] or {}).items()},
         "checkpoint": assignment["checkpoint"] and Path(assignment["checkpoint"]).read_text(),
         "descriptors": sorted(int(name) for name in os.listdir("/proc/self/fd")),
     }

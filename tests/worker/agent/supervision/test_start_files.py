@@ -40,6 +40,33 @@ def test_a_checkpoint_of_its_own_comes_first(service: FakeService, agent: Agent)
     assert (shown["checkpoint"], shown["assignment"]["start_from"]) == ("its own", None)
 
 
+def test_the_runner_gets_every_op_also_when_it_resumes(service: FakeService, agent: Agent) -> None:
+    for checkpoint in (None, Artifact("checkpoint", "checkpoint", b"its own")):
+        job_id = service.submit("shows_its_world")
+        ops = [Artifact(f"op{n}.tar", "package", f"op {n}".encode()) for n in range(2)]
+        service.job(job_id).ops = ops
+        service.job(job_id).checkpoint = checkpoint
+        service.job(job_id).start_from = Artifact("weights.npz", "weights", b"weights")
+        agent.run_job(job_id)
+        shown = world(service, job_id)
+        assert shown["ops"] == {op.sha256: op.content.decode() for op in ops}
+        assert (shown["assignment"]["start_from"] is None) == (checkpoint is not None)
+
+
+def test_a_job_without_one_of_its_ops_fails_with_the_reason(
+    service: FakeService, agent: Agent
+) -> None:
+    class Damaged(Artifact):
+        sha256 = "00" * 32
+
+    job_id = service.submit("shows_its_world")
+    service.job(job_id).ops = [Damaged("pool_op", "package", b"another op")]
+    agent.run_job(job_id)
+    job = service.job(job_id)
+    assert job.outcome["reason"] == "data_unavailable"
+    assert "pool_op" in job.outcome["message"]
+
+
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_without_the_file_the_job_fails_with_the_reason(
     service: FakeService, agent: Agent, how: str

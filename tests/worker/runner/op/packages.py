@@ -19,6 +19,10 @@ class Packed(NamedTuple):
     path: Path
     reference: str
 
+    @property
+    def digest(self) -> str:
+        return self.reference.rpartition(":")[2]
+
 
 def project(folder: Path, files: Optional[Dict[str, str]] = None, **manifest: Any) -> Path:
     """Write the project, with other files and other fields of op.json; None removes a field."""

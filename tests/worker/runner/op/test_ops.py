@@ -55,7 +55,7 @@ def running(
     device = {"kind": kind, **({"tiles": 4} if kind == "emulator" else {})}
     ops = CustomOps(
         described(package.reference, device),
-        str(package.path),
+        {package.digest: str(package.path)},
         folder / "work",
         {"IPULSE_SANDBOX": sandbox, **os.environ} if sandbox else {},
         lines.append,
@@ -74,10 +74,18 @@ def spikes() -> np.ndarray:
     return made
 
 
+def gain() -> np.ndarray:
+    made: np.ndarray = np.random.RandomState(5).uniform(0.2, 1.0, SENDERS).astype(np.float32)
+    return made
+
+
 def expected(entering: np.ndarray, gradient: np.ndarray) -> List[np.ndarray]:
-    groups = entering.reshape(5, 3, NEURONS, 2)
-    first = groups.argmax(axis=-1)[..., None] == np.arange(2)
-    return [groups.max(axis=-1), (first * gradient[..., None]).reshape(entering.shape)]
+    """Return output and gradients of the template's op, in float64."""
+    weights = gain().astype(np.float64)
+    above = (entering * weights).reshape(5, 3, NEURONS, 2).sum(axis=-1) - 0.5
+    by_product = np.repeat(gradient / (1 + np.abs(above)) ** 2, 2, axis=-1)
+    by_weights = (by_product * entering).sum(axis=(0, 1))
+    return [(above >= 0).astype(np.float64), by_product * weights, by_weights]
 
 
 @requires_bubblewrap
@@ -88,10 +96,11 @@ def test_every_back_end_computes_what_the_reference_does(tmp_path: Path, backend
     entering, gradient = spikes(), np.random.RandomState(4).normal(size=(5, 3, NEURONS))
     gradient = gradient.astype(np.float32)
     with running(tmp_path, kind, manifest=manifest) as ops:
-        output = ops.forward(1, entering)
-        found = [output, ops.backward(1, gradient, entering, output)]
+        output = ops.forward(1, entering, [gain()])
+        found = [output, *ops.backward(1, gradient, entering, [gain()], output)]
+    assert len(found) == 3
     for array, exact in zip(found, expected(entering, gradient)):
-        np.testing.assert_array_equal(array, exact)
+        np.testing.assert_allclose(array, exact, rtol=1e-5, atol=1e-6)
 
 
 def test_without_a_sandbox_only_where_the_operator_says_so(
@@ -103,7 +112,7 @@ def test_without_a_sandbox_only_where_the_operator_says_so(
     monkeypatch.undo()
     (tmp_path / "again").mkdir()
     with running(tmp_path / "again", sandbox="none") as ops:
-        assert ops.forward(1, spikes()).shape == (5, 3, NEURONS)
+        assert ops.forward(1, spikes(), [gain()]).shape == (5, 3, NEURONS)
 
 
 REFERENCE = """
@@ -140,7 +149,7 @@ def verdict_of(folder: Path, *lines: str) -> str:
     body = "\n".join(f"        {line}" for line in lines)
     with running(folder, **{"reference.py": REFERENCE.format(body=body)}) as ops:
         with pytest.raises(ProgramFailure) as failed:
-            ops.forward(1, spikes())
+            ops.forward(1, spikes(), [gain()])
         assert isinstance(ops.failure, ProgramFailure)
     return failed.value.message.partition("verdict ")[2].rstrip(".")
 
@@ -250,7 +259,7 @@ def test_an_op_that_fails_says_why(
     with running(tmp_path, **{"reference.py": code}) as ops:
         for _ in range(2):  # the first error stays
             with pytest.raises(ProgramFailure) as failed:
-                ops.forward(1, spikes())
+                ops.forward(1, spikes(), [gain()])
             assert failed.value.reason is reason
             assert words in failed.value.message
 
@@ -288,12 +297,13 @@ def test_a_package_with_another_digest_is_refused(tmp_path: Path) -> None:
     package.path.write_bytes(package.path.read_bytes() + b"\0" * 512)
     (tmp_path / "work").mkdir()
     spec = described(package.reference, {"kind": "cpu"})
+    packages = {package.digest: str(package.path)}
     with pytest.raises(InvalidInput, match="digest"):
-        CustomOps(spec, str(package.path), tmp_path / "work", {}, lambda line: None, lambda: None)
+        CustomOps(spec, packages, tmp_path / "work", {}, lambda line: None, lambda: None)
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
     """Give ops other limits."""
     changed: SandboxLimits = process.LIMITS._replace(**limits)
-    monkeypatch.setattr("ipulse_worker.runner.op.ops.LIMITS", changed)
+    monkeypatch.setattr("ipulse_worker.runner.op.sandboxed_op.LIMITS", changed)
     monkeypatch.setattr(process, "LIMITS", changed)

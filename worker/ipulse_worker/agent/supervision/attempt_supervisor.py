@@ -33,7 +33,7 @@ from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
-from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_start_file
+from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_op, fetch_start_file
 from ipulse_worker.agent.uploads.uploader import Uploader
 
 _log = logging.getLogger(__name__)
@@ -191,7 +191,7 @@ class AttemptSupervisor:
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
         checkpoint = self._resume(directory, reporter)
         start = self._claim.start_from
-        # A package is code, which a training that resumes needs as well.
+        # The package of a program is needed in every attempt.
         if checkpoint is not None and start is not None and start.mode != "package":
             start = None
         return Assignment(
@@ -203,6 +203,7 @@ class AttemptSupervisor:
             checkpoint=checkpoint,
             start_from=None if start is None else self._start_file(start, directory, reporter),
             start_mode=None if start is None else start.mode,
+            ops=self._ops(directory, reporter),
         )
 
     def _start_file(self, start: StartFromFile, directory: Path, reporter: EventReporter) -> str:
@@ -215,6 +216,22 @@ class AttemptSupervisor:
             raise
         except IPUlseError as error:
             raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
+
+    def _ops(self, directory: Path, reporter: EventReporter) -> dict[str, str] | None:
+        """Download the custom ops of the job. Raises StartFileMissing."""
+        paths: dict[str, str] = {}
+        for number, op in enumerate(self._claim.ops):
+            downloading = f"downloading the custom op {op.name}"
+            reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
+            try:
+                path = fetch_op(self._api, self._claim, op, number, directory)
+            except StaleToken:
+                raise
+            except IPUlseError as error:
+                what = f"the custom op {op.name} cannot be downloaded: {error.message}"
+                raise StartFileMissing(what) from error
+            paths[op.sha256] = str(path)
+        return paths or None
 
     def _resume(self, directory: Path, reporter: EventReporter) -> str | None:
         """Download the checkpoint to resume from; return None to start from the beginning."""

@@ -1,4 +1,4 @@
-"""Downloads the file that an attempt begins with: a checkpoint, or a file of another job."""
+"""Downloads the files that an attempt begins with: a checkpoint, of another job, custom ops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ipulse_core.errors import RemoteError
 from ipulse_core.worker_faults import errors_name
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile, StoredCheckpoint
+from ipulse_worker.agent.service_types import ClaimedJob, OpFile, StartFromFile, StoredCheckpoint
 
 # Fixed names: names from the service never become paths.
 NAME = "resume.checkpoint"
@@ -44,6 +44,15 @@ def fetch_start_file(
 
     name = PACKAGE_NAME if start.mode == "package" else START_NAME
     return _fetch(download, claim, start.sha256, directory / name)
+
+
+def fetch_op(api: ServiceAPI, claim: ClaimedJob, op: OpFile, number: int, directory: Path) -> Path:
+    """Download the package of a custom op, as `fetch_checkpoint`. number: of the op in the job."""
+
+    def download(file: BinaryIO) -> None:
+        api.download_op(claim.lease, op.sha256, file)
+
+    return _fetch(download, claim, op.sha256, directory / f"op-{number}.tar")
 
 
 def _fetch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
@@ -24,6 +24,15 @@ from ipulse_worker.runner.model.emulated_model import EmulatedModel
 from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
+from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.ops import CustomOps
+from ipulse_worker.runner.profile.merged_profile import (
+    FORGED,
+    ProfiledPart,
+    layers_renamed,
+    merged,
+)
+from ipulse_worker.runner.program.failure import ProgramFailure
 from poplar_emulator import build as emulator
 from poplar_emulator.custom_op import POISON, CustomOp, CustomOpError
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
@@ -53,6 +62,8 @@ class Emulator(Device):
         self._threads = usable_cores()
         self._ops: List[CustomOp] = []
         self._mappings: List[Optional[Dict[str, Any]]] = []  # of layers on tiles, by op
+        self._parts: List[Tuple[int, str]] = []  # part of the network and name, by op
+        self._part = 0  # of a network with custom ops, that is traced
         self._lease: Optional[Reservation] = None
 
     @property
@@ -79,6 +90,7 @@ class Emulator(Device):
         }
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
         if self.ops is not None:  # each part is compiled for itself
+            self.ops.on_part = self._enter_part
             size = self.spec.training.batch_size
             return Model(self.spec, slots, self._threads, batch=size, ops=self.ops)
         try:
@@ -115,6 +127,7 @@ class Emulator(Device):
         """Unload the op and release the emulated IPUs."""
         self.emulated.close()
         self.emulated.compiler = CustomOp  # the object is shared by the whole process
+        self.emulated.scope = ""
         if self._lease is not None:
             self._lease.release()
 
@@ -136,14 +149,43 @@ class Emulator(Device):
         )
 
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
-        """Return the profile of the op with most cycles: a growing capacity compiles new ops."""
+        """Return the profile of the op with most cycles: a growing capacity compiles new ops.
+
+        That of a network with custom ops is of all its programs.
+        """
         if not self._ops:
             return None
+        if self.ops is not None:
+            return self._profile_with(self.ops)
         profiles = [op.profile() for op in self._ops]
         at = max(range(len(profiles)), key=lambda op: _cycles_of(profiles[op]))
         if self._mappings[at] is not None:
             profiles[at]["compilation"]["tileMapping"] = self._mappings[at]
         return profiles[at]
+
+    def _enter_part(self, number: int) -> None:
+        """Compile what is traced next as part `number` of a network with custom ops."""
+        self._part = number
+        self.emulated.scope = f"part {number}"
+
+    def _profile_with(self, ops: CustomOps) -> Dict[str, Any]:
+        """Return one profile of the programs of all parts of the network, and of its ops."""
+        most: Dict[Tuple[int, str], Dict[str, Any]] = {}
+        for part, op in zip(self._parts, self._ops):
+            found = op.profile()
+            if part not in most or _cycles_of(found) > _cycles_of(most[part]):
+                most[part] = found
+        stretches = stretches_of(self.spec)
+        own = [
+            ProfiledPart(found, layers_renamed(stretches[part].names))
+            for (part, _), found in sorted(most.items(), key=lambda each: each[0])
+        ]
+        try:
+            of_ops = [ops.profile(each.layers[0]) for each in stretches if each.is_op]
+            return merged([*own, *of_ops])
+        except (ProgramFailure, *FORGED) as error:
+            self.log(f"the profile is without custom ops: {error}", level="warning")
+            return merged(own)
 
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
         """Compile an op; raise NotCached if the job only compiles and cannot store the result."""
@@ -164,6 +206,7 @@ class Emulator(Device):
             )
         self._ops.append(op)
         self._mappings.append(self._mapping(**arguments))
+        self._parts.append((self._part, arguments["op_name"]))
         self.on_progress(1.0 - self._left, "tracing TensorFlow's graph of the training")
         return op
 

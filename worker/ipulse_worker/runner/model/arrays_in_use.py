@@ -10,6 +10,7 @@ from ipulse_core.spec.start_weights import (
     INTEGERS,
     SCALE,
     connection_delays,
+    is_op_weight,
     layer_names,
     start_shapes,
 )
@@ -44,7 +45,7 @@ def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dic
     delays = connection_delays(spec.network)
     rounded = [name for name, described in delays.items() if described.rounded]
     for name, array in arrays.items():
-        if name.endswith(DEVIATION):
+        if name.endswith(DEVIATION) and not is_op_weight(name):
             continue
         if name in rounded:
             array = np.round(array)

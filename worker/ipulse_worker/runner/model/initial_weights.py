@@ -23,6 +23,7 @@ from ipulse_worker.runner.model.network import (
     stretch_network,
 )
 from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.initial_values import draw
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
@@ -88,7 +89,12 @@ def _by_parts(
             assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
             dense = sparse_to_dense(ids, counts, stretch.senders).astype(np.float32)
-            ids, counts = dense_to_sparse(ops.forward(index, dense))
+            drawn = [
+                draw(weight, shape, spec.seed, index, number)
+                for number, (weight, shape) in enumerate(ops.weights_of(index))
+            ]
+            weights += drawn
+            ids, counts = dense_to_sparse(ops.forward(index, dense, drawn))
             continue
         network = stretch_network(spec, stretch)
         own = balanced_weights(network, ids, counts, std=std, seed=seed)

@@ -118,7 +118,8 @@ def _op_network(
                 **_backend(spec.device),
             )
             parts.append(readout)
-    return OpNetwork(parts, spec.network.delay, name="network_of_parts")
+    on_part = (lambda number: None) if ops is None else (lambda number: ops.on_part(number))
+    return OpNetwork(parts, spec.network.delay, on_part, name="network_of_parts")
 
 
 def _dense_network(

@@ -78,8 +78,8 @@ class Model(TrainedState):
         self._variables = [*self._kernels, *(v for v in constants if id(v) not in known)]
         learned = [
             (name, variable)
-            for name, variable in zip(trained_names(self.spec), self._variables)
-            if not is_frozen(self.spec, name)
+            for name, variable in zip(trained_names(self.spec, self.ops), self._variables)
+            if not is_frozen(self.spec, name, self.ops)
         ]
         self._learned = [variable for _, variable in learned]
         self._factors = [rate_factor(self.spec, name) for name, _ in learned]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, Callable, List, Optional, Sequence, Union
 
 import numpy as np
 import tensorflow as tf
@@ -20,13 +20,26 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
 
     supports_jit = False  # as a MultiLIF
 
-    def __init__(self, parts: Sequence[Part], delay: int, **kwargs: Any) -> None:
-        """parts: the last one has the readout. delay: steps between two parts."""
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        delay: int,
+        on_part: Callable[[int], None] = lambda number: None,
+        **kwargs: Any,
+    ) -> None:
+        """Take the parts.
+
+        Args:
+            parts: the last one has the readout.
+            delay: steps between two parts.
+            on_part: called with the number of each part, from 0, before it is traced.
+            kwargs: of the Keras layer.
+        """
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         self._parts = tuple(parts)
         self._delay = delay
-        self.neuron_layers = [part for part in parts if not isinstance(part, OpLayer)]
+        self._on_part = on_part
         self.built = True  # its layers have their variables already
 
     @property
@@ -37,8 +50,8 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
 
     @property
     def kernels(self) -> List[Any]:
-        """The weights of all layers in order, as Keras variables."""
-        return [kernel for layer in self.neuron_layers for kernel in layer.kernels]
+        """The weights of all layers and ops in order, as Keras variables."""
+        return [kernel for layer in self._parts for kernel in layer.kernels]
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
@@ -54,13 +67,13 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
     def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
         """Set the weights, in the order of `kernels`."""
         rest = list(arrays)
-        for layer in self.neuron_layers:
+        for layer in self._parts:
             layer.set_kernels(rest[: len(layer.kernels)])
             rest = rest[len(layer.kernels) :]
 
     def match_deviations(self) -> None:
         """Set the trained standard deviations to those of the weights."""
-        for layer in self.neuron_layers:
+        for layer in self._parts:
             layer.match_deviations()
 
     def call(
@@ -76,6 +89,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         dropped: List[Any] = []
         membrane: Any = None
         for number, part in enumerate(self._parts):
+            self._on_part(number)
             if number and self._delay:
                 ids, counts = later(ids, 1), later(counts, 1)
             if isinstance(part, (OpLayer, EquationsLayer)):

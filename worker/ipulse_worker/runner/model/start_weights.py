@@ -15,8 +15,10 @@ from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid, DataUnavailable
 from ipulse_core.data_files.hdf5_structure import SIGNATURE
 from ipulse_core.spec.start_weights import (
+    Shape,
     connection_delays,
     is_constant,
+    is_op_weight,
     is_parameter,
     mismatches,
     repeats,
@@ -51,7 +53,10 @@ class StartWeights:
 
 
 def start_weights(
-    spec: ExperimentSpec, directory: DataDirectory, fetched: Optional[str] = None
+    spec: ExperimentSpec,
+    directory: DataDirectory,
+    fetched: Optional[str] = None,
+    of_ops: Mapping[int, Mapping[str, Shape]] = {},
 ) -> Optional[StartWeights]:
     """Read the weights that the spec or the assignment names; None if they are drawn.
 
@@ -60,27 +65,29 @@ def start_weights(
         directory: where network.initial.file is.
         fetched: the path of another job's weights, or of the uploaded file, which the agent
             fetched for this attempt.
+        of_ops: the shapes of the weights of custom ops, as for `start_shapes`.
 
     Raises:
         DataUnavailable: the file does not exist.
         DataInvalid: it cannot be read, or does not fit the network; the message lists every array.
     """
     initial = spec.network.initial
+    shapes = start_shapes(spec, of_ops)
     if fetched is not None and (initial is None or initial.file is not None):
         if initial is not None:
             raise DataInvalid(
                 "the job starts from another job's weights, and network.initial names a file: "
                 "choose one of the two"
             )
-        return _fitting(spec, "job", Path(fetched), may_draw=False)
+        return _fitting(spec, shapes, "job", Path(fetched), may_draw=False)
     if initial is None:
         return None
     if initial.file is None:
         if fetched is None:
             raise DataUnavailable("the agent did not fetch the uploaded weights: update it")
-        return _fitting(spec, "upload", Path(fetched), may_draw=initial.missing == "draw")
+        return _fitting(spec, shapes, "upload", Path(fetched), may_draw=initial.missing == "draw")
     path = directory.file(initial.file, hint=_HINT)
-    start = _fitting(spec, "file", path, may_draw=initial.missing == "draw")
+    start = _fitting(spec, shapes, "file", path, may_draw=initial.missing == "draw")
     if initial.sha256 is not None and start.sha256 != initial.sha256:
         raise DataInvalid(
             f"{path} has the SHA-256 {start.sha256}, and network.initial.sha256 is "
@@ -89,9 +96,14 @@ def start_weights(
     return start
 
 
-def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> StartWeights:
+def _fitting(
+    spec: ExperimentSpec,
+    shapes: Mapping[str, Shape],
+    source: str,
+    path: Path,
+    may_draw: bool,
+) -> StartWeights:
     found = _read(path)
-    shapes = start_shapes(spec)
     problems = mismatches(shapes, {name: array.shape for name, array in found.items()})
     if problems and not may_draw:
         rest = len(problems) - _SHOWN
@@ -110,8 +122,8 @@ def _fitting(spec: ExperimentSpec, source: str, path: Path, may_draw: bool) -> S
             raise DataInvalid(f"{path.name}: {name} has values that are not finite in float32")
         if name in connection_delays(spec.network):
             _check_delays(spec, path, name, array)
-        is_decay = name.endswith("decay") and not is_parameter(name)
-        if is_decay and not ((array >= 0) & (array < 1)).all():
+        is_own = is_parameter(name) or is_op_weight(name)
+        if name.endswith("decay") and not is_own and not ((array >= 0) & (array < 1)).all():
             raise DataInvalid(f"{path.name}: {name} has values below 0, or not below 1")
     return StartWeights(
         source=source,

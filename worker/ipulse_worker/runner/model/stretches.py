@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, List, Tuple
+from typing import TYPE_CHECKING, Dict, List, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import hidden_sizes
@@ -23,6 +23,15 @@ class Stretch:
     is_op: bool
     has_readout: bool  # the readout is behind these layers
     is_equations: bool = False
+
+    @property
+    def names(self) -> Dict[str, str]:
+        """The names of layers in a profile of the network, by those in this part's program."""
+        own = [f"layer{number}" for number in range(1, len(self.layers) + 1)]
+        whole = [f"layer{index + 1}" for index in self.layers]
+        if self.has_readout:
+            return {**dict(zip(own, whole)), "readout": "readout"}
+        return {**dict(zip(own[:-1], whole)), "readout": whole[-1]}
 
 
 def stretches_of(spec: ExperimentSpec) -> List[Stretch]:

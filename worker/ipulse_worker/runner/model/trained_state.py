@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +10,7 @@ import tensorflow as tf
 from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
 from ipulse_worker.runner.model.optimizer import Optimizer
 from ipulse_worker.runner.model.weight_names import trained_names
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.state import State, in_order, numbered, part, within
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class TrainedState:
     """Reads and sets the variables of a network and its optimizer."""
 
     spec: ExperimentSpec
+    ops: Optional[CustomOps]
     net: Any  # MultiLIF or ConvNetwork
     optimizer: Optimizer
     _kernels: List[tf.Variable]
@@ -48,7 +50,7 @@ class TrainedState:
 
     def assign(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set some trained arrays by name."""
-        for name, variable in zip(trained_names(self.spec), self._variables):
+        for name, variable in zip(trained_names(self.spec, self.ops), self._variables):
             if name in arrays:
                 variable.assign(arrays[name])
         self.net.match_deviations()
@@ -56,7 +58,7 @@ class TrainedState:
     @property
     def arrays(self) -> Dict[str, np.ndarray]:
         """All trained arrays by name, with weights as runs read them."""
-        return arrays_in_use(self.spec, dict(zip(trained_names(self.spec), self.trained)))
+        return arrays_in_use(self.spec, dict(zip(trained_names(self.spec, self.ops), self.trained)))
 
     def state(self) -> State:
         """Return the trained arrays and the optimizer's state for a checkpoint."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any, List, Optional
 
+from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import (
     conv_layers,
 )
@@ -16,16 +17,19 @@ from ipulse_core.spec.start_weights import (
     PARAMETER,
     connection_delays,
     constant_of,
+    is_op_weight,
     layer_names,
+    op_weight_name,
 )
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
+from ipulse_worker.runner.model.network import network_of, stretch_network
 from ipulse_worker.runner.model.stretches import stretches_of
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
-from ipulse_worker.runner.model.network import network_of, stretch_network
+    from ipulse_worker.runner.op.ops import CustomOps
 
 
 def spiking_names(spec: ExperimentSpec) -> List[str]:
@@ -34,8 +38,8 @@ def spiking_names(spec: ExperimentSpec) -> List[str]:
     return [*names, "readout"][: len(spiking_layers(spec.network))]
 
 
-def trained_names(spec: ExperimentSpec) -> List[str]:
-    """Return the names of the trained arrays.
+def trained_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[str]:
+    """Return the names of the trained arrays; `ops` runs the custom ops of the network.
 
     These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
     standardised weights and the trained parameters of equations, layer by layer.
@@ -57,21 +61,24 @@ def trained_names(spec: ExperimentSpec) -> List[str]:
         if has_equations(layer):
             parameters = layer.neuron.parameters
             rest += [f"{name}{PARAMETER}{each.name}" for each in parameters if each.trainable]
-    return [*weight_names(spec), *constants, *rest]
+    return [*weight_names(spec, ops), *constants, *rest]
 
 
-def is_frozen(spec: ExperimentSpec, name: str) -> bool:
+def is_frozen(spec: ExperimentSpec, name: str, ops: Optional[CustomOps] = None) -> bool:
     """Return whether one of `trained_names` is constant.
 
-    It belongs to a layer that is not trained, or contains delays of synapses.
+    It is a weight of an op that is not trained, belongs to a layer that is not, or contains delays
+    of synapses.
     """
     network = spec.network
+    if is_op_weight(name) and name in _fixed_names(spec, ops):
+        return True
     delays = connection_delays(network).get(name)
     if delays is not None and delays.per == "synapse":
         return True
     return any(
         not getattr(layer, "trainable", True)
-        and (name == layer_name or name.startswith(f"{layer_name}_"))
+        and (name == layer_name or name.startswith((f"{layer_name}_", f"{layer_name}.")))
         for layer_name, layer in zip(layer_names(network), [*network.layers, network.readout])
     )
 
@@ -82,7 +89,7 @@ def rate_factor(spec: ExperimentSpec, name: str) -> float:
     return 1.0 if delays is None else float(delays.learning_rate_factor)
 
 
-def weight_names(spec: ExperimentSpec) -> List[str]:
+def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[str]:
     """Return the weights' names, such as layer_1, layer_1_recurrent, layer_1_bias and readout.
 
     Their order is that of ipulse_ops.lif.weights.weight_shapes, behind the convolutions.
@@ -92,6 +99,9 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
     if part_layers(spec.network):
         for stretch in stretches_of(spec):
             if stretch.is_op:
+                (index,) = stretch.layers
+                own = [] if ops is None else ops.weights_of(index)
+                found += [op_weight_name(index, weight.name) for weight, _ in own]
                 continue
             names = [layers[index] for index in stretch.layers]
             if stretch.is_equations:
@@ -106,6 +116,18 @@ def weight_names(spec: ExperimentSpec) -> List[str]:
     for name, layer in zip(layers, before):
         found += [name, f"{name}_bias"] if layer.bias else [name]
     return found + _names(network_of(spec), layers[len(before) :])
+
+
+def _fixed_names(spec: ExperimentSpec, ops: Optional[CustomOps]) -> List[str]:
+    """Return the names of the arrays of custom ops that their manifests do not train."""
+    if ops is None:
+        return []
+    return [
+        op_weight_name(index, weight.name)
+        for index, _ in indexed_ops(spec.network)
+        for weight, _ in ops.weights_of(index)
+        if not weight.trainable
+    ]
 
 
 def _names(network: Network, layers: List[str]) -> List[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Callable, List
+from typing import IO, Callable, List, NamedTuple, Optional
 
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.op_builds import OpBuilds, hold, limits_of_op_builds
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
@@ -39,13 +40,20 @@ KERNEL, LIBRARY, CODELETS = "kernel.so", "library.so", "codelets.gp"
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
+class HeldBuild(NamedTuple):
+    """A build that stays in the cache until `lock` is closed."""
+
+    path: Path
+    lock: Optional[IO[str]]
+
+
 def build_kernel(
     sandbox: Sandbox,
     reference: OpReference,
     manifest: OpManifest,
     errors: FirstError,
     report: ProgressCallback,
-) -> Path:
+) -> HeldBuild:
     """Return the folder with the kernel of an op, built unless it is cached.
 
     Raises ProgramFailure with the compiler's first error, and what the sandbox raises.
@@ -68,7 +76,7 @@ def build_poplar(
     prefix: Path,
     errors: FirstError,
     report: ProgressCallback,
-) -> Path:
+) -> HeldBuild:
     """Return the folder with the library and the codelets of an op for the emulator.
 
     prefix: of the emulator, which the sandbox shows at the same place.
@@ -99,7 +107,7 @@ def _built(
     main_file: str,
     make: Callable[[Path, Path, Steps], None],
     report: ProgressCallback,
-) -> Path:
+) -> HeldBuild:
     command = compiler()
     key = "\0".join([part, reference.digest, *command, version_of(command), *flags])
     name = hashlib.sha256(key.encode()).hexdigest()
@@ -111,10 +119,18 @@ def _built(
         for path in (complete, *complete.rglob("*")):
             path.chmod(0o755)
 
-    if not (mark_used(directory) and (directory / main_file).exists()):
-        what = f"the op {reference.name}"
-        build_once(what, "op", directory, main_file, make_readable, report)
-    return directory
+    while True:
+        is_new = not (mark_used(directory) and (directory / main_file).exists())
+        if is_new:
+            what = f"the op {reference.name}"
+            build_once(what, "op", directory, main_file, make_readable, report)
+        lock = hold(directory)
+        if lock is None or (directory / main_file).exists():
+            break
+        lock.close()  # it was removed before
+    if is_new:
+        OpBuilds().prune(limits_of_op_builds())
+    return HeldBuild(directory, lock)
 
 
 def _require(path: Path) -> None:

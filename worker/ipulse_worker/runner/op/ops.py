@@ -1,54 +1,31 @@
-"""The custom op of a network: its package, its build and its process, for one attempt."""
+"""The custom ops of a network, for one attempt: which layer runs which op, and how."""
 
 from __future__ import annotations
 
-import sys
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-import ipulse_core
-import ipulse_worker
-import poplar_emulator
-from ipulse_core import strict_json
 from ipulse_core.build_cache.progress import ProgressCallback
-from ipulse_core.build_cache.toolchain import compiler
-from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
+from ipulse_core.errors import InvalidSpec
 from ipulse_core.events import LogEvent
 from ipulse_core.op_manifest.layer import (
     OpReference,
+    Shape,
     indexed_ops,
+    layer_weights,
     network_problems,
-    op_layers,
+    op_names,
 )
-from ipulse_core.op_manifest.manifest import FILE, parse_manifest
-from ipulse_core.source_package import unpack_package
-from ipulse_core.states import Reason
-from ipulse_worker.runner.op.build import (
-    CODELETS,
-    KERNEL,
-    LIBRARY,
-    PACKAGE,
-    build_kernel,
-    build_poplar,
-)
-from ipulse_worker.runner.op.process import LIMITS, OpProcess
-from ipulse_worker.runner.program.build import FirstError, tool_environment
-from ipulse_worker.runner.program.failure import ProgramFailure
-from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
-from ipulse_worker.runner.sandbox.sandbox import Sandbox
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
-from poplar_emulator import build as emulator
+from ipulse_core.op_manifest.weights import OpWeight
+from ipulse_worker.runner.op.process import Arrays
+from ipulse_worker.runner.op.sandboxed_op import SandboxedOp
+from ipulse_worker.runner.profile.merged_profile import ProfiledPart, op_renamed
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
-
-_PACKAGES = (ipulse_core, ipulse_worker, poplar_emulator)
-BUILT = "/op"  # a place in the sandbox
-_SERVER = "ipulse_worker.runner.op.server"
-# One thread: the sums of the reference must not depend on the processors.
-_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class CustomOps:
@@ -57,152 +34,122 @@ class CustomOps:
     def __init__(
         self,
         spec: ExperimentSpec,
-        package: Optional[str],
+        packages: Mapping[str, str],
         directory: Path,
         environment: Mapping[str, str],
         log: Callable[[LogEvent], None],
         check: Callable[[], None],
     ) -> None:
-        """Unpack and check the package.
+        """Unpack and check the packages.
 
         Args:
             spec: of the training.
-            package: path of the downloaded package.
+            packages: paths of the downloaded packages by their digests.
             directory: of the attempt.
             environment: of the runner; only IPULSE_SANDBOX is read.
-            log: receives the output of compiler and op.
+            log: receives the output of compiler and ops.
             check: raises an error if the attempt was cancelled.
 
         Raises:
             SandboxUnavailable: there is no sandbox, and the operator has not switched it off.
-            InvalidInput: the package or its manifest is wrong, or does not fit the network.
+            InvalidInput: a package or its manifest is wrong, or does not fit the network.
         """
-        self._spec, self._log = spec, log
-        self.reference = OpReference.of(op_layers(spec.network)[0].op)
-        self._errors = FirstError()
-        self._sandbox = Sandbox(directory / "scratch", environment, self._see, check)
-        self.is_sandboxed = not self._sandbox.is_off
-        if package is None:
-            raise InvalidInput([Problem("/network/layers", "missing", "the op was not downloaded")])
-        folder = directory / "op"
-        names = unpack_package(Path(package), self.reference.digest, folder)
-        for path in [folder, *folder.rglob("*")]:
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        self._sandbox.add(PACKAGE, folder)
-        if FILE not in names:
-            raise InvalidInput([Problem("", "missing", f"the package has no {FILE}")])
-        self.manifest = parse_manifest((folder / FILE).read_bytes(), names.__contains__)
-        problems = network_problems(self.manifest, spec)
+        self._spec = spec
+        by_name: Dict[str, SandboxedOp] = {}
+        for number, name in enumerate(op_names(spec.network)):
+            reference, folder = OpReference.of(name), directory / f"op-{number}"
+            package = packages.get(reference.digest)
+            by_name[name] = SandboxedOp(reference, package, folder, environment, log, check)
+        manifests = {name: op.manifest for name, op in by_name.items()}
+        problems = network_problems(manifests, spec)
         if problems:
             raise InvalidSpec(problems)
         layers = indexed_ops(spec.network)
+        self._ops = list(by_name.values())
+        self._op_of = {index: by_name[layer.op] for index, layer in layers}
         self._attributes = {
-            index: self.manifest.attributes_with(layer.attributes) for index, layer in layers
+            index: manifests[layer.op].attributes_with(layer.attributes) for index, layer in layers
         }
         self._neurons = {index: layer.neurons for index, layer in layers}
-        self._process: Optional[OpProcess] = None
+        # Called with the number of a part of the network, from 0, before it is traced.
+        self.on_part: Callable[[int], None] = lambda number: None
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """True if the ops run in sandboxes."""
+        return all(op.is_sandboxed for op in self._ops)
+
+    @property
+    def names(self) -> List[str]:
+        """The names of the ops."""
+        return [op.reference.name for op in self._ops]
 
     def start(self, report: ProgressCallback) -> None:
-        """Build the op, unless it is cached, and start its process.
+        """Build the ops, unless they are cached, and start their processes.
 
         Raises ProgramFailure, SandboxUnavailable and OSError.
         """
-        folders = {**python_folders(), **compiler_folders(compiler())}
-        for place, folder in folders.items():
-            self._sandbox.add(place, folder)
-        package = self._sandbox.place(PACKAGE)
-        files: Dict[str, Any]
-        kind, files = "reference", {"path": f"{package}/{self.manifest.reference}"}
-        environment = _ENVIRONMENT
-        if self._spec.device.kind == "emulator":
-            prefix = emulator.build(progress=report)
-            self._sandbox.add(str(prefix), prefix)
-            environment = {**_ENVIRONMENT, **tool_environment(prefix)}
-            self._show_build(
-                build_poplar(
-                    self._sandbox, self.reference, self.manifest, prefix, self._errors, report
-                )
-            )
-            kind, files = "poplar", self._poplar_files(prefix, self._spec.device.tiles)
-        elif self.manifest.kernel:
-            self._show_build(
-                build_kernel(self._sandbox, self.reference, self.manifest, self._errors, report)
-            )
-            kind, files = "kernel", {"path": f"{self._sandbox.place(BUILT)}/{KERNEL}"}
-        command = [sys.executable, "-I", "-u", "-m", _SERVER, kind, strict_json.dumps(files)]
-        self._process = OpProcess(
-            self.reference.name, lambda: self._sandbox.start(command, environment, LIMITS)
-        )
-        try:
-            for text in dict.fromkeys(self._attributes.values()):
-                self._process.load(text)
-        except ProgramFailure as failure:
-            raise ProgramFailure(Reason.BUILD_FAILED, failure.message) from failure
+        for op in self._ops:
+            texts = {i: self._attributes[i] for i in self._op_of if self._op_of[i] is op}
+            op.start(self._spec.device, texts, report)
 
-    def _show_build(self, built: Path) -> None:
-        self._sandbox.add(BUILT, built)
+    def weights_of(self, layer: int) -> List[Tuple[OpWeight, Shape]]:
+        """Return the weights of layer `layer`, an index from 0, with their shapes."""
+        manifest = self._op_of[layer].manifest
+        shapes = layer_weights(manifest, self._spec, layer)
+        return [(weight, shapes[weight.name]) for weight in manifest.weights]
 
-    def _poplar_files(self, prefix: Path, tiles: int) -> Dict[str, Any]:
-        built, manifest = self._sandbox.place(BUILT), self.manifest
+    def weight_shapes(self) -> Dict[int, Dict[str, Shape]]:
+        """Return the shapes of the weights by the index of the layer and their names."""
         return {
-            "path": f"{built}/{LIBRARY}",
-            "codelets": f"{built}/{CODELETS}" if manifest.codelets else "",
-            "prefix": str(prefix),
-            "op_name": manifest.op_name,
-            "gradient_attributes": manifest.fixed_gradient_attributes,
-            "tiles": tiles,
+            index: {weight.name: shape for weight, shape in self.weights_of(index)}
+            for index in self._op_of
         }
 
-    def forward(self, layer: int, spikes: np.ndarray) -> np.ndarray:
+    def weight_counts(self) -> Dict[int, int]:
+        """Return the number of weights of each layer, by its index."""
+        found = self.weight_shapes()
+        return {index: sum(map(math.prod, shapes.values())) for index, shapes in found.items()}
+
+    def forward(self, layer: int, spikes: np.ndarray, weights: Arrays) -> np.ndarray:
         """Return the spikes `[steps, batch, neurons]` of layer `layer`, an index from 0."""
         shape = (*spikes.shape[:2], self._neurons[layer])
-        return self._running.forward(self._attributes[layer], spikes, shape)
+        process = self._op_of[layer].process
+        return process.forward(layer, self._attributes[layer], spikes, weights, shape)
 
     def backward(
-        self, layer: int, gradient: np.ndarray, spikes: np.ndarray, output: np.ndarray
-    ) -> np.ndarray:
-        """Return the gradient of the layer's input."""
-        return self._running.backward(self._attributes[layer], gradient, spikes, output)
+        self,
+        layer: int,
+        gradient: np.ndarray,
+        spikes: np.ndarray,
+        weights: Arrays,
+        output: np.ndarray,
+    ) -> List[np.ndarray]:
+        """Return the gradients of the layer's input, and of its weights; 0 of those without."""
+        op, attributes = self._op_of[layer], self._attributes[layer]
+        wanted = op.manifest.gradients
+        found = op.process.backward(layer, attributes, gradient, spikes, weights, output, wanted)
+        by_index = dict(zip(wanted, found))
+        return [
+            by_index[index] if index in by_index else np.zeros_like(entering)
+            for index, entering in enumerate([spikes, *weights])
+        ]
+
+    def profile(self, layer: int) -> ProfiledPart:
+        """Return the profile of the op's program for a layer, on an emulated IPU.
+
+        Raises ProgramFailure.
+        """
+        op = self._op_of[layer]
+        document = op.process.profile(layer, self._attributes[layer])
+        return ProfiledPart(document, op_renamed(f"layer{layer + 1}", op.reference.name))
 
     @property
     def failure(self) -> Optional[BaseException]:
-        """The first error of the op. TensorFlow passes on its text only."""
-        return None if self._process is None else self._process.failure
+        """The first error of an op. TensorFlow passes on its text only."""
+        return next((op.failure for op in self._ops if op.failure is not None), None)
 
     def close(self) -> None:
-        """End the op's process."""
-        if self._process is not None:
-            self._process.close()
-
-    @property
-    def _running(self) -> OpProcess:
-        assert self._process is not None  # noqa: S101 - started in the phase compile
-        return self._process
-
-    def _see(self, event: LogEvent) -> None:
-        self._errors.see(event)
-        self._log(event)
-
-
-def python_folders() -> Dict[str, Path]:
-    """Return the folders with this Python and the packages that an op's process imports.
-
-    Raises SandboxUnavailable if the op would see a home folder with them.
-    """
-    home = Path.home().resolve()
-    packages = [Path(str(package.__file__)).parent for package in _PACKAGES]
-    paths = [Path(sys.prefix), Path(sys.base_prefix), *packages]
-    paths.append(Path(sys.executable).resolve().parents[1])
-    found: Dict[str, Path] = {}
-    for folder in dict.fromkeys([path.absolute() for path in paths] + [p.resolve() for p in paths]):
-        if folder == Path("/usr") or any(
-            parent == Path("/usr") or str(parent) in found for parent in folder.parents
-        ):
-            continue
-        if folder in (home, *home.parents):
-            raise SandboxUnavailable(
-                f"ops would see all files in {folder}, in which this Python is: install IPUlse in "
-                "a virtual environment of its own"
-            )
-        found[str(folder)] = folder
-    return found
+        """End the processes."""
+        for op in self._ops:
+            op.close()

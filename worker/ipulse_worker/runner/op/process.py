@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from typing import Callable, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ipulse_core import strict_json
 from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.states import Reason
-from ipulse_worker.runner.op.server import MAX_MESSAGE
+from ipulse_worker.runner.op.server import MAX_MESSAGE, MAX_PROFILE_BYTES
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.sandbox.limits import SandboxLimits
 from ipulse_worker.runner.sandbox.process import ProcessEnded, SandboxedProcess
@@ -20,6 +21,7 @@ CALL_SECONDS = 600.0  # a call of an op for one batch
 LIMITS = SandboxLimits(seconds=366 * 86_400, memory_bytes=2**32, disk_bytes=2**28, processes=64)
 _NEEDS_MEMORY = f"needs more than {LIMITS.memory_bytes // 2**20:,} MiB of memory"
 Shape = Tuple[int, ...]
+Arrays = Sequence[np.ndarray]
 
 
 class OpProcess:
@@ -41,16 +43,19 @@ class OpProcess:
         self.failure: Optional[BaseException] = None
         self._process = start()
 
-    def load(self, attributes: str) -> None:
-        """Load the op with these attributes, which shows what is wrong with it."""
-        self._request("load", attributes, [], [])
+    def load(self, layer: int, attributes: str) -> None:
+        """Load the op for a layer with these attributes, which shows what is wrong with it."""
+        self._request("load", layer, attributes, [], [])
 
-    def forward(self, attributes: str, spikes: np.ndarray, result: Shape) -> np.ndarray:
+    def forward(
+        self, layer: int, attributes: str, spikes: np.ndarray, weights: Arrays, result: Shape
+    ) -> np.ndarray:
         """Return the op's output, float32 of the given shape.
 
         Raises ProgramFailure, also for values that are no spikes.
         """
-        (made,) = self._request("forward", attributes, [spikes], [result])
+        arrays = [spikes, *weights]
+        made: np.ndarray = self._request("forward", layer, attributes, arrays, [result])[0]
         if not np.all((made == 0) | (made == 1)):
             wrong = made[(made != 0) & (made != 1)].flat[0]
             self._fail(
@@ -60,25 +65,64 @@ class OpProcess:
         return made
 
     def backward(
-        self, attributes: str, gradient: np.ndarray, spikes: np.ndarray, output: np.ndarray
-    ) -> np.ndarray:
-        """Return the gradient of the op's input. Raises ProgramFailure."""
-        arrays = [gradient, spikes, output]
-        (made,) = self._request("backward", attributes, arrays, [spikes.shape])
+        self,
+        layer: int,
+        attributes: str,
+        gradient: np.ndarray,
+        spikes: np.ndarray,
+        weights: Arrays,
+        output: np.ndarray,
+        wanted: Sequence[int],
+    ) -> List[np.ndarray]:
+        """Return gradients; wanted: 0 for that of the spikes, 1 for that of the first weight, ...
+
+        Raises ProgramFailure.
+        """
+        entering = [spikes, *weights]
+        results = [entering[index].shape for index in wanted]
+        arrays = [gradient, *entering, output]
+        made: List[np.ndarray] = self._request("backward", layer, attributes, arrays, results)
         return made
+
+    def profile(self, layer: int, attributes: str) -> Dict[str, Any]:
+        """Return the profile of the op's program for a layer. Raises ProgramFailure."""
+        text = self._request("profile", layer, attributes, [], [], self._text)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            self._fail(Reason.PROGRAM_FAILED, "returned no profile")
+        return document
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
 
     def _request(
-        self, call: str, attributes: str, arrays: Sequence[np.ndarray], results: Sequence[Shape]
-    ) -> List[np.ndarray]:
+        self,
+        call: str,
+        layer: int,
+        attributes: str,
+        arrays: Arrays,
+        results: Sequence[Shape],
+        receive: Optional[Callable[[float], Any]] = None,
+    ) -> Any:
+        """Return what `receive` does, by default arrays of the shapes `results`."""
+        header = {
+            "call": call,
+            "layer": layer,
+            "attributes": attributes,
+            "arrays": [list(array.shape) for array in arrays],
+            "results": [list(shape) for shape in results],
+        }
         with self._lock:
             if self.failure is not None:
                 raise self.failure
             try:
-                return self._exchange(call, attributes, arrays, results)
+                deadline = time.monotonic() + CALL_SECONDS
+                self._send(header, arrays, deadline)
+                return receive(deadline) if receive else self._arrays(results, deadline)
             except ProcessEnded as ended:
                 if ended.exceeded == "memory":
                     self._fail(Reason.OUT_OF_MEMORY, _NEEDS_MEMORY)
@@ -91,16 +135,8 @@ class OpProcess:
                     self.failure = error
                 raise
 
-    def _exchange(
-        self, call: str, attributes: str, arrays: Sequence[np.ndarray], results: Sequence[Shape]
-    ) -> List[np.ndarray]:
-        deadline = time.monotonic() + CALL_SECONDS
-        header = {
-            "call": call,
-            "attributes": attributes,
-            "arrays": [list(array.shape) for array in arrays],
-            "results": [list(shape) for shape in results],
-        }
+    def _send(self, header: Dict[str, Any], arrays: Arrays, deadline: float) -> None:
+        """Send a request, and wait until its results follow."""
         process = self._process
         process.send((strict_json.dumps(header) + "\n").encode(), deadline)
         for array in arrays:
@@ -112,11 +148,23 @@ class OpProcess:
             message = self._message(deadline)
             if message.startswith(MemoryError.__name__):
                 self._fail(Reason.OUT_OF_MEMORY, _NEEDS_MEMORY)
-            self._fail(Reason.PROGRAM_FAILED, f"failed in {call}: {message}")
-        made = [np.empty(shape, np.float32) for shape in results]
+            self._fail(Reason.PROGRAM_FAILED, f"failed in {header['call']}: {message}")
+
+    def _arrays(self, shapes: Sequence[Shape], deadline: float) -> List[np.ndarray]:
+        made = [np.empty(shape, np.float32) for shape in shapes]
         for array in made:
-            process.receive(_bytes(array), deadline)
+            self._process.receive(_bytes(array), deadline)
         return made
+
+    def _text(self, deadline: float) -> bytes:
+        length = bytearray(4)
+        self._process.receive(length, deadline)
+        size = int.from_bytes(length, "little")
+        if size > MAX_PROFILE_BYTES:
+            self._fail(Reason.PROGRAM_FAILED, f"returned a profile of {size:,} bytes")
+        text = bytearray(size)
+        self._process.receive(text, deadline)
+        return bytes(text)
 
     def _message(self, deadline: float) -> str:
         length = bytearray(4)

@@ -2,7 +2,7 @@
 
 It imports no TensorFlow and knows nothing but the op. A request is a line of JSON and the bytes of
 its arrays; an answer is one byte, and then either the bytes of the results, whose sizes the other
-side knows, or the length and the text of an error.
+side knows, the length and the text of a profile, or the length and the text of an error.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
 from poplar_emulator.op_project.poplar_op import PoplarOp
 
 MAX_MESSAGE = 4000  # bytes
+MAX_PROFILE_BYTES = 2**26
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 GOOD, FAILED = b"\0", b"\1"
 Op = Union[KernelOp, ReferenceOp, PoplarOp]
@@ -39,15 +40,19 @@ def main(arguments: Sequence[str]) -> None:
     ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)  # if the training ends first
     requests, answers = os.fdopen(int(reads), "rb"), os.fdopen(int(writes), "wb")
     described = json.loads(files)
-    ops: Dict[str, Op] = {}
+    ops: Dict[int, Op] = {}  # by layer
     for line in requests:
         request = json.loads(line)
         arrays = [_read(requests, shape) for shape in request["arrays"]]
         try:
-            attributes = request["attributes"]
-            if attributes not in ops:
-                ops[attributes] = _load(kind, described, attributes)
-            results = _call(ops[attributes], request, arrays)
+            layer = request["layer"]
+            if layer not in ops:
+                ops[layer] = _load(kind, described, request["attributes"])
+            op = ops[layer]
+            if request["call"] == "profile":
+                _write_text(answers, json.dumps(op.profile()).encode())
+                continue
+            results = _call(op, request, arrays, described["gradients"])
         except Exception as error:  # noqa: BLE001 - the op is the user's code
             _refuse(answers, error)
             continue
@@ -64,7 +69,13 @@ def _load(kind: str, files: Dict[str, Any], attributes: str) -> Op:
         fixed = files["gradient_attributes"]
         by_gradient = attributes if fixed is None else fixed
         return PoplarOp(
-            path, files["codelets"], attributes, by_gradient, files["op_name"], files["tiles"]
+            path,
+            files["codelets"],
+            attributes,
+            by_gradient,
+            files["op_name"],
+            files["tiles"],
+            files["gradients"],
         )
     if kind == "kernel":
         return KernelOp(path, attributes)
@@ -81,13 +92,15 @@ def _show_emulator(prefix: Path) -> None:
         (cache / prefix.name).symlink_to(prefix)
 
 
-def _call(op: Op, request: Dict[str, Any], arrays: List[np.ndarray]) -> Sequence[np.ndarray]:
+def _call(
+    op: Op, request: Dict[str, Any], arrays: List[np.ndarray], wanted: List[int]
+) -> Sequence[np.ndarray]:
     if request["call"] == "load":
         return []
     if request["call"] == "forward":
         return op.forward(arrays, [("float32", tuple(shape)) for shape in request["results"]])
-    gradient, entered, left = arrays
-    return op.backward([gradient], [entered], [left], [0])
+    gradient, *entered, left = arrays
+    return op.backward([gradient], entered, [left], wanted)
 
 
 def _read(requests: IO[bytes], shape: Sequence[int]) -> np.ndarray:
@@ -99,6 +112,11 @@ def _read(requests: IO[bytes], shape: Sequence[int]) -> np.ndarray:
             sys.exit(0)
         buffer = buffer[count:]
     return array
+
+
+def _write_text(answers: IO[bytes], text: bytes) -> None:
+    answers.write(GOOD + len(text).to_bytes(4, "little") + text)
+    answers.flush()
 
 
 def _refuse(answers: IO[bytes], error: Exception) -> None:

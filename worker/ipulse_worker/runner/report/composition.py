@@ -122,7 +122,7 @@ def weight_count(results: Results, at: int) -> int:
     spec = results.spec
     geometries = conv_geometries(spec)
     if is_op([*spec.network.layers, None][at]):
-        return 0
+        return results.op_weights.get(at, 0)
     if at < len(geometries):
         return int(np.prod(geometries[at].weights))
     before, neurons = results.sizes[at : at + 2]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -98,6 +98,8 @@ class Results:
     data_warnings: Tuple[str, ...]  # what is probably wrong with the data
     poplar_profile: Optional[Dict[str, Any]]  # of the Poplar program, if there is one
     start: Optional[Dict[str, Any]] = None  # as StartWeights.to_json; None for drawn weights
+    # Weights of custom ops by their indices from 0.
+    op_weights: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Tuple[int, ...]:

@@ -56,4 +56,5 @@ def results_of(
         ),
         poplar_profile=poplar_profile,
         start=run_metadata.start,
+        op_weights={} if model.ops is None else model.ops.weight_counts(),
     )

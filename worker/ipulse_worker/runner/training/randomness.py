@@ -25,6 +25,7 @@ class Purpose(IntEnum):
     SHIFTS = 8
     AUGMENTATION = 9
     VALIDATION = 10
+    OP_WEIGHTS = 11
 
 
 def stream(purpose: Purpose, *key: int) -> np.random.RandomState:

@@ -22,6 +22,7 @@ from ipulse_service.http.dependencies import AttemptId, Fence, State, WaitSecond
 from ipulse_service.http.files import file_response
 from ipulse_service.http.payloads import EventsRoute, JSONRoute
 from ipulse_service.http.responses import job_detail
+from ipulse_service.http.routes.data.ops import OpDigest
 from ipulse_service.http.routes.jobs.artifacts import DOWNLOAD
 from ipulse_service.http.schemas.agents.worker import AttemptOrders, NextEvent, RenewedLease
 from ipulse_service.http.schemas.agents.worker_requests import (
@@ -35,6 +36,7 @@ from ipulse_service.jobs import finishing, leases, store, worker_reports
 from ipulse_service.jobs.attempt_end import AttemptFinisher
 from ipulse_service.jobs.finishing import StopOrders
 from ipulse_service.jobs.start.start_file import StartFile
+from ipulse_service.ops import job_ops
 from ipulse_service.sweeps import pruning
 
 # Delay of the answer to a waiting agent, so that clients that wait for the same job come first.
@@ -116,6 +118,24 @@ async def download_start_file(
     )
 
 
+@router.get(
+    "/ops/{digest}",
+    response_class=Response,
+    summary="Download a custom op of a job",
+    responses={**DOWNLOAD, **problems.documented(404, 409, 416)},
+)
+@open_to("worker")
+async def download_op(
+    attempt_id: AttemptId, digest: OpDigest, fence: Fence, state: State, request: Request
+) -> Response:
+    """Returns the source package of an op that the attempt's job uses, or a range of it."""
+    log.bind(attempt=attempt_id)
+    artifact = await run_in_threadpool(_op, state, attempt_id, digest, fence)
+    return await file_response.respond(
+        request, artifact, state.blobs, state.file_threads, "attachment", may_redirect=True
+    )
+
+
 @events_router.post(
     "/events",
     summary="Report events",
@@ -171,6 +191,12 @@ def _start_file(state: AppState, attempt_id: str, fence: str) -> ArtifactRow:
     if start is None:
         raise NotFound("the job does not start from another one")
     return start.artifact
+
+
+def _op(state: AppState, attempt_id: str, digest: str, fence: str) -> ArtifactRow:
+    with state.database.read() as transaction:
+        attempt = leases.hold(transaction, attempt_id, fence)
+        return job_ops.get(transaction, attempt.job_pk, digest).artifact
 
 
 def _read_orders(state: AppState, attempt_id: str, fence: str) -> tuple[str, StopOrders]:

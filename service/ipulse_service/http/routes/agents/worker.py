@@ -27,12 +27,14 @@ from ipulse_service.http.schemas.agents.registration import AgentRegistration
 from ipulse_service.http.schemas.agents.worker import (
     CheckpointInfo,
     ClaimedAttempt,
+    OpFileInfo,
     StartFileInfo,
 )
 from ipulse_service.http.schemas.agents.worker_requests import ClaimRequest
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.queue import claims
 from ipulse_service.jobs.start.start_file import StartFile
+from ipulse_service.ops import job_ops
 
 _BODY_ERRORS = (413, 415, 422)
 
@@ -129,6 +131,7 @@ def claim_job(
             protocol,
         )
         checkpoint = artifacts.latest_checkpoint(transaction, claim.job)
+        used = job_ops.of_job(transaction, claim.job.pk) if claim.job.sandbox else []
     log.bind(job=claim.job.id, attempt=claim.attempt.id)
     return ClaimedAttempt(
         job_id=claim.job.id,
@@ -147,6 +150,7 @@ def claim_job(
             name=checkpoint.name,
         ),
         start_from=_start_file(claim.job),
+        ops=[OpFileInfo(**op._asdict()) for op in used],
     )
 
 

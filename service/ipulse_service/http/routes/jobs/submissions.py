@@ -157,7 +157,9 @@ def continue_job(
     if "training" not in document:
         raise NothingToStartFrom(f"the job {job_id} trains no network")
     document["training"]["epochs"] = epochs
-    resolved = submission.resolve(parse_spec(document))
+    spec = parse_spec(document)
+    _check_rights(caller, spec)
+    resolved = submission.resolve(spec)
     wanted = Submission(resolved, start=StartRequest(job_id, "continue"))
     submitted = submission.submit(state.database, wanted, caller.name, key)
     return _accepted(state, submitted, response)

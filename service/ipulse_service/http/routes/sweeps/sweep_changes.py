@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from ipulse.sweeps import RunningJobs
 from ipulse_service.db.engine import Transaction
 from ipulse_service.http import etags, problems
-from ipulse_service.http.dependencies import IfMatch, State
+from ipulse_service.http.dependencies import CurrentCaller, IfMatch, State
 from ipulse_service.http.routes.sweeps.sweeps import SweepId, SweepRoute, detail
 from ipulse_service.http.schemas.sweeps.sweeps import SweepChange, SweepDetail
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import changes, limits, store
+from ipulse_service.sweeps import changes, code_rights, limits, store
 from ipulse_service.sweeps.growth import SweepGrowth
 from ipulse_service.sweeps.rows import SweepRow
 
@@ -91,13 +91,17 @@ def stop_sweep(query: Annotated[StopQuery, Query()], changer: Changer) -> SweepD
     response_description="The sweep.",
     responses={**_CHANGE_ERRORS, **problems.documented(413, 415, 422)},
 )
-def change_sweep(request: SweepChange, changer: Changer) -> SweepDetail:
+def change_sweep(request: SweepChange, changer: Changer, caller: CurrentCaller) -> SweepDetail:
     """Changes the number of trials, or of those at the same time, or adds values and seeds.
 
     A sweep that has ended continues if more trials, values, seeds or other limits are given, and
     409 `limit_reached` says that a limit would end it again at once. Values and seeds are checked
-    as at the creation.
+    as at the creation; custom ops need a token with the flag `submit_code`.
     """
+    with changer.state.database.read() as transaction:
+        definition = store.get(transaction, changer.sweep_id).definition
+    if code_rights.names_op(definition, request.values):
+        caller.check_submits_code()
     growth = None
     has_limits = request.limits is not None
     if request.values or request.seeds or has_limits:

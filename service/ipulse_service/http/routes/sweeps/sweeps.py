@@ -18,7 +18,7 @@ from ipulse_service.http.payloads import JSONRoute
 from ipulse_service.http.schemas.sweeps.sweeps import SweepDetail, SweepInfo, SweepList
 from ipulse_service.http.schemas.sweeps.trials import TrialInfo, TrialList
 from ipulse_service.http.state import AppState
-from ipulse_service.sweeps import creation, store, trial_store
+from ipulse_service.sweeps import code_rights, creation, store, trial_store
 from ipulse_service.sweeps.rows import SweepRow, TrialRow
 
 SweepId = Annotated[str, Path(max_length=64, description="The sweep's id.")]
@@ -78,8 +78,10 @@ def create_sweep(
     """Creates a sweep. Every trial of a grid is checked before.
 
     The trials are submitted as jobs, so many at the same time as `parallel` says. The group of
-    these jobs is the id of the sweep.
+    these jobs is the id of the sweep. Custom ops need a token with the flag `submit_code`.
     """
+    if code_rights.names_op(config):
+        caller.check_submits_code()
     key = None if idempotency_key is None else check_key(idempotency_key)
     created = creation.create(state.database, config, caller.name, key)
     if created.replayed:

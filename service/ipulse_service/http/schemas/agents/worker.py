@@ -36,6 +36,14 @@ class StartFileInfo(BaseModel):
     name: str
 
 
+class OpFileInfo(BaseModel):
+    """The source package of a custom op that a job uses."""
+
+    name: str
+    sha256: Digest
+    size: int = Field(description="Bytes.")
+
+
 class ClaimedAttempt(BaseModel):
     """An attempt that the agent now holds."""
 
@@ -54,6 +62,7 @@ class ClaimedAttempt(BaseModel):
             "name": "checkpoint-3.npz",
         },
         start_from=None,
+        ops=[],
     )
 
     job_id: str
@@ -68,6 +77,9 @@ class ClaimedAttempt(BaseModel):
     checkpoint: CheckpointInfo | None
     start_from: StartFileInfo | None = Field(
         description="Download it from `/v1/worker/attempts/{attempt_id}/start-file`."
+    )
+    ops: list[OpFileInfo] = Field(
+        description="Download each from `/v1/worker/attempts/{attempt_id}/ops/{sha256}`."
     )
 
 
