@@ -1,4 +1,4 @@
-"""The networks whose accuracy is measured, and their targets."""
+"""The networks that the accuracy benchmark trains, and their targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By how much a time k * step may be less than the number that it stands for, by its type."""
+"""The rounding error of a time k * step, by the type of the number that stands for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent whose machine fails gives its jobs to another one, says why, and works again later."""
+"""An agent on a faulty machine gives its jobs to another one, says why, and works again later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The graph of libraries.cpp, whose tensors may be half.
+// The graph of libraries.cpp, with tensors of float or half.
 #pragma once
 
 #include <popops/Cast.hpp>

@@ -26,7 +26,7 @@ KernelSeconds = Callable[[], Dict[str, float]]
 
 
 class TrainingState:
-    """What a training has and a checkpoint keeps. `step` counts completed training steps."""
+    """The parts of a training that a checkpoint keeps. `step` counts completed training steps."""
 
     def __init__(
         self,
