@@ -94,9 +94,9 @@ def _failing(folder: Path) -> Iterator[Machine]:
     with ExitStack() as undoing:
         _run("mkfs.ext4", "-q", str(image))
         device = _run("losetup", "--find", "--show", str(image))
-        undoing.callback(_run, "losetup", "--detach", device)
+        undoing.callback(subprocess.run, ["losetup", "--detach", device], check=False)
         _run("mount", device, str(disk))
-        undoing.callback(_run, "umount", "--lazy", str(disk))
+        undoing.callback(subprocess.run, ["umount", "--lazy", str(disk)], check=False)
         disk.chmod(0o700)
 
         def cause(_pid: int) -> None:
@@ -107,8 +107,9 @@ def _failing(folder: Path) -> Iterator[Machine]:
                 os.close(descriptor)
 
         def mend(_pid: int) -> None:
+            """Put another disk into its place: files are still open on the former one."""
             _run("umount", "--lazy", str(disk))
-            _run("mount", device, str(disk))
+            _run("mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "tmpfs", str(disk))
 
         yield Machine(disk, "worker_disk_failed", cause, mend)
 

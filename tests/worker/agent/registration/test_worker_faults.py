@@ -157,3 +157,24 @@ def test_the_files_of_an_unreported_attempt_go_once_the_service_knows_its_end(
         service.listen(port)
         releaser._end_unreported()
         assert not directory.exists()
+
+
+def test_a_disk_that_stays_broken_is_logged_once(
+    settings: AgentSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ipulse_worker.agent.registration.orphans.EVERY_SECONDS", 0.0)
+    looked, enough = [0], threading.Event()
+
+    def fail() -> None:
+        looked[0] += 1
+        if looked[0] == 50:
+            enough.set()
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "/work/a.lease")
+
+    releaser = OrphanReleaser(Any, settings.work_dir)  # type: ignore[arg-type]
+    monkeypatch.setattr(releaser, "release", fail)
+    releaser.start()
+    assert enough.wait(60)
+    releaser.end()
+    lines = [each for each in caplog.records if each.message == "orphans_not_released"]
+    assert len(lines) == 1

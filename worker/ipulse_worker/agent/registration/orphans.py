@@ -53,13 +53,16 @@ class OrphanReleaser:
         self._unreported.append(lease)
 
     def _run(self) -> None:
-        pause = 0.0
+        pause, trouble = 0.0, ""
         while not self._ended.wait(pause):
             try:
                 self.release()
                 self._end_unreported()
+                trouble = ""
             except (OSError, IPUlseError) as error:
-                _log.warning("orphans_not_released", extra={"why": str(error)})
+                if str(error) != trouble:  # a failing disk stays so for hours
+                    trouble = str(error)
+                    _log.warning("orphans_not_released", extra={"why": trouble})
             pause = EVERY_SECONDS
 
     def release(self) -> None:
