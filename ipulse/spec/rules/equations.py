@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ipulse.spec.device import CPUDevice
+from ipulse.spec.device import EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.spec.part_layers import equation_layers, indexed_equations
 
@@ -20,10 +20,17 @@ def equations_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     layers, device = indexed_equations(spec.network), spec.device
     if not layers:
         return
-    if not isinstance(device, CPUDevice):
+    if isinstance(device, IPUDevice):
         for index, _ in layers:
-            detail = f"equations run on the device cpu; got {device.kind}"
+            detail = "equations run on the devices cpu and emulator; got ipu"
             yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
+    elif isinstance(device, EmulatorDevice):
+        if device.ipus != 1:
+            detail = f"a network with equations is on one emulated IPU; got {device.ipus}"
+            yield Problem("/device/ipus", "unsupported", detail)
+        if device.training == "device":
+            detail = "the loss of a network with equations is on the host: set it to host"
+            yield Problem("/device/training", "unsupported", detail)
     elif device.weights_dtype != "float32":
         detail = "the weights of a network with equations are float32: remove it"
         yield Problem("/device/weights_dtype", "unsupported", detail)

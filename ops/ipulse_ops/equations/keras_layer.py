@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +11,7 @@ import tensorflow as tf
 from ipulse_core.equations.neuron import NeuronParameter
 from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
 from ipulse_ops.keras.single_layer import Spikes
 from ipulse_ops.sparse import native, select_spikes, spike_matmul
@@ -27,8 +28,9 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
     layer: the equations.
     bias: True adds a trained current per neuron at every step.
     threads: of the kernel; results do not depend on it.
+    tiles: of an emulated IPU that runs the neurons; None: the CPU runs them.
 
-    Raises MissingCompiler, BuildFailed.
+    Raises MissingCompiler, BuildFailed; MissingEmulator for tiles.
     """
 
     supports_jit = False  # as a MultiLIF
@@ -39,13 +41,18 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         layer: LayerEquations,
         bias: bool = False,
         threads: int = 1,
+        tiles: Optional[int] = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         self.layer = layer
         self.failure: Optional[NotFinite] = None
-        self._kernel = EquationsKernel(layer, threads)
+        self._kernel: Union[EquationsKernel, EquationsOnTiles]
+        if tiles is None:
+            self._kernel = EquationsKernel(layer, threads)
+        else:
+            self._kernel = EquationsOnTiles(layer, tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._weights_in = self._variable("kernel", (inputs, layer.neurons), "glorot_uniform")
             self._bias = self._variable("bias", (layer.neurons,), "zeros") if bias else None

@@ -36,7 +36,7 @@ def build_equations(layer: LayerEquations, progress: ProgressCallback = print_pr
     """
     source, command = kernel_source(layer), compiler()
     made_by = repr((GENERATOR, command, version_of(command), FLAGS))
-    directory = cache_directory() / f"equations-{_hash(source)}-{_hash(made_by)}"
+    directory = cache_directory() / f"equations-{hash_of(source)}-{hash_of(made_by)}"
 
     def make(complete: Path, scratch: Path, steps: Steps) -> None:
         steps.begin(1)
@@ -148,5 +148,6 @@ def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.n
     return np.array(rows, np.float32).reshape(len(rows), layer.neurons)
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """Return 16 hexadecimal digits of a hash, for the name of a build."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

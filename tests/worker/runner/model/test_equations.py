@@ -123,3 +123,14 @@ def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
     trained, kept = weights(first), weights(second)
     for name in ("layer_1", "layer_1_bias", "layer_1_parameter_decay", "layer_1_parameter_theta"):
         assert trained[name].tobytes() == kept[name].tobytes(), name
+
+
+def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
+    """Without exp and tanh only sums over steps differ, in the gradients of parameters."""
+    changes = {"data": {"kind": "digits", "samples": 64, "steps": 8}, "epochs": 1}
+    layer = {**LAYER, "neurons": 12}
+    device = {"kind": "emulator", "tiles": 8}
+    on_cpu = weights(attempt(tmp_path / "cpu", spec([layer], **changes)))
+    on_tiles = weights(attempt(tmp_path / "tiles", spec([layer], **changes, device=device)))
+    for name, array in on_cpu.items():
+        np.testing.assert_allclose(on_tiles[name], array, rtol=0, atol=1e-3, err_msg=name)

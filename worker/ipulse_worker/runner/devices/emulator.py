@@ -9,10 +9,13 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_core.poplar_environment import RUN_COUNT
+from ipulse_core.spec.part_layers import equation_layers, part_layers
+from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
 from ipulse_ops.lif.poplar.tile_plan import tile_plan_of
+from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
@@ -21,6 +24,7 @@ from ipulse_worker.runner.devices.host_link import host_link_options, streamed_i
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.emulated_model import EmulatedModel
+from ipulse_worker.runner.model.equations import equations_layers_of
 from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
@@ -89,8 +93,13 @@ class Emulator(Device):
             **engine_options(self._settings.engine_options),
         }
         self.emulated.compiler = lambda **arguments: self._compiled(cache, **arguments)
-        if self.ops is not None:  # each part is compiled for itself
-            self.ops.on_part = self._enter_part
+        if equation_layers(self.spec.network):
+            sparse_native.build(self.build_progress(OP_FROM, PROGRAMS_FROM))
+        for layer in equations_layers_of(self.spec):
+            build_poplar_equations(layer, self.build_progress(OP_FROM, PROGRAMS_FROM))
+        if part_layers(self.spec.network):  # each part is compiled for itself
+            if self.ops is not None:
+                self.ops.on_part = self._enter_part
             size = self.spec.training.batch_size
             return Model(self.spec, slots, self._threads, batch=size, ops=self.ops)
         try:

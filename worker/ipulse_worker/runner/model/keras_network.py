@@ -92,6 +92,7 @@ def _op_network(
                 equations_of(spec, index),
                 bias=described.bias,
                 threads=threads,
+                tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
                 name=f"layer_{index + 1}",
             )
             parts.append(equations)

@@ -1,0 +1,131 @@
+"""Runs a layer with equations on the tiles of an emulated IPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+
+from ipulse_core.build_cache.build_once import Steps, build_once
+from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
+from ipulse_core.build_cache.toolchain import compiler, run_compiler, version_of
+from ipulse_core.build_cache.unused_builds import mark_used
+from ipulse_ops.equations.kernel import KernelTrace, hash_of
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.poplar_source import CODELETS_FILE, GRAPH_FILE, poplar_sources
+from ipulse_ops.equations.source import GENERATOR
+
+LIBRARY, CODELETS = "libequations.so", "equations.gp"
+
+
+def build_poplar_equations(
+    layer: LayerEquations, progress: ProgressCallback = print_progress
+) -> Path:
+    """Return the folder with library and codelets of a layer; build them unless they are cached.
+
+    Raises MissingCompiler, BuildFailed, MissingEmulator.
+    """
+    from poplar_emulator import build as emulator
+    from poplar_emulator.op_project.project import LIBRARY_FLAGS
+
+    prefix, command = emulator.build(progress=progress), compiler()
+    sources = poplar_sources(layer)
+    made_by = repr((GENERATOR, command, version_of(command), emulator.fingerprint(prefix)))
+    directory = cache_directory() / f"equations-poplar-{hash_of(repr(sources))}-{hash_of(made_by)}"
+
+    def make(complete: Path, scratch: Path, steps: Steps) -> None:
+        steps.begin(2)
+        for name, text in sources.items():
+            (complete / name).write_text(text, "utf-8")
+        popc = [str(prefix / emulator.POPC), "-O3", str(complete / CODELETS_FILE)]
+        run_compiler([*popc, "-o", str(complete / CODELETS)])
+        steps.finish_one()
+        graph = [*LIBRARY_FLAGS, str(complete / GRAPH_FILE), "-o", str(complete / LIBRARY)]
+        run_compiler([*command, *graph, *emulator.program_flags(prefix)])
+        steps.finish_one()
+
+    if not (mark_used(directory) and (directory / LIBRARY).exists()):
+        what = "the equations of a layer for tiles"
+        build_once(what, "equations-poplar", directory, LIBRARY, make, progress)
+    return directory
+
+
+class EquationsOnTiles:
+    """Has the methods of EquationsKernel. Sums over steps are float32 on the tiles."""
+
+    def __init__(self, layer: LayerEquations, tiles: int) -> None:
+        """Build the layer's vertices, unless they are cached.
+
+        tiles: of the one emulated IPU.
+
+        Raises MissingCompiler, BuildFailed, MissingEmulator.
+        """
+        self._built = build_poplar_equations(layer)
+        self.layer = layer
+        self._tiles = tiles
+        self._compiled: Dict[Tuple[int, ...], Any] = {}
+
+    def forward(
+        self, parameters: np.ndarray, current: np.ndarray, keep: bool = True
+    ) -> KernelTrace:
+        """Run the layer; the arguments are those of EquationsKernel, all states are returned."""
+        inputs = [current, self._rows(parameters, current.shape[1])]
+        x, states = self._op(current.shape).forward(inputs)
+        bad = not_finite_steps(x, states[1:])
+        return KernelTrace(x, states, int(bad[0]) if bad.size else -1)
+
+    def backward(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        states: np.ndarray,
+        by_spikes: np.ndarray,
+    ) -> Tuple[np.ndarray, np.ndarray, int]:
+        """Return the gradients, as EquationsKernel."""
+        inputs = [current, self._rows(parameters, current.shape[1])]
+        outputs = [np.zeros_like(current), states]
+        gradients = [by_spikes, np.zeros_like(states)]
+        op = self._op(current.shape)
+        by_current, by_rows = op.backward(gradients, of=(inputs, outputs))
+        neuron = self.layer.neuron
+        trained: List[int] = [at for at, each in enumerate(neuron.parameters) if each.is_trained]
+        total = np.zeros((len(trained), current.shape[2]))
+        for sample in by_rows.astype(np.float64):
+            total += sample[trained]
+        bad = not_finite_steps(by_current)
+        return by_current, total, int(bad[-1]) if bad.size else -1
+
+    def _op(self, shape: Tuple[int, ...]) -> Any:
+        """Return the op for a current of this shape, compiled once."""
+        from poplar_emulator.custom_op import CustomOp
+
+        if shape not in self._compiled:
+            steps, batch, neurons = shape
+            neuron = self.layer.neuron
+            rows = (batch, max(1, len(neuron.parameters)), neurons)
+            states = (steps + 1, batch, len(neuron.states), neurons)
+            self._compiled[shape] = CustomOp(
+                self._built / LIBRARY,
+                str(self._built / CODELETS),
+                (("float32", shape), ("float32", rows)),
+                [("float32", shape), ("float32", states)],
+                op_name="Build",
+                attributes="",
+                gradient_attributes="",
+                inputs_with_gradients=(0, 1),
+                tiles_per_ipu=self._tiles,
+            )
+        return self._compiled[shape]
+
+    def _rows(self, parameters: np.ndarray, batch: int) -> np.ndarray:
+        """Return the parameters of each sample, and one row of zeros if there are none."""
+        rows = parameters if len(parameters) else np.zeros((1, self.layer.neurons), np.float32)
+        return np.ascontiguousarray(np.broadcast_to(rows, (batch, *rows.shape)))
+
+
+def not_finite_steps(*arrays: np.ndarray) -> np.ndarray:
+    """Return the steps in which an array `[steps, ...]` has a value that is not finite."""
+    bad = [~np.isfinite(array).all(axis=tuple(range(1, array.ndim))) for array in arrays]
+    return np.flatnonzero(np.logical_or.reduce(bad))

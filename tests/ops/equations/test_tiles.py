@@ -1,0 +1,45 @@
+"""Equations on the tiles of an emulated IPU, compared with the kernel of the CPU."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from ipulse_core.equations.neuron import NeuronEquations
+from ipulse_ops.equations.kernel import EquationsKernel, stacked
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
+from tests.equations import lif, neuron_of, random_neuron
+
+
+def check(neuron: NeuronEquations, tiles: int, tolerance: float, truncate: int = 0) -> None:
+    """Without exp and tanh, whose last bit may differ, spikes are equal to the bit."""
+    layer = LayerEquations(neuron, 3, truncate=truncate or None)
+    rng = np.random.default_rng(tiles)
+    current = rng.normal(0.5, 1.5, (7, 2, 3)).astype(np.float32)
+    by_spikes = rng.normal(size=current.shape).astype(np.float32)
+    parameters = stacked(layer, layer.values())
+    cpu, on_tiles = EquationsKernel(layer), EquationsOnTiles(layer, tiles)
+    wanted, found = cpu.forward(parameters, current), on_tiles.forward(parameters, current)
+    assert (wanted.x > 0).any()
+    np.testing.assert_allclose(found.x, wanted.x, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found.states, wanted.states, rtol=tolerance, atol=tolerance)
+    one = cpu.backward(parameters, current, wanted.states, by_spikes)
+    two = on_tiles.backward(parameters, current, found.states, by_spikes)
+    np.testing.assert_allclose(two[0], one[0], rtol=tolerance, atol=tolerance)
+    # Sums over steps are float32 on tiles.
+    np.testing.assert_allclose(two[1], one[1], rtol=1e-4, atol=1e-5)
+    assert found.first_bad_step == two[2] == -1
+
+
+def test_known_neurons_to_the_bit() -> None:
+    check(neuron_of(lif("subtract", decay=True)), tiles=4, tolerance=0.0, truncate=3)
+
+
+@pytest.mark.verify
+def test_random_neurons() -> None:
+    for seed in range(4):
+        check(random_neuron(Random(seed)), tiles=3, tolerance=1e-5)
+    check(neuron_of(lif()), tiles=1, tolerance=0.0)
