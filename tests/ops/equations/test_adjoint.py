@@ -42,7 +42,7 @@ def check(seed: int) -> float:
 
 
 def test_random_neurons() -> None:
-    rates = [check(seed) for seed in range(12)]
+    rates = [check(seed) for seed in range(4)]
     assert 0.02 < np.mean(rates) < 0.98
 
 

@@ -64,7 +64,13 @@ CASES: Dict[str, Tuple[Dict[str, Any], LIF, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = ("zero", "adaptive")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.verify) for name in CASES],
+)
 def test_they_are_equal(name: str) -> None:
     document, neurons, reset = CASES[name]
     rng = np.random.default_rng(5)

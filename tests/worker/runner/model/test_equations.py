@@ -39,7 +39,7 @@ def spec(layers: List[Dict[str, Any]], epochs: int = 2, **changes: Any) -> Dict[
     return {
         "version": 1,
         "seed": 3,
-        "data": {"kind": "digits", "samples": 320, "steps": 20},
+        "data": {"kind": "digits", "samples": 160, "steps": 20},
         "network": network,
         "training": {"epochs": epochs, "batch_size": 32, "optimizer": FAST},
         **changes,
@@ -59,7 +59,7 @@ def metrics(ended: FinishedAttempt) -> Dict[str, Any]:
 
 def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
     layers = [LAYER, {"neurons": 24, "standardised": True}]
-    one = attempt(tmp_path / "one", spec(layers, epochs=4, device={"kind": "cpu", "threads": 1}))
+    one = attempt(tmp_path / "one", spec(layers, epochs=2, device={"kind": "cpu", "threads": 1}))
     arrays = weights(one)
     assert sorted(arrays) == [
         "layer_1",
@@ -77,7 +77,7 @@ def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None
     page = (one.directory / "report.html").read_text(encoding="utf-8")
     assert "resonator" in page
     assert "decay * (u - omega * w) + 2 * I" in page
-    two = attempt(tmp_path / "two", spec(layers, epochs=4, device={"kind": "cpu", "threads": 2}))
+    two = attempt(tmp_path / "two", spec(layers, epochs=2, device={"kind": "cpu", "threads": 2}))
     for name, array in weights(two).items():
         np.testing.assert_array_equal(array, arrays[name])
 
@@ -125,6 +125,7 @@ def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
         assert trained[name].tobytes() == kept[name].tobytes(), name
 
 
+@pytest.mark.verify
 def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     """Without exp and tanh only sums over steps differ, in the gradients of parameters."""
     changes = {"data": {"kind": "digits", "samples": 64, "steps": 8}, "epochs": 1}
