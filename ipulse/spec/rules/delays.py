@@ -94,10 +94,16 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
             yield Problem(f"{place}/delays/longest", "inconsistent", detail)
         senders, neurons = sizes[index : index + 2]
         taps = 2 if delays.per == "neuron" else delays.longest + 1
-        if taps * senders * neurons > MAX_TAPPED_WEIGHTS or taps * senders > MAX_SENDERS:
-            detail = (
-                f"{senders:,} senders with {taps:,} delays each to {neurons:,} neurons take "
+        each = f"{senders:,} senders with {taps:,} delays each"
+        if taps * senders * neurons > MAX_TAPPED_WEIGHTS:
+            takes = (
+                f"{each} to {neurons:,} neurons take "
                 f"{4 * taps * senders * neurons / 2**20:,.0f} MiB in a training step, of at most "
-                f"{4 * MAX_TAPPED_WEIGHTS // 2**20:,}: lower it, or use delays per neuron"
+                f"{4 * MAX_TAPPED_WEIGHTS // 2**20:,}"
             )
-            yield Problem(f"{place}/delays/longest", "too_large", detail)
+        elif taps * senders > MAX_SENDERS:
+            takes = f"{each} make {taps * senders:,}, of at most {MAX_SENDERS:,}"
+        else:
+            continue
+        detail = f"{takes}: lower it, or use delays per neuron"
+        yield Problem(f"{place}/delays/longest", "too_large", detail)

@@ -45,6 +45,15 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         f"{LAYER}/delays/longest",
         "MiB",
     ),
+    "too many delays of many senders": (
+        {
+            "/network/layers": [{"neurons": 4302}, {"neurons": 2, "delays": {"longest": 5000}}],
+            "/data": {"kind": "poisson", "steps": 6000, "samples_per_class": 20},
+            "/training/batch_size": 1,
+        },
+        "/network/layers/1/delays/longest",
+        "16,777,216",
+    ),
     "truncated gradients": (
         {f"{LAYER}/delays": SYNAPSES, "/training/truncate_steps": 5},
         f"{LAYER}/delays",

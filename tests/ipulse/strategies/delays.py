@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ipulse.spec import CPUDevice, DelaysSpec, ExperimentSpec, NetworkSpec
-from ipulse.spec.rules.delays import MAX_TAPPED_WEIGHTS
+from ipulse.spec.rules.delays import MAX_SENDERS, MAX_TAPPED_WEIGHTS
 from ipulse_core.spec.derived_values import class_count, input_channels
 
 from .values import replace
@@ -40,18 +40,20 @@ def _fit_connections(spec: ExperimentSpec, steps: int) -> NetworkSpec:
     sizes = [input_channels(spec.data), *(layer.neurons for layer in network.layers)]
     neurons = [*sizes[1:], class_count(spec.data)]
 
-    def fit(layer: Any, weights: int) -> Any:
+    def fit(layer: Any, before: int, after: int) -> Any:
+        senders, weights = max(1, before), max(1, before * after)
+        most = min(MAX_TAPPED_WEIGHTS // weights, MAX_SENDERS // senders)  # delays of a sender
         delays = layer.delays
-        if delays is None or not may_delay or 2 * weights > MAX_TAPPED_WEIGHTS:
+        if delays is None or not may_delay or most < 2:
             return replace(layer, delays=None)
         longest = min(delays.longest, steps - 1)
         if delays.per == "synapse":
-            longest = min(longest, MAX_TAPPED_WEIGHTS // weights - 1)
+            longest = min(longest, most - 1)
             delays = DelaysSpec(longest=longest)
         return replace(layer, delays=replace(delays, longest=longest), delay=None)
 
     layers = [
-        fit(layer, max(1, before * after))
+        fit(layer, before, after)
         for layer, before, after in zip(
             (*network.layers, network.readout), sizes, neurons, strict=True
         )
