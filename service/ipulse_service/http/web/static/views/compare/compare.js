@@ -129,7 +129,7 @@ class CompareView extends View {
       title: "Nothing to compare yet",
       text: "Select jobs in the list with their boxes, or with x on the keyboard, then press Compare.",
       action: latest.length === 2 ? { words: "Compare the last two jobs", href: `/compare?jobs=${latest.map((job) => job.id.slice(4)).join(",")}` } : { words: "All jobs", href: "/jobs" },
-      command: "ipulse compare latest JOB",
+      command: "ipulse compare latest latest~1",
     })}`;
   }
 }

@@ -77,16 +77,21 @@ function seriesOf(name, view, data) {
 
 export function curves(view, data) {
   const { names, drawn } = data;
-  if (!names.length) return html`<section class="section"><p class="soft">These jobs have no curves yet.</p></section>`;
   const set = (name, convert = (text) => text) => (event) => updateQuery({ [name]: convert(event.target.value) });
+  const axis = html`<label class="inline">x <select @change=${set("x", (value) => (value === "epoch" ? null : value))}>
+        ${Object.entries(AXES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.x}>${words}</option>`)}</select></label>`;
+  if (!names.length) {
+    const [shown, all] = [data.series.jobs.length, data.comparison.jobs.length];
+    return html`<section class="section" aria-label="Curves"><div class="bar curve-bar"><h2>Curves</h2>${axis}</div>
+      <p class="soft">${shown < all ? `The first ${shown} of these jobs` : "These jobs"} have no curves by ${AXES[view.x]} yet.</p></section>`;
+  }
   return html`<section class="section" aria-label="Curves">
     <div class="bar curve-bar">
       <h2>Curves</h2>
       ${menu(html`Metrics${icon("down")}`, names.map((name) => ({
         words: label(name), isChecked: drawn.includes(name), act: () => updateQuery({ metrics: toggled(drawn, name).join(",") }),
       })), { name: "Metrics", key: view })}
-      <label class="inline">x <select @change=${set("x", (value) => (value === "epoch" ? null : value))}>
-        ${Object.entries(AXES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.x}>${words}</option>`)}</select></label>
+      ${axis}
       ${hasGroups(data.comparison) ? html`<label class="inline">Lines <select name="lines" @change=${set("lines", (value) => (value === "jobs" ? null : value))}>
         ${Object.entries(LINES).map(([key, words]) => html`<option value=${key} ?selected=${key === view.lines}>${words}</option>`)}</select></label>` : nothing}
       <label class="inline">Smoothing <input type="range" min="0" max="0.99" step="0.01" .value=${String(view.smooth)} @input=${set("smooth", (value) => (Number(value) ? value : null))}>
