@@ -55,8 +55,8 @@ class OpsView extends View {
           <th scope="col">Pushed by</th><th scope="col">Pushed</th>${mayDelete ? html`<th scope="col"><span class="visually-hidden">Actions</span></th>` : nothing}</tr></thead>
         <tbody>${repeat(ops, (op) => op.sha256, (op) => html`<tr>
           <th scope="row"><span class="nowrap">${op.name} <span class="soft small id" title=${op.sha256}>${op.sha256.slice(0, DIGITS)}</span>${copyButton(op.reference, "Copy the name for a spec")}</span></th>
-          <td data-label="Takes, gives" class="wrapped"><code>${shape(op.manifest.inputs)}</code> → <code>${shape(op.manifest.outputs)}</code></td>
-          <td data-label="Attributes" class="wrapped">${Object.entries(op.manifest.attributes ?? {}).map(([name, one]) => html`<div>${attribute(name, one)}</div>`)}</td>
+          <td data-label="Takes, gives" class="wrapped"><span><code>${shape(op.manifest.inputs)}</code> → <code>${shape(op.manifest.outputs)}</code></span></td>
+          <td data-label="Attributes" class="wrapped"><span>${Object.entries(op.manifest.attributes ?? {}).map(([name, one]) => html`<div>${attribute(name, one)}</div>`)}</span></td>
           <td data-label="Runs by">${op.backends.join(", ")}</td>
           <td class="number" data-label="Size">${bytes(op.size)}</td>
           <td class="number" data-label="Jobs">${op.jobs ? html`<a href="/jobs?q=${query(op)}" aria-label="${number(op.jobs)} jobs with ${op.name}">${number(op.jobs)}</a>` : "0"}</td>
