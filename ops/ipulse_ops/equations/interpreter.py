@@ -26,7 +26,7 @@ def run_step(program: StepProgram, inputs: Mapping[str, Any]) -> Dict[str, np.nd
             elif operation == "input":
                 values.append(np.asarray(inputs[name], kind))
             else:
-                found = _FUNCTIONS[operation](*(values[number] for number in arguments))
+                found = FUNCTIONS[operation](*(values[number] for number in arguments))
                 values.append(np.asarray(found, kind))
     return {name: values[number] for name, number in program.outputs.items()}
 
@@ -49,7 +49,7 @@ def _tanh(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(np.abs(x) < _SMALL, x * series, large))
 
 
-_FUNCTIONS: Dict[str, _Function] = {
+FUNCTIONS: Dict[str, _Function] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,

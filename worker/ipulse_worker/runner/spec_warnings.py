@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterator, List
 
+from ipulse_core.equations.neuron import read_neuron
+from ipulse_core.equations.ranges import risky_divisions
 from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes, senders_to_dense
 from ipulse_core.spec.derived_values import grows_capacity, input_channels
+from ipulse_core.spec.part_layers import indexed_equations
 from ipulse_core.spec.start_weights import layer_names
 from ipulse_worker.runner.model.arrays_in_use import is_standardised
 
@@ -26,6 +29,12 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
             yield (
                 f"layer {number} has a capacity and no second_threshold: every neuron carries a "
                 "gradient, but most do not fit into the capacity; set a second_threshold"
+            )
+    for index, described in indexed_equations(spec.network):
+        for where, values in risky_divisions(read_neuron(described.neuron)):
+            yield (
+                f"layer {index + 1} divides in {where} by a value of {values}, which may be 0: the "
+                "job ends if it is; bound it, as by max(a, 0.001), or a parameter by minimum"
             )
     layers = [*spec.network.layers, readout]
     for place, each, senders in zip(layer_names(spec.network), layers, _senders(spec)):

@@ -8,8 +8,10 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
+from ipulse_worker.runner.spec_warnings import warnings_of
 from tests.equations import neuron_document
 from tests.worker.runner.attempts import FinishedAttempt, attempt
+from tests.worker.runner.specs import spec_from
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
 
@@ -84,7 +86,7 @@ def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None
 
 def test_what_diverges_is_named(tmp_path: Path) -> None:
     document = neuron_document(
-        [{"name": "u", "update": "0.9 * u + I", "reset": "exp(200 * r) * u"}],
+        [{"name": "u", "update": "0.9 * u + I", "reset": "exp(200 * r) * u / (2 - r * r)"}],
         "u - 1",
         name="explosive",
     )
@@ -95,6 +97,16 @@ def test_what_diverges_is_named(tmp_path: Path) -> None:
     assert "layer 1" in message
     assert "explosive" in message
     assert "time step" in message
+
+
+def test_a_division_by_what_may_be_0_is_warned_of() -> None:
+    risky = neuron_document([{"name": "u", "update": "0.9 * u + I / abs(u)"}], "u - 1")
+    sound = neuron_document([{"name": "u", "update": "0.9 * u + I / (1 + abs(u))"}], "u - 1")
+    for document, count in ((risky, 1), (sound, 0)):
+        layer = {"kind": "equations", "neurons": 8, "neuron": document}
+        found = list(warnings_of(spec_from(spec([layer]))))
+        assert len(found) == count
+        assert all("layer 1 divides in the update of u" in warning for warning in found)
 
 
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Layers extends Tab {
 /** The settings of a layer other than its neurons: "conv2d, filters 8, pool average 2". */
 function settingsOf(layer) {
   const { kind, neurons: _neurons, ...rest } = layer ?? {};
-  const words = ([name, value]) => (value === true ? plain(name) : `${plain(name)} ${texts(value)}`);
+  const words = ([name, value]) => (value === true ? plain(name) : `${plain(name)} ${texts(name === "neuron" ? value.name ?? "own" : value)}`);
   return [kind, ...Object.entries(rest).map(words)].filter(Boolean).join(", ");
 }
 
