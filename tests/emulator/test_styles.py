@@ -65,6 +65,8 @@ def test_vertices_of_every_style(run_program: Callable) -> None:
     assert tensors["super"] == [[9]]
     assert tensors["poly"] == [[11, 11, 11, 13, 13, 13]]
     assert tensors["lists"] == [[2.75, 0, 14], [5.5, 0, 28]]
+    assert tensors["pairs"] == [[1.5, 7, 6, 14]]
+    assert tensors["bits"] == [[0x60 ^ 0x80]]
     assert tensors["any"] == [[1]]
     assert tensors["bytes"] == [[7, 7, 7]]
     # Six workers' numbers; one seed draws the same twice; what was put into two registers.

@@ -111,6 +111,31 @@ POPC_REGISTER void __builtin_ipu_ld64putcs(unsigned) { popc_no_amp(); }
 
 #ifndef __clang__
 #define __builtin_assume(CONDITION) static_cast<void>(0)
+// Functions of clang, which popc is.
+template <typename Word> inline Word popc_bits_reversed(Word x) {
+  Word reversed = 0;
+  for (unsigned bit = 0; bit < 8 * sizeof(Word); ++bit)
+    reversed = static_cast<Word>(reversed << 1 | ((x >> bit) & 1));
+  return reversed;
+}
+template <typename Word> inline Word popc_rotated(Word x, unsigned left) {
+  const unsigned bits = 8 * sizeof(Word), by = left % bits;
+  return by ? static_cast<Word>(x << by | x >> (bits - by)) : x;
+}
+#define __builtin_bitreverse8(X) popc_bits_reversed<std::uint8_t>(X)
+#define __builtin_bitreverse16(X) popc_bits_reversed<std::uint16_t>(X)
+#define __builtin_bitreverse32(X) popc_bits_reversed<std::uint32_t>(X)
+#define __builtin_bitreverse64(X) popc_bits_reversed<std::uint64_t>(X)
+#define __builtin_rotateleft8(X, N) popc_rotated<std::uint8_t>(X, N)
+#define __builtin_rotateleft16(X, N) popc_rotated<std::uint16_t>(X, N)
+#define __builtin_rotateleft32(X, N) popc_rotated<std::uint32_t>(X, N)
+#define __builtin_rotateleft64(X, N) popc_rotated<std::uint64_t>(X, N)
+#define __builtin_rotateright8(X, N) popc_rotated<std::uint8_t>(X, 8 - (N) % 8)
+#define __builtin_rotateright16(X, N) popc_rotated<std::uint16_t>(X, 16 - (N) % 16)
+#define __builtin_rotateright32(X, N) popc_rotated<std::uint32_t>(X, 32 - (N) % 32)
+#define __builtin_rotateright64(X, N) popc_rotated<std::uint64_t>(X, 64 - (N) % 64)
+#define __builtin_debugtrap() __builtin_trap()
+#define __builtin_unpredictable(CONDITION) (CONDITION)
 #endif
 
 #endif

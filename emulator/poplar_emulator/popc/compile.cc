@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <sstream>
 
 #include "assembly/function_tables.h"
 #include "assembly/worker_launches.h"
+#include "compile_unit.h"
 #include "compiler.h"
 #include "compute_name.h"
 #include "parser/declarations.h"
 #include "parser/ext_vectors.h"
-#include "remedies.h"
 #include "shell.h"
 #include "starts_with.h"
 #include "table_source.h"
@@ -24,20 +23,6 @@ namespace {
 const std::vector<std::string> kDeviceFlags{"-D__IPU__=1", "-D__IPU_ARCH_VERSION__=2", "-include",
                                             "ipudef.h"};
 
-/// Words as popc's for a field of a type that a vertex cannot have; "" for another error. g++ names
-/// the type in `requireSupported() [with F = TYPE]`, clang++ in `requireSupported<TYPE>'`.
-std::string unsupportedField(const std::string &output) {
-  if (output.find("unsupported field type") == output.npos)
-    return "";
-  static const std::regex field("Field '(.*?)':"),
-      type("requireSupported(?:\\(\\) \\[with F = (.*)\\]|<(.*)>')");
-  std::smatch name, of;
-  if (!std::regex_search(output, name, field) || !std::regex_search(output, of, type))
-    return "";
-  return "error: Field '" + name.str(1) + "' has unsupported field type '" + of.str(1) + of.str(2) +
-         "'\n";
-}
-
 bool isLibrary(const std::string &source) {
   return std::filesystem::path(source).extension() == ".gp";
 }
@@ -48,12 +33,6 @@ void checkKind(const std::string &source) {
     throw CompileError("'" + source + "' is assembly, and " + kNoAssembly, "");
   if (isLibrary(source) && !std::filesystem::exists(source))
     throw CompileError("'" + source + "' does not exist", "");
-}
-
-void runOrThrow(const std::vector<std::string> &arguments, const std::string &what) {
-  const Outcome outcome = run(compilerCommand(), arguments);
-  if (outcome.status != 0)
-    throw CompileError(what, outcome.output + hint(outcome.output));
 }
 
 struct Preprocessed {
@@ -104,37 +83,6 @@ std::string fingerprint(const std::vector<std::string> &sources,
 }
 
 namespace {
-
-/// Compiles a unit to the assembly `base`.s.
-void compileUnit(const std::string &source, const std::vector<std::string> &flags,
-                 const std::string &base, bool extVectors) {
-  const std::string what = "codelets cannot be compiled: " + source;
-  std::string unit = base + ".cc";
-  if (extVectors) {
-    std::vector<std::string> arguments = allFlags(flags);
-    for (const char *header : {"popc_cast.h", "ipudef.h", "poplar/ExtVector.hpp"})
-      arguments.insert(arguments.end(), {"-include", header});
-    arguments.insert(arguments.end(), {"-E", unit, "-o", base + ".ii"});
-    runOrThrow(arguments, what);
-    unit = base + ".ii";
-    writeFile(unit, withExtVectors(readFile(unit)));
-  }
-  std::vector<std::string> arguments = allFlags(flags);
-  arguments.insert(arguments.end(),
-                   {"-fsanitize-coverage=trace-pc", "-S", "-o", base + ".s", unit});
-  Outcome last = run(compilerCommand(), arguments);
-  // One error hides others: as long as they have remedies that were not tried.
-  for (std::vector<std::string> tried; last.status != 0;) {
-    const std::vector<std::string> more = remedies(last.output);
-    if (more.empty() || more == tried)
-      break;
-    arguments.insert(arguments.begin(), more.begin(), more.end());
-    tried = more;
-    last = run(compilerCommand(), arguments);
-  }
-  if (last.status != 0)
-    throw CompileError(what, unsupportedField(last.output) + last.output + hint(last.output));
-}
 
 /// Returns the names of the compute functions of a unit by those of their classes.
 std::map<std::string, std::string> computeFunctions(const Declarations &found, unsigned unit) {

@@ -128,6 +128,13 @@ int main() {
     graph.setTileMapping(graph.addVertex(cs, "Registers", {{"t", t}}), 8);
     show("registers", t);
   }
+  {
+    auto out = var(FLOAT, {4}, "pairs"), bits = var(UNSIGNED_INT, {}, "bits");
+    auto v = graph.addVertex(cs, "TypelessLists", {{"out", out}, {"bits", bits}, {"word", 6}});
+    graph.setTileMapping(v, 8);
+    show("pairs", out);
+    show("bits", bits);
+  }
   auto ok = var(BOOL, {}, "ok");
   Engine engine(graph, Sequence({Execute(cs, ok), prog, PrintTensor("ok", ok)}));
   engine.setPrintTensorStream(std::cout);

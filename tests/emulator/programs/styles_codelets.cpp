@@ -228,6 +228,25 @@ public:
   }
 };
 
+// Lists without a type for vectors, which clang takes where g++ does not, and clang's functions.
+template <typename V> V twice(V v) { return {v[0] * 2, v[1] * 2}; }
+class TypelessLists : public Vertex {
+public:
+  Output<Vector<float, VectorLayout::SPAN, 8>> out;
+  Output<unsigned> bits;
+  unsigned word;
+  bool compute() {
+    typedef uint32_t pair __attribute__((vector_size(2 * sizeof(uint32_t))));
+    pair words;
+    words = {word, word + 1};
+    auto *vectors = reinterpret_cast<float2 *>(&out[0]);
+    vectors[0] = {1.5f, static_cast<float>(words[1])};
+    vectors[1] = twice<float2>({3.0f, vectors[0][1]});
+    *bits = (__builtin_bitreverse32(words[0]) ^ __builtin_rotateleft32(words[1], 31)) >> 24;
+    return true;
+  }
+};
+
 // Names that are a program's own to give: none of them is the library's in a codelet.
 enum Precision { FLOAT, HALF, INT };
 static_assert(INT == 2, "not poplar::INT");
