@@ -3,6 +3,8 @@
 
 // [M] Signatures are from memory: no source of them was at hand.
 
+#include <tuple>
+
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
@@ -46,6 +48,10 @@ fullyConnectedSparseGradW(poplar::Graph &graph, const poplar::Tensor &sparsityMe
                           const FullyConnectedParams &fcParams, poplar::program::Sequence &prog,
                           const poplar::DebugContext &debugContext = {},
                           const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+/// The serial parts of [groups, inputs, outputs] of a dense gradient of the weights: one each.
+std::tuple<unsigned, unsigned, unsigned> fullyConnectedDenseGradWSerialSplits(
+    const poplar::Graph &graph, const poplar::Type &inputType, const FullyConnectedParams &fcParams,
+    const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
 
 } // namespace dynamic
 } // namespace popsparse

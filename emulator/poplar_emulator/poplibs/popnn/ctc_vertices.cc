@@ -1,24 +1,17 @@
 // The vertex of the CTC loss: forward and backward probabilities of one sample.
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <poplar/VertexIntrospector.hpp>
 
 #include "codelets/conversion.h"
+#include "ctc_logarithms.h"
 #include "poplibs/popops/elementwise/array_vertices.h"
 
 namespace poplar::emulator {
 namespace {
 
 using field::Span;
-
-constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-double logAdd(double a, double b) {
-  const double most = std::max(a, b);
-  return most == kNever ? kNever : most + std::log1p(std::exp(std::min(a, b) - most));
-}
 
 /// A sample: its labels with blanks before, between and after them, and its probabilities.
 struct Sample {

@@ -153,5 +153,12 @@ Tensor fullyConnectedSparseGradW(Graph &graph, const Tensor &sparsityMetaInfo, c
   return values;
 }
 
+std::tuple<unsigned, unsigned, unsigned>
+fullyConnectedDenseGradWSerialSplits(const Graph &, const poplar::Type &,
+                                     const FullyConnectedParams &, const OptionFlags &,
+                                     PlanningCache *) {
+  return {1, 1, 1};
+}
+
 } // namespace dynamic
 } // namespace popsparse

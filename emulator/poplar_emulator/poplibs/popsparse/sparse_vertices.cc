@@ -86,11 +86,44 @@ bool valueGradients(void *state, unsigned) {
   return true;
 }
 
+/// Adds rows to the values of blocks `choice` and on, inout, from rows: header, those blocks'
+/// places, the factor, and the rows that `indices` name.
+bool rowUpdates(void *state, unsigned) {
+  const ArrayVertex &v = asArray(state);
+  const Blocks blocks(row(v.rows, 0), row(v.rows, 1));
+  const Type type = typeOf(v.type);
+  const double factor = numberAt(Type(Type::Id::Float), row(v.rows, 2).first, 0);
+  const auto *indices = static_cast<const std::uint32_t *>(v.indices.first);
+  const std::size_t size = blocks.rows() * blocks.columns();
+  for (std::size_t i = 0; i < blocks.room && v.choice + i < blocks.count(); ++i)
+    for (std::size_t slice = 0; slice < v.indices.count; ++slice) {
+      const std::size_t r = indices[slice] - blocks.row(i);
+      const Span &from = row(v.rows, 3 + slice);
+      if (r >= blocks.rows() || blocks.column(i) + blocks.columns() > from.count ||
+          (i + 1) * size > v.inout.count)
+        continue;
+      for (std::size_t c = 0; c < blocks.columns(); ++c) {
+        const std::size_t to = i * size + r * blocks.columns() + c;
+        storeNumber(type, v.inout.first, to,
+                    numberAt(type, v.inout.first, to) +
+                        factor * numberAt(type, from.first, blocks.column(i) + c));
+      }
+    }
+  return true;
+}
+
 /// Four bundles for each value that is looked at, by six workers: inferred.
 VertexPerfEstimate toDenseCycles(const VertexIntrospector &v, const Target &target) {
   const std::uint64_t values = v.getFieldInfo("rows").getSizeAtIndex(2);
   const unsigned workers = target.getNumWorkerContexts();
   return workers * (58 + 4 * ceilDivide(values, workers)) + 11;
+}
+/// Two bundles to compare each index with each block, and three for an addition: inferred.
+VertexPerfEstimate rowUpdateCycles(const VertexIntrospector &v, const Target &target) {
+  const std::uint64_t blocks = v.getFieldInfo("rows").getSizeAtIndex(1) / 2;
+  const std::uint64_t pairs = blocks * v.getFieldInfo("indices").size();
+  const unsigned workers = target.getNumWorkerContexts();
+  return workers * (58 + ceilDivide(2 * pairs + 3 * v.getFieldInfo("inout").size(), workers)) + 11;
 }
 /// One product a bundle: inferred.
 VertexPerfEstimate gradientCycles(const VertexIntrospector &v, const Target &target) {
@@ -103,9 +136,10 @@ VertexPerfEstimate gradientCycles(const VertexIntrospector &v, const Target &tar
 } // namespace
 
 std::vector<BuiltinVertex> sparseVertices() {
-  return {
-      arrayVertex("popsparse", kSparseToDense, kRows | kOutRows, &toDense, &toDenseCycles),
-      arrayVertex("popsparse", kSparseGradient, kRows | kOut, &valueGradients, &gradientCycles)};
+  return {arrayVertex("popsparse", kSparseToDense, kRows | kOutRows, &toDense, &toDenseCycles),
+          arrayVertex("popsparse", kSparseGradient, kRows | kOut, &valueGradients, &gradientCycles),
+          arrayVertex("popsparse", kSparseRowUpdate, kRows | kIndices | kInOut, &rowUpdates,
+                      &rowUpdateCycles)};
 }
 
 } // namespace poplar::emulator

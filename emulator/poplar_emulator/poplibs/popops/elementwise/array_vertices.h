@@ -18,9 +18,13 @@ constexpr const char *kMultiSlice = "popops::MultiSlice";
 constexpr const char *kMultiUpdate = "popops::MultiUpdate";
 constexpr const char *kTopK = "popops::TopK";
 constexpr const char *kCtcLoss = "popnn::CtcLoss";
+constexpr const char *kCtcSearch = "popnn::CtcSearch";
+constexpr const char *kRoiAlign = "popnn::RoiAlign";
+constexpr const char *kRoiAlignGradient = "popnn::RoiAlignGradient";
 constexpr const char *kMatMul = "poplin::MatMul";
 constexpr const char *kSparseToDense = "popsparse::SparseToDense";
 constexpr const char *kSparseGradient = "popsparse::SparseGradient";
+constexpr const char *kSparseRowUpdate = "popsparse::SparseRowUpdate";
 constexpr const char *kRandom = "poprand::Random";
 constexpr const char *kRandomOfTile = "poprand::RandomOfTile";
 
@@ -75,6 +79,8 @@ std::vector<BuiltinVertex> matMulVertices();
 std::vector<BuiltinVertex> randomVertices();
 std::vector<BuiltinVertex> sparseVertices();
 std::vector<BuiltinVertex> ctcVertices();
+std::vector<BuiltinVertex> ctcSearchVertices();
+std::vector<BuiltinVertex> roiAlignVertices();
 std::vector<BuiltinVertex> classVertices();
 
 } // namespace poplar::emulator
