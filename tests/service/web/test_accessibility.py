@@ -31,6 +31,7 @@ VIEWS = {
     "/jobs?q=name:compared&group=seed": "tbody td",
     "/sweeps": ".empty",
     "/datasets": ".drop",
+    "/ops": ".empty",
     "/devices": ".why",
     "/settings/tokens": ".empty",
     "/login": "#token",
