@@ -137,9 +137,12 @@ def _without_processes(folder: Path) -> Iterator[Machine]:
         pytest.skip(f"a group of processes cannot be made here: {error}")
 
     def cause(pid: int) -> None:
-        (group / "cgroup.procs").write_text(str(pid))
-        tasks = int((group / "pids.current").read_text())
-        (group / "pids.max").write_text(str(tasks + 3))
+        agent = psutil.Process(pid)
+        # A guardian may wait already for the next runner.
+        for process in (agent, *agent.children(recursive=True)):
+            (group / "cgroup.procs").write_text(str(process.pid))
+        # Enough for the agent and the first threads of a runner; those that run already stay.
+        (group / "pids.max").write_text(str(agent.num_threads() + 4))
 
     def mend(pid: int) -> None:
         (group / "pids.max").write_text("max")
