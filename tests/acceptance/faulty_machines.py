@@ -15,9 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.worker.disks import fill, small_disk
+from tests.worker.disks import PIDS, fill, small_disk
 
-PIDS = Path("/sys/fs/cgroup/pids")
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN: from then on every access is an input/output error
 _NO_FLUSH = struct.pack("I", 2)
 LEFT_DESCRIPTORS = 20

@@ -1,4 +1,4 @@
-"""Small disks in memory, which a test can fill."""
+"""Small disks in memory, which a test can fill, and where groups of few processes are made."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+
+PIDS = Path("/sys/fs/cgroup/pids")
 
 
 @contextmanager

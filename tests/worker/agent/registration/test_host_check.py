@@ -15,7 +15,7 @@ from ipulse_worker.agent.registration import host_check
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from tests.worker.agent.registration.test_quarantine import Watch
-from tests.worker.disks import fill, small_disk
+from tests.worker.disks import PIDS, fill, small_disk
 
 WAIT_SECONDS = 300.0
 FULL = "/work/att_1/weights.npz: No space left on device."
@@ -103,6 +103,31 @@ print(fault.reason.value, fault.message)
     )
     assert done.stdout.startswith("worker_limit ")
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > host_check.LEAST_DESCRIPTORS
+
+
+def test_room_for_a_few_threads_is_not_enough_for_a_runner() -> None:
+    """The check runs in a process of its own, in a group that may have ten more."""
+    group = PIDS / f"ipulse-check-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"a group of processes cannot be made here: {error}")
+    program = """
+import os, sys
+from pathlib import Path
+from ipulse_worker.agent.registration.host_check import _can_start_processes
+group = Path(sys.argv[1])
+(group / "cgroup.procs").write_text(str(os.getpid()))
+for more in ("10", "max"):
+    (group / "pids.max").write_text(more)
+    print(_can_start_processes())
+"""
+    try:
+        command = [sys.executable, "-c", program, str(group)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    finally:
+        group.rmdir()
+    assert done.stdout.split() == ["False", "True"]
 
 
 class TestAfterAnAttempt:

@@ -18,6 +18,7 @@ LEAST_INODES = 64
 LEAST_DESCRIPTORS = 32
 LIMIT_SECONDS = 30.0  # after a process or thread could not be started
 PROBE_BYTES = 4096
+RUNNER_THREADS = 16 + 8 * (os.cpu_count() or 1)  # TensorFlow has several pools of threads
 
 
 class HostCheck:
@@ -147,13 +148,21 @@ def _descriptors_left() -> int:
 
 
 def _can_start_processes() -> bool:
+    """Return whether a runner can be started: a process, and as many threads as it has."""
+    done = threading.Event()
+    threads = []
     try:
-        thread = threading.Thread(target=int)
-        thread.start()
-        thread.join()
+        for _ in range(RUNNER_THREADS):
+            thread = threading.Thread(target=done.wait)
+            thread.start()
+            threads.append(thread)
         program = shutil.which("true")
         if program:
             os.waitpid(os.posix_spawn(program, [program], {}), 0)
     except (OSError, RuntimeError):
         return False
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
     return True
