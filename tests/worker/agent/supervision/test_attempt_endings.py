@@ -153,7 +153,7 @@ class TestEndings:
         self, service: FakeService, settings: AgentSettings
     ) -> None:
         """It takes longer than the limit, but works all the time."""
-        changes = {"ready_seconds": 1.0, "runner_module": f"{RUNNERS}.slow_import"}
+        changes = {"ready_seconds": 2.0, "runner_module": f"{RUNNERS}.slow_import"}
         with agent_with(settings, **changes) as agent:
             job = service.job(attempt(service, agent, "completes"))
         assert job.state is JobState.SUCCEEDED, job.outcome
