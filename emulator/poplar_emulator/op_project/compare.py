@@ -20,6 +20,7 @@ from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
 from poplar_emulator.op_project.project import OpProject, TestedTensor, read_project
 
 MOST_ELEMENTS = 64  # of an input with all elements changed
+_LAYER_SHAPE = ("steps", "batch", "senders")  # the input of an op that is a layer of a network
 DIRECTIONS = 16  # for a larger input
 STEP = 1e-4  # of the differences, relative to values around 1
 GRADIENT_TOLERANCE = 10  # times the tolerance: a gradient sums rounding errors of the op
@@ -77,6 +78,10 @@ def compare(folder: Path, seed: int = 0, sanitize: bool = True) -> OpComparison:
     weights = [_random(random, tensor) for tensor in project.outputs]
     judge = _Judge(project, reference, inputs, weights, random)
     cycles = 0
+    if manifest.gradients and not manifest.kernel and not manifest.sources:
+        reference.require_gradient()  # nothing else could train
+    if manifest.inputs[0].shape == _LAYER_SHAPE:
+        judge.check_spikes(reference)
     with tempfile.TemporaryDirectory(prefix="poplar-op-") as scratch:
         if manifest.sources:
             options = SANITIZE if sanitize else POISON
@@ -153,6 +158,18 @@ class _Judge:
         self.compare_outputs(whose, self._cpu_outputs(op))
         if self._project.manifest.gradients:
             self.compare_gradients(whose, self.cpu_gradients(op))
+
+    def check_spikes(self, reference: ReferenceOp) -> None:
+        """Check that an op of a layer returns spikes, each 0 or 1, where it gets spikes."""
+        inputs = list(self.inputs)
+        inputs[0] = (np.abs(inputs[0]) < np.median(np.abs(inputs[0]))).astype(inputs[0].dtype)
+        attributes = self._project.manifest.default_attributes
+        for tensor, made in zip(
+            self._project.outputs, self._of_declared_shapes(reference.function(inputs, attributes))
+        ):
+            error = float(np.max(np.minimum(np.abs(made), np.abs(made - 1))))
+            what = f"reference's output {tensor.name} is 0 or 1"
+            self.comparisons.append(ArrayComparison(what, error, 0.0))
 
     def _cpu_outputs(self, op: Union[KernelOp, ReferenceOp]) -> Sequence[np.ndarray]:
         return op.forward(self.inputs, [(t.dtype, t.shape) for t in self._project.outputs])

@@ -71,7 +71,8 @@ def compare_op(
             line = f"{one['what']}: {verdict}, error {one['error']:.1e} of {one['tolerance']:.0e}"
             show(line, "" if one["is_good"] else "red")
         result = "as its reference" if report["is_good"] else "not as its reference"
-        show(f"{report['name']} is {result} (seed {seed}, {report['cycles']:,} emulated cycles)")
+        cycles = f"{report['cycles']:,} emulated cycles" if report["cycles"] else "no Poplar part"
+        show(f"{report['name']} is {result} (seed {seed}, {cycles})")
     return Exit.OK if report["is_good"] else Exit.JOB_FAILED
 
 

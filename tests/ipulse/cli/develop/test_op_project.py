@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.ipulse.cli.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -139,3 +142,24 @@ def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: P
     ran = offline("op", "push", str(folder))
     assert ran.code == 2
     assert "/reference:" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("def backward(", "def backwards(", "backward"),
+        ("above[step] >= 0", "above[step]", "reference's output sent is 0 or 1"),
+        ("decay * later", "0.5 * later", "reference's gradient of"),
+    ],
+)
+def test_mistakes_of_an_op_in_numpy_alone_are_named(
+    offline: Run, tmp_path: Path, before: str, after: str, words: str
+) -> None:
+    folder = tmp_path / "leaky"
+    shutil.copytree(ROOT / "examples" / "ops" / "leaky", folder)
+    good = offline("op", "test", str(folder))
+    assert good.code == 0, good.err
+    change(folder, "reference.py", before, after)
+    ran = offline("op", "test", str(folder))
+    assert ran.code != 0
+    assert words in ran.out + ran.err

@@ -36,13 +36,13 @@ def project(folder: Path, files: Optional[Dict[str, str]] = None, **manifest: An
     return folder
 
 
-def packed(folder: Path) -> Packed:
+def packed(folder: Path, name: str = NAME, scratch: Optional[Path] = None) -> Packed:
     """Pack a project."""
-    path = folder.with_suffix(".tar")
+    path = (scratch or folder.parent) / f"{folder.name}.tar"
     with path.open("wb") as out:
         write_package(read_folder(folder), out)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Packed(path, f"{NAME}@sha256:{digest}")
+    return Packed(path, f"{name}@sha256:{digest}")
 
 
 def layer(reference: str, neurons: int, **attributes: Any) -> Dict[str, Any]:

@@ -17,6 +17,8 @@ from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.op.packages import Packed, layer, packed, project
 
+ROOT = Path(__file__).resolve().parents[4]
+
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.usefixtures("threads_are_set"),
@@ -223,3 +225,17 @@ def test_without_its_package_nothing_runs(tmp_path: Path) -> None:
     ended = attempt(tmp_path / "a", spec(package))
     assert ended.done["reason"] == "runner_error"
     assert "not downloaded" in ended.done["message"]
+
+
+def test_leaky_integrators_learn_their_time_constants(tmp_path: Path) -> None:
+    package = packed(ROOT / "examples" / "ops" / "leaky", "leaky", tmp_path)
+    layers = [{"neurons": 24}, {"kind": "op", "op": package.reference, "neurons": 12}]
+    training = {"epochs": 2, "batch_size": 16, "optimizer": {"kind": "adam", "learning_rate": 0.05}}
+    found = weights(trained(tmp_path / "a", package, network={"layers": layers}, training=training))
+    assert found["layer_2.weights"].shape == (24, 12)
+    decay = found["layer_2.decay"]
+    assert decay.shape == (12,)
+    assert 0 <= decay.min() <= decay.max() <= np.float32(0.999)
+    short = {"epochs": 1, "batch_size": 16, "optimizer": {"kind": "adam", "learning_rate": 1e-9}}
+    before = weights(trained(tmp_path / "b", package, network={"layers": layers}, training=short))
+    assert (decay != before["layer_2.decay"]).all()
