@@ -10,7 +10,7 @@ import numpy as np
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
-VERSION = 6  # LIF_ABI_VERSION
+VERSION = 7  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -142,6 +142,7 @@ class LifBackward(ctypes.Structure):
         ("record", ctypes.POINTER(LifRecord)),
         ("grad_membrane", float_p),
         ("grad_spikes", ctypes.POINTER(float_p)),
+        ("grad_slots", int32_p),
         ("grad_u", ctypes.POINTER(float_p)),
         ("gradient", ctypes.POINTER(LifGradient)),
         ("grad_inputs", float_p),

@@ -120,7 +120,8 @@ class Call:
         found = np.empty((steps, batch, layer.slots), np.float32)
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
         failed = native.library().lif_slots(
-            *(steps, batch, ctypes.byref(layer), abi.uint32s(bits), threads, abi.floats(found)),
+            *(steps, batch, ctypes.byref(layer), abi.uint32s(bits), threads, layer.slots),
+            abi.floats(found),
             *(message, ctypes.c_size_t(MESSAGE_SIZE)),
         )
         _check(failed, message)

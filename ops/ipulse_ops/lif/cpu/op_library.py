@@ -28,7 +28,8 @@ def library() -> Any:
             membranes=outputs["membranes"],
             grad_membrane=grads[0],
             grad_ports=grads[1 + 4 * layers : 1 + 5 * layers],
-            grad_u=grads[1 + 5 * layers : 1 + 5 * layers + hidden],
+            grad_short_ports=grads[1 + 5 * layers : 1 + 6 * layers],
+            grad_u=grads[1 + 6 * layers : 1 + 6 * layers + hidden],
             trained=op.get_attr("trained"),
             **{name: op.get_attr(name) for name in ATTRIBUTES},
         )
@@ -82,7 +83,8 @@ INPUTS: Dict[str, Optional[str]] = {
 }
 OUTPUTS: Dict[str, Optional[str]] = {
     "membrane": None,
-    **dict.fromkeys(("spike_counts", "dropped", "bits", "membranes", "ports"), "layers"),
+    **dict.fromkeys(("spike_counts", "dropped", "bits", "membranes"), "layers"),
+    **dict.fromkeys(("ports", "short_ports"), "layers"),
     "u": "hidden",
 }
 ATTRIBUTES = (

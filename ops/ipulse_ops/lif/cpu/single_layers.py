@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -21,13 +21,17 @@ from ipulse_ops.training.delayed_weights import taps_of
 
 _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different numbers
 
-Run = Callable[[Network, Sequence[Any], Any, Any, RunOptions], LIFOutputs]
+# Returns the outputs of a network, and a function for its lists of spikes without empty slots.
+Result = Tuple[LIFOutputs, Callable[[], List[Any]]]
+Run = Callable[..., Result]
 
 
 def run_single_layers(
     run: Run, network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
 ) -> LIFOutputs:
     """Run the network layer by layer; `run` runs a network of one layer.
+
+    Layers pass on only as many slots as the longest list of spikes fills.
 
     Outputs and gradients are those of the reference. Only the policy "cyclic" draws other numbers,
     from a seed of each layer.
@@ -55,7 +59,7 @@ def run_single_layers(
             ids, counts = delayed_spikes(ids, counts, arrivals)
             arrays[0] = matrix
             senders *= layer.delays.taps
-        out = run(
+        out, filled = run(
             _alone(network, number, layer, senders),
             arrays,
             ids,
@@ -67,11 +71,11 @@ def run_single_layers(
                 dropout_seed=None,
                 return_membranes=False,
             ),
+            reads_out=options.return_membranes or number == len(network.layers),
         )
         outputs.append(out)
         if isinstance(layer, LIF):
-            spikes = out.spike_ids[0], out.spike_counts[0]
-            sent.append(spikes)
+            sent.append((filled()[0], out.spike_counts[0]))
     spiking = outputs[: len(network.spiking)]
     hidden = outputs[: len(network.layers)]
     return LIFOutputs(

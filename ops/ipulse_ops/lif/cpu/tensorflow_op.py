@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from ipulse_ops.lif.constant_tensors import constant_tensors
 from ipulse_ops.lif.cpu import abi, native
@@ -26,7 +26,25 @@ def run_on_cpu(
     BuildFailed.
     """
     if options.dropout_seed is not None or network.has_residual or network.has_delays:
-        return run_single_layers(run_on_cpu, network, weights, ids, counts, options)
+        return run_single_layers(run_op, network, weights, ids, counts, options)
+    return run_op(network, weights, ids, counts, options)[0]
+
+
+def run_op(
+    network: Network,
+    weights: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    options: RunOptions,
+    reads_out: bool = True,
+) -> Tuple[LIFOutputs, Callable[[], List[Any]]]:
+    """Run the network in one op; return its outputs, and a function that returns shorter lists.
+
+    reads_out: False leaves the membrane of a spiking readout out, float32 `[0]`.
+
+    The lists are `spike_ids` with only as many slots as the longest list fills. Gradients of both
+    are added.
+    """
     op = library()
     spikes = input_spikes(ids, counts)
     layers = [*network.layers, network.readout]
@@ -69,32 +87,38 @@ def run_on_cpu(
         threads=options.threads,
         arch=native.supported_arch() if options.arch is None else options.arch,
         return_membranes=options.return_membranes,
+        reads_out=reads_out,
         trained=sorted(given - {"second_threshold"}),
         **_surrogate(network),
     )
-    # A separate op, which TensorFlow removes from the graph when nothing reads the ids.
-    spike_ids = [
-        op.ipulse_lif_slots(
-            port=port,
-            bits=bits,
-            spike_counts=spike_counts,
-            neurons=layer.neurons,
-            slots=layer.slots,
-            gated=layer.second_threshold is not None,
-            policy=abi.POLICY[layer.policy],
-            threads=options.threads,
-        )
-        for layer, port, bits, spike_counts in zip(
-            network.spiking, outputs.ports, outputs.bits, outputs.spike_counts
-        )
-    ]
-    return LIFOutputs(
+
+    def slots(ports: Sequence[Any], filled: bool) -> List[Any]:
+        # A separate op, which TensorFlow removes from the graph when nothing reads the ids.
+        return [
+            op.ipulse_lif_slots(
+                port=port,
+                bits=bits,
+                spike_counts=spike_counts,
+                neurons=layer.neurons,
+                slots=layer.slots,
+                gated=layer.second_threshold is not None,
+                filled=filled,
+                policy=abi.POLICY[layer.policy],
+                threads=options.threads,
+            )
+            for layer, port, bits, spike_counts in zip(
+                network.spiking, ports, outputs.bits, outputs.spike_counts
+            )
+        ]
+
+    found = LIFOutputs(
         membrane=outputs.membrane,
-        spike_ids=spike_ids,
+        spike_ids=slots(outputs.ports, False),
         spike_counts=list(outputs.spike_counts),
         dropped=list(outputs.dropped),
         membranes=list(outputs.u) if options.return_membranes else [],
     )
+    return found, lambda: slots(outputs.short_ports, True)
 
 
 def _surrogate(network: Network) -> Dict[str, Any]:

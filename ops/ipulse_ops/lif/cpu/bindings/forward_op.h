@@ -36,14 +36,17 @@ inline Status forward_shape(InferenceContext *c) {
   if (neurons.empty())
     neurons.push_back(c->UnknownDim());
   int output = 0;
-  c->set_output(output++, c->MakeShape({steps, batch, neurons.back()}));
+  bool reads_out;
+  TF_RETURN_IF_ERROR(c->GetAttr("reads_out", &reads_out));
+  c->set_output(output++, reads_out ? c->MakeShape({steps, batch, neurons.back()})
+                                    : c->MakeShape({c->MakeDim(0)}));
   for (int i = 0; i < layers; ++i)
     c->set_output(output++, c->MakeShape({steps, batch, c->MakeDim(2)}));
   for (int i = 0; i < layers; ++i)
     c->set_output(output++, c->MakeShape({steps, batch}));
   for (int i = 0; i < 2 * layers; ++i)
     c->set_output(output++, c->UnknownShapeOfRank(1));
-  for (int i = 0; i < layers; ++i)
+  for (int i = 0; i < 2 * layers; ++i)
     c->set_output(output++, c->UnknownShapeOfRank(3));
   for (size_t i = 0; i + 1 < neurons.size(); ++i)
     c->set_output(output++, membranes ? c->MakeShape({steps, batch, neurons[i]})
@@ -52,11 +55,13 @@ inline Status forward_shape(InferenceContext *c) {
 }
 
 // A port receives the gradient of a layer's spikes: its value is [0, 0, 0], its gradient [time,
-// batch, slots], or [0, 0, 0] if the loss does not depend on the spikes.
+// batch, slots], or [0, 0, 0] if the loss does not depend on the spikes. That of a short port has
+// only as many slots as are filled. Both are added.
 // trained: the constants to compute gradients of. u: membranes of the hidden layers, or [0].
 REGISTER_OP("IpulseLif")
     .LIF_OP_ARGUMENTS.Attr("hidden: int >= 0")
     .Attr("return_membranes: bool")
+    .Attr("reads_out: bool") // false: the membrane is [0]; not of a leaky readout
     .Attr("trained: list({'decay', 'threshold', 'synapse_decay', 'adaptation_decay', "
           "'adaptation_strength'})")
     .Output("membrane: float")
@@ -65,6 +70,7 @@ REGISTER_OP("IpulseLif")
     .Output("bits: layers * float")
     .Output("membranes: layers * float")
     .Output("ports: layers * float")
+    .Output("short_ports: layers * float")
     .Output("u: hidden * float")
     .SetShapeFn(forward_shape);
 
@@ -72,6 +78,9 @@ class LifForwardOp : public LifOp {
 public:
   explicit LifForwardOp(OpKernelConstruction *c) : LifOp(c) {
     OP_REQUIRES_OK(c, c->GetAttr("return_membranes", &return_membranes_));
+    OP_REQUIRES_OK(c, c->GetAttr("reads_out", &reads_out_));
+    OP_REQUIRES(c, reads_out_ || !leaky(),
+                errors::InvalidArgument("a leaky readout has nothing but its membrane"));
     int attribute;
     OP_REQUIRES_OK(c, c->GetAttr("hidden", &attribute));
     OP_REQUIRES(c, attribute == hidden(),
@@ -94,14 +103,16 @@ public:
       return shape;
     };
     Tensor *tensor;
-    OP_REQUIRES_OK(c, c->allocate_output("membrane", of_each(layer.back().neurons), &tensor));
+    TensorShape read = reads_out_ ? of_each(layer.back().neurons) : TensorShape({0});
+    OP_REQUIRES_OK(c, c->allocate_output("membrane", read, &tensor));
     float *membrane = floats_of(tensor);
-    OpOutputList counts_list, dropped_list, bits_list, membranes_list, ports, u_list;
+    OpOutputList counts_list, dropped_list, bits_list, membranes_list, ports, short_ports, u_list;
     OP_REQUIRES_OK(c, c->output_list("spike_counts", &counts_list));
     OP_REQUIRES_OK(c, c->output_list("dropped", &dropped_list));
     OP_REQUIRES_OK(c, c->output_list("bits", &bits_list));
     OP_REQUIRES_OK(c, c->output_list("membranes", &membranes_list));
     OP_REQUIRES_OK(c, c->output_list("ports", &ports));
+    OP_REQUIRES_OK(c, c->output_list("short_ports", &short_ports));
     OP_REQUIRES_OK(c, c->output_list("u", &u_list));
     std::vector<float *> counts, dropped, u(layers());
     std::vector<uint32_t *> bits;
@@ -114,6 +125,7 @@ public:
       OP_REQUIRES_OK(c, bits_list.allocate(i, TensorShape({words}), &tensor));
       bits.push_back(reinterpret_cast<uint32_t *>(floats_of(tensor)));
       OP_REQUIRES_OK(c, ports.allocate(i, TensorShape({0, 0, 0}), &tensor));
+      OP_REQUIRES_OK(c, short_ports.allocate(i, TensorShape({0, 0, 0}), &tensor));
       if (network.store != LIF_STORE_MEMBRANES)
         OP_REQUIRES_OK(c, membranes_list.allocate(i, TensorShape({0}), &tensor));
     }
@@ -122,7 +134,8 @@ public:
       OP_REQUIRES_OK(c, u_list.allocate(i, shape, &tensor));
       u[i] = return_membranes_ ? floats_of(tensor) : nullptr;
     }
-    if (!leaky())
+    bool reads_spiking = reads_out_ && !leaky();
+    if (reads_spiking)
       u.back() = membrane;
     LifForward result{};
     result.version = LIF_ABI_VERSION;
@@ -130,7 +143,7 @@ public:
     result.bits = bits.data();
     result.counts = counts.data();
     result.dropped = dropped.data();
-    result.u = return_membranes_ || !leaky() ? u.data() : nullptr;
+    result.u = return_membranes_ || reads_spiking ? u.data() : nullptr;
     result.context = &membranes_list;
     result.allocate = allocate;
     char message[512];
@@ -162,7 +175,7 @@ private:
     return kept_output(static_cast<OpOutputList *>(context), layer, shape);
   }
 
-  bool return_membranes_;
+  bool return_membranes_, reads_out_;
   std::vector<Place> places_;
 };
 

@@ -30,6 +30,7 @@ REGISTER_OP("IpulseLifGrad")
     .Input("membranes: layers * float")
     .Input("grad_membrane: float")
     .Input("grad_ports: layers * float")
+    .Input("grad_short_ports: layers * float")
     .Input("grad_u: hidden * float")
     .Output("grad_weights: matrices * float")
     .Output("grad_decay: all * float")
@@ -62,15 +63,18 @@ public:
     if (!c->status().ok())
       return;
     const TensorShape places({network.steps, network.batch});
-    OpInputList bits, membranes, ports, u;
+    OpInputList bits, membranes, ports, short_ports, u;
     OP_REQUIRES_OK(c, c->input_list("bits", &bits));
     OP_REQUIRES_OK(c, c->input_list("membranes", &membranes));
     OP_REQUIRES_OK(c, c->input_list("grad_ports", &ports));
+    OP_REQUIRES_OK(c, c->input_list("grad_short_ports", &short_ports));
     OP_REQUIRES_OK(c, c->input_list("grad_u", &u));
     const Tensor *grad_membrane;
     OP_REQUIRES_OK(c, c->input("grad_membrane", &grad_membrane));
     std::vector<LifRecord> record(layers());
     std::vector<const float *> grad_spikes(layers()), grad_u(layers());
+    std::vector<int32_t> grad_slots(layers());
+    std::vector<Tensor> sums(layers()); // of both ports
     for (int i = 0; i < layers(); ++i) {
       OP_REQUIRES(c,
                   bits[i].NumElements() ==
@@ -84,6 +88,10 @@ public:
                    // Nobody else holds them: neither another op nor a tape.
                    membranes[i].RefCountIsOne()};
       grad_spikes[i] = direct(c, ports[i], places, slots(i), "spikes", i);
+      grad_slots[i] = slots(i);
+      add_short(c, short_ports[i], places, i, &grad_spikes[i], &grad_slots[i], &sums[i]);
+      if (!c->status().ok())
+        return;
     }
     for (int i = 0; i < hidden(); ++i)
       grad_u[i] = direct(c, u[i], places, layer[i].neurons, "membranes", i);
@@ -107,6 +115,7 @@ public:
     backward.record = record.data();
     backward.grad_membrane = leaky() ? readout : nullptr;
     backward.grad_spikes = grad_spikes.data();
+    backward.grad_slots = grad_slots.data();
     backward.grad_u = any_u ? grad_u.data() : nullptr;
     backward.gradient = gradient.data();
     backward.grad_inputs = grad_port->NumElements() ? floats_of(grad_port) : nullptr;
@@ -126,6 +135,34 @@ private:
     c->CtxFailure(errors::InvalidArgument("the gradient by the ", name, " of layer ", layer + 1,
                                           " has shape ", tensor.shape().DebugString()));
     return nullptr;
+  }
+
+  // Adds the gradient of a short port to that of a port, if there is one of either.
+  void add_short(OpKernelContext *c, const Tensor &tensor, const TensorShape &places, int layer,
+                 const float **grad, int32_t *slots, Tensor *sum) const {
+    if (tensor.NumElements() == 0)
+      return;
+    const int64_t rows = places.num_elements();
+    const int64_t own = tensor.dims() == 3 ? tensor.dim_size(2) : 0;
+    OP_REQUIRES(c, own >= 1 && own <= *slots && tensor.NumElements() == rows * own,
+                errors::InvalidArgument("the gradient by the spikes of layer ", layer + 1,
+                                        " has shape ", tensor.shape().DebugString()));
+    const float *from = floats_of(tensor);
+    if (!*grad) {
+      *grad = from;
+      *slots = static_cast<int32_t>(own);
+      return;
+    }
+    TensorShape shape = places;
+    shape.AddDim(*slots);
+    OP_REQUIRES_OK(c, c->allocate_temp(tensorflow::DT_FLOAT, shape, sum));
+    float *to = floats_of(sum);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t k = 0; k < *slots; ++k) {
+        const float direct = (*grad)[row * *slots + k];
+        to[row * *slots + k] = k < own ? direct + from[row * own + k] : direct;
+      }
+    *grad = to;
   }
 
   void allocate_gradients(OpKernelContext *c, const std::vector<LifLayer> &layer,

@@ -106,15 +106,17 @@ extern "C" size_t lif_bits_words(int32_t steps, int32_t batch, const LifLayer *l
 }
 
 extern "C" int lif_slots(int32_t steps, int32_t batch, const LifLayer *layer, const uint32_t *words,
-                         int32_t threads, float *ids, char *text, size_t size) {
+                         int32_t threads, int32_t slots, float *ids, char *text, size_t size) {
   Message message{text, size};
   return guarded(message, [&] {
+    if (slots < 1 || slots > layer->slots)
+      return message.fail("slots must be 1 to %d; got %d", layer->slots, slots);
     BitRows bits(*layer, static_cast<int64_t>(steps) * batch, words);
     parallel_for(threads ? threads : default_threads(), batch, [&](int64_t b, int) {
       for (int t = 0; t < steps; ++t) {
         int64_t row = (b * steps + t) * bits.row_bytes;
-        float *slot = ids + (static_cast<int64_t>(t) * batch + b) * layer->slots;
-        float *end = slot + layer->slots;
+        float *slot = ids + (static_cast<int64_t>(t) * batch + b) * slots;
+        float *end = slot + slots;
         for (bool spiking : {true, false})
           for (int64_t byte = 0; byte < bits.row_bytes; byte += 8) {
             uint64_t set = load_word(bits.emitted + row + byte);

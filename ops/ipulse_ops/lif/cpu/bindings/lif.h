@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 6 };
+enum { LIF_ABI_VERSION = 7 };
 
 // The longest delay from layer to layer, in steps.
 enum { LIF_MAX_DELAY = 65535 };
@@ -151,6 +151,8 @@ typedef struct LifBackward {
   const LifRecord *record;
   const float *grad_membrane;      // [time, batch, classes] of the leaky readout; NULL without one
   const float *const *grad_spikes; // per layer [time, batch, slots] or NULL; NULL: all zeros
+  const int32_t *grad_slots;       // per layer the slots of grad_spikes, at least as many as are
+                                   // filled; NULL: those of the layer
   const float *const *grad_u;      // per layer [time, batch, neurons] or NULL; NULL: all zeros
   const LifGradient *gradient;     // per layer and leaky readout
   float *grad_inputs;              // [time, batch, input_slots], 0 behind the filled slots; or NULL
@@ -171,9 +173,10 @@ LIF_API int lif_backward(const LifNetwork *, const LifBackward *, char *message,
 // Length of a layer's `bits`.
 LIF_API size_t lif_bits_words(int32_t steps, int32_t batch, const LifLayer *layer);
 
-// Writes the slots of a layer as ids [time, batch, slots], zeros behind the last filled one.
+// Writes the first `slots` slots of a layer as ids [time, batch, slots], zeros behind the last
+// filled one.
 LIF_API int lif_slots(int32_t steps, int32_t batch, const LifLayer *layer, const uint32_t *bits,
-                      int32_t threads, float *ids, char *message, size_t size);
+                      int32_t threads, int32_t slots, float *ids, char *message, size_t size);
 
 // Seconds and calls since the library was loaded or the last reset, of all threads.
 LIF_API LifTimings lif_timings(void);

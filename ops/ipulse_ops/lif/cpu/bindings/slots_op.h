@@ -4,17 +4,23 @@
 
 #include "shared_op.h"
 
+#include <algorithm>
+
 namespace ipulse_lif {
 
 inline Status slots_shape(InferenceContext *c) {
   ShapeHandle counts;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 3, &counts));
   int slots;
+  bool filled;
   TF_RETURN_IF_ERROR(c->GetAttr("slots", &slots));
-  c->set_output(0, c->MakeShape({c->Dim(counts, 0), c->Dim(counts, 1), c->MakeDim(slots)}));
+  TF_RETURN_IF_ERROR(c->GetAttr("filled", &filled));
+  const DimensionHandle last = filled ? c->UnknownDim() : c->MakeDim(slots);
+  c->set_output(0, c->MakeShape({c->Dim(counts, 0), c->Dim(counts, 1), last}));
   return Status();
 }
 
+// filled: only as many slots as the longest list fills, at least 1.
 REGISTER_OP("IpulseLifSlots")
     .Input("port: float")
     .Input("bits: float")
@@ -22,6 +28,7 @@ REGISTER_OP("IpulseLifSlots")
     .Attr("neurons: int >= 1")
     .Attr("slots: int >= 1")
     .Attr("gated: bool")
+    .Attr("filled: bool")
     .Attr("policy: int")
     .Attr("threads: int")
     .Output("spike_ids: float")
@@ -33,6 +40,7 @@ public:
     OP_REQUIRES_OK(c, c->GetAttr("neurons", &neurons_));
     OP_REQUIRES_OK(c, c->GetAttr("slots", &slots_));
     OP_REQUIRES_OK(c, c->GetAttr("gated", &gated_));
+    OP_REQUIRES_OK(c, c->GetAttr("filled", &filled_));
     OP_REQUIRES_OK(c, c->GetAttr("policy", &policy_));
     OP_REQUIRES_OK(c, c->GetAttr("threads", &threads_));
   }
@@ -55,18 +63,23 @@ public:
     OP_REQUIRES(c, bits.NumElements() == static_cast<int64_t>(lif_bits_words(steps, batch, &layer)),
                 errors::InvalidArgument("the record has ", bits.NumElements(),
                                         " words of bits; it is another network's"));
+    const float *of_row = floats_of(counts);
+    float most = 1;
+    for (int64_t row = 0; row < int64_t{steps} * batch; ++row)
+      most = std::max(most, of_row[2 * row + 1]);
+    const int slots = filled_ ? static_cast<int>(most) : slots_;
     Tensor *ids;
-    OP_REQUIRES_OK(c, c->allocate_output(0, TensorShape({steps, batch, slots_}), &ids));
+    OP_REQUIRES_OK(c, c->allocate_output(0, TensorShape({steps, batch, slots}), &ids));
     char message[512];
     const auto *words = reinterpret_cast<const uint32_t *>(floats_of(bits));
-    OP_REQUIRES_OK(c, status(lif_slots(steps, batch, &layer, words, threads_, floats_of(ids),
+    OP_REQUIRES_OK(c, status(lif_slots(steps, batch, &layer, words, threads_, slots, floats_of(ids),
                                        message, sizeof message),
                              message));
   }
 
 private:
   int neurons_, slots_, policy_, threads_;
-  bool gated_;
+  bool gated_, filled_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("IpulseLifSlots").Device(tensorflow::DEVICE_CPU), LifSlotsOp);

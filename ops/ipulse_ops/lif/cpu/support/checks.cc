@@ -201,6 +201,10 @@ bool check_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward
         (wanted.synapse_decay && !layer.synapse_decay) || (wanted.threshold && !spiking) ||
         ((wanted.adaptation_decay || wanted.adaptation_strength) && !(spiking && adapts(layer))))
       return message.fail("layer %d: a gradient by something that it does not have", number + 1);
+    int slots = spiking && gradient.grad_slots ? gradient.grad_slots[number] : layer.slots;
+    bool has_slots = is_sparse(layer) ? slots >= 1 && slots <= layer.slots : slots == layer.slots;
+    if (spiking && !has_slots)
+      return message.fail("layer %d: a gradient by spikes has %d slots", number + 1, slots);
     if (spiking && !check_record(kernel, n, gradient.record[number], number, message))
       return false;
   }

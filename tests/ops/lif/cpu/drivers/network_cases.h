@@ -168,8 +168,8 @@ inline void run(const Case &c, uint64_t arch, Result &result) {
   for (int i = 0; i < layers; ++i) {
     record[i] = {bits[i].data(), membranes[i].data(), membranes[i].size(), 1};
     std::vector<float> slots(places * layer[i].slots);
-    must(lif_slots(c.steps, c.batch, &layer[i], bits[i].data(), c.threads, slots.data(), message,
-                   sizeof message));
+    must(lif_slots(c.steps, c.batch, &layer[i], bits[i].data(), c.threads, layer[i].slots,
+                   slots.data(), message, sizeof message));
   }
   std::deque<std::vector<float>> grads;
   auto grad = [&](bool wanted, size_t length) -> float * {

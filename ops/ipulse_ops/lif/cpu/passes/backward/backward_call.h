@@ -38,6 +38,11 @@ struct BackwardCall {
   // The direct part of dL/du of a layer or the readout; null: zeros.
   const float *grad_u_of(int number) const;
 
+  // The slots of grad_spikes of a layer.
+  int grad_slots_of(int number) const {
+    return gradient.grad_slots ? gradient.grad_slots[number] : n.layer[number].slots;
+  }
+
   // The arguments of general_backward for a layer or the readout, all steps.
   PanelBackward panel(int number, const GradCurrent &current, const LayerConstants &constants,
                       int p, int b) const;

@@ -33,7 +33,7 @@ GradCurrent LayerPass::run() {
   read_membranes();
   if (plan_.sparse) {
     product_ = slot_gradient(call_, layer_, bits_, *kept_, next_, after_, direct_,
-                             plan_.plain ? membranes_ : nullptr);
+                             call_.grad_slots_of(number_), plan_.plain ? membranes_ : nullptr);
     next_ = GradCurrent(); // the product contains all that is needed of it
   }
   allocate_current();

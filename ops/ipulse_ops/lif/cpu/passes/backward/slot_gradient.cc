@@ -1,6 +1,7 @@
 #include "slot_gradient.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "support/pool.h"
 
@@ -15,14 +16,14 @@ constexpr int64_t OTHER_BYTES = 24 << 20;
 
 // Reorders direct gradients from slot order, spikes first, to ascending ids. product: of the
 // sample.
-void start_products(const LifNetwork &n, const LifLayer &layer, const BitRows &bits,
-                    const Spikes &kept, int b, const float *direct, float *product) {
+void start_products(const LifNetwork &n, int slots_of_row, const BitRows &bits, const Spikes &kept,
+                    int b, const float *direct, float *product) {
   int64_t first = kept.start[int64_t(b) * n.steps];
   for (int t = 0; t < n.steps; ++t) {
     int64_t row = int64_t(b) * n.steps + t, start = kept.start[row];
     int64_t count = kept.start[row + 1] - start;
     const uint8_t *emitted = bits.emitted + row * bits.row_bytes;
-    const float *slots = direct + (int64_t(t) * n.batch + b) * layer.slots;
+    const float *slots = direct + (int64_t(t) * n.batch + b) * slots_of_row;
     auto spikes = [&](int64_t k) {
       int32_t id = kept.ids[start + k];
       return emitted[id / 8] >> (id % 8) & 1;
@@ -43,6 +44,7 @@ struct Operands {
   const GradCurrent &next;
   const LifLayer *after;
   const float *weights, *direct, *membranes;
+  int direct_slots;
 };
 
 // Those of a sample times the surrogate, if there are membranes.
@@ -98,7 +100,7 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
     bool starts = o.direct && !part;
     if (starts) {
       for (int b = a.first; b < a.last; ++b)
-        start_products(n, o.layer, o.bits, o.kept, begin + b, o.direct, place(b));
+        start_products(n, o.direct_slots, o.bits, o.kept, begin + b, o.direct, place(b));
     } else if (!o.weights) {
       std::fill(place(a.first), place(a.last), 0.0f);
     }
@@ -128,12 +130,16 @@ void multiply_samples(const BackwardCall &call, const Operands &o, int parts, in
 std::unique_ptr<Buffer<float>> slot_gradient(const BackwardCall &call, const LifLayer &layer,
                                              const BitRows &bits, const Spikes &kept,
                                              const GradCurrent &next, const LifLayer *after,
-                                             const float *direct, const float *membranes) {
+                                             const float *direct, int direct_slots,
+                                             const float *membranes) {
+  for (int64_t row = 0; direct && row < call.rows; ++row)
+    if (kept.start[row + 1] - kept.start[row] > direct_slots)
+      throw std::invalid_argument("a gradient by spikes has fewer slots than are filled");
   // An expanding load reads a whole vector, so that the last one may end behind its place.
   std::unique_ptr<Buffer<float>> product(
       new Buffer<float>(kept.start[call.rows] + call.kernel.lanes));
   const float *weights = after ? after->weights : nullptr;
-  Operands operands{layer, bits, kept, next, after, weights, direct, membranes};
+  Operands operands{layer, bits, kept, next, after, weights, direct, membranes, direct_slots};
   int parts = weights ? std::min(PRODUCT_PARTS, next.panels.count / next.panels.chunk) : 1;
   int64_t most = OTHER_BYTES / 4 / std::max(1, parts - 1);
   auto slots_before = [&](int b) { return kept.start[int64_t(b) * call.n.steps]; };
