@@ -31,6 +31,19 @@ ONLINE = [
 ]
 
 
+# Pages with many jobs, which `make verify` runs.
+LONG = ["guides/continue.md", "guides/own-op.md", "guides/python.md"]
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave long pages to `make verify`."""
+    long = {DOCS / page for page in LONG}
+    for item in items:
+        if item.path in long:
+            item.add_marker(pytest.mark.verify)
+
+
 @pytest.fixture(scope="session")
 def everyones_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """The reader of all pages; its stack runs on from page to page."""
