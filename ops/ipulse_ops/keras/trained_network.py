@@ -43,11 +43,12 @@ def trained_network(
         capacities: the final capacity of each spiking layer, where capacities grew.
         options: other arguments of MultiLIF, such as threads or return_membranes.
 
-    Raises ValueError if an array is missing or has another shape, or the network has custom ops.
+    Raises ValueError if an array is missing or has another shape, or for custom ops and equations.
     """
     network = spec["network"]
-    if any(layer.get("kind") == "op" for layer in network["layers"]):
-        raise ValueError("the network has custom ops, which run in jobs only")
+    for kind, name in (("op", "custom ops"), ("equations", "equations")):
+        if any(layer.get("kind") == kind for layer in network["layers"]):
+            raise ValueError(f"the network has {name}, which run in jobs only")
     convolutions, scale = _convolutions(spec, weights, options)
     before = len(convolutions)
     names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]

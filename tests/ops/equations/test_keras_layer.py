@@ -11,6 +11,7 @@ import tensorflow as tf
 from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras import LIF, LIFLayer
+from ipulse_ops.keras.trained_network import trained_network
 from tests.equations import lif, neuron_document, neuron_of
 
 STEPS, BATCH, INPUTS, NEURONS = 30, 7, 20, 33
@@ -101,3 +102,8 @@ def test_they_are_equal(name: str) -> None:
     # steps and samples: in other orders than in the kernels of the hand-written layer.
     for own_grad, known_grad in zip(own_grads, known_grads):
         np.testing.assert_allclose(own_grad, known_grad, rtol=1e-5, atol=1e-6)
+
+
+def test_the_network_of_a_job_with_equations_is_refused() -> None:
+    with pytest.raises(ValueError, match="equations, which run in jobs only"):
+        trained_network({"network": {"layers": [{"kind": "equations"}]}}, {})
