@@ -20,7 +20,10 @@ def op_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         return
     if isinstance(device, IPUDevice):
         for index, _ in ops:
-            detail = "custom ops run on the devices cpu and emulator; got ipu"
+            detail = (
+                "custom ops run on the devices cpu and emulator; got ipu, where TensorFlow loads "
+                "an op into the training's own process, outside of any sandbox"
+            )
             yield Problem(f"/network/layers/{index}/op", "unsupported", detail)
     elif isinstance(device, EmulatorDevice):
         if device.ipus != 1:
