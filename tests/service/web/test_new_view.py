@@ -76,3 +76,30 @@ def test_a_spec_is_submitted_as_a_sweep(page: Page, service: InProcess) -> None:
     [(pointer, parameter)] = sweep["config"]["parameters"].items()
     assert pointer == "/training/optimizer/learning_rate"
     assert parameter["values"] == [0.01, 0.001, 0.003]
+
+
+DROP = """
+    const [text, kind] = arguments;
+    const data = new DataTransfer();
+    if (kind === "drop") data.items.add(new File([text], "mine.yaml"));
+    else data.setData("text/plain", text);
+    const content = document.querySelector("ip-editor").editor.contentDOM;
+    content.focus();
+    document.querySelector("ip-editor").editor.dispatch({
+      selection: { anchor: 0, head: document.querySelector("ip-editor").editor.state.doc.length },
+    });
+    const more = { bubbles: true, cancelable: true, composed: true };
+    content.dispatchEvent(kind === "drop" ? new DragEvent("drop", { dataTransfer: data, ...more })
+      : new ClipboardEvent("paste", { clipboardData: data, ...more }));
+"""
+
+
+@pytest.mark.parametrize("kind", ["drop", "paste"])
+def test_a_spec_is_dropped_and_pasted(page: Page, service: InProcess, kind: str) -> None:
+    text = f"version: 1\nname: by {kind} # mine\nnetwork: {{layers: [{{neurons: 4}}]}}\n"
+    page.open("/new")
+    page.find(".plan-title.ok")
+    page.driver.execute_script(DROP, text, kind)
+    read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
+    page.until(lambda: page.driver.execute_script(read).strip() == text.strip())
+    page.find(".plan-title.ok")
