@@ -17,6 +17,7 @@ from ipulse.spec import parse_spec
 from ipulse_core.source_package import PackedFile, write_package
 from ipulse_service.jobs import submission
 from tests.service.agents import PHASES, Attempt, phase
+from tests.service.conditions import eventually
 from tests.service.datasets.uploading import check_refused
 from tests.service.http.routes.test_queue import announce, claim
 from tests.service.running import InProcess
@@ -216,6 +217,22 @@ def test_an_attempt_gets_the_ops_of_its_job_and_no_other(
         uploads = pushed(coder, content)  # it can be pushed again
         assert uploads.status_code in (204, 409)
         assert path.exists()
+
+
+def test_trials_of_a_sweep_get_their_ops(alone: InProcess, worker: httpx.Client) -> None:
+    content = package(note="trials")
+    pushed(worker, content)
+    begun = worker.post("/v1/sweeps", json=sweep_of(spec(content)))
+    assert begun.status_code == 201, begun.text
+    query = {"q": f"sweep:{begun.json()['id']} op:pool_op"}
+    eventually(lambda: len(alone.user.get("/v1/jobs", params=query).json()["jobs"]) == 2)
+    for _ in range(2):
+        attempt = claim(alone, "a", "cpu")
+        assert [op["sha256"] for op in attempt.claim["ops"]] == [sha256_of(content)]
+
+
+def sha256_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 GAIN = {"name": "gain", "shape": ["senders"], "initialiser": "ones"}
