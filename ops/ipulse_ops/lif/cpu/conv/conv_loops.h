@@ -51,29 +51,77 @@ void conv_collect(const ConvTables &tables, const int32_t *events, int64_t count
     });
 }
 
+// The sum of sixteen lanes.
+inline float sum_lanes(float (&lane)[SUMS]) {
+  for (int half = SUMS / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i)
+      lane[i] += lane[i + half];
+  return lane[0];
+}
+
+// The products of events in one place of the input, which reach the same runs of the plane: each
+// vector of it is loaded once for all of them.
+template <int EVENTS>
+inline void gather_place(const ConvTables &tables, const int32_t *events, const float *weights,
+                         const float *plane, float *out) {
+  F sum[EVENTS][WIDE];
+  LIF_UNROLL for (int e = 0; e < EVENTS; ++e) LIF_UNROLL for (int j = 0; j < WIDE; ++j) sum[e][j] =
+      Vec::zero();
+  const ConvSite &place = tables.site[events[0]];
+  int64_t channel[EVENTS]; // its rows of the packed weights
+  for (int e = 0; e < EVENTS; ++e)
+    channel[e] = tables.site[events[e]].row;
+  const ConvRun *run_end = tables.run + tables.first_run[place.x + 1];
+  for (int32_t r = tables.first_row[place.y]; r < tables.first_row[place.y + 1]; ++r) {
+    const ConvRow &row = tables.row[r];
+    for (const ConvRun *run = tables.run + tables.first_run[place.x]; run < run_end; ++run) {
+      const float *p = plane + (int64_t(row.target) + place.target + run->target);
+      const float *w[EVENTS];
+      LIF_UNROLL for (int e = 0; e < EVENTS; ++e) w[e] =
+          weights + ((channel[e] + row.tap) * run->stride + run->weights);
+      int32_t i = 0;
+      for (; i + SUMS <= run->floats; i += SUMS)
+        LIF_UNROLL for (int j = 0; j < WIDE; ++j) {
+          const F at = Vec::load(p + i + j * L);
+          LIF_UNROLL for (int e = 0; e < EVENTS; ++e) sum[e][j] =
+              Vec::add(sum[e][j], Vec::mul(at, Vec::load(w[e] + i + j * L)));
+        }
+      if (i < run->floats)
+        LIF_UNROLL for (int j = 0; j < WIDE; ++j) {
+          const F at = load_columns(p + i, run->floats - i, j);
+          LIF_UNROLL for (int e = 0; e < EVENTS; ++e) sum[e][j] =
+              Vec::add(sum[e][j], Vec::mul(at, load_columns(w[e] + i, run->floats - i, j)));
+        }
+    }
+  }
+  float lane[EVENTS][SUMS];
+  LIF_UNROLL for (int e = 0; e < EVENTS; ++e) LIF_UNROLL for (int j = 0; j < WIDE; ++j)
+      Vec::store(lane[e] + j * L, sum[e][j]);
+  LIF_UNROLL for (int e = 0; e < EVENTS; ++e) out[e] = sum_lanes(lane[e]);
+}
+
+inline bool same_place(const ConvSite &a, const ConvSite &b) {
+  return a.x == b.x && a.y == b.y && a.target == b.target;
+}
+
 void conv_gather(const ConvTables &tables, const int32_t *events, int64_t count,
                  const float *weights, const float *plane, float *out) {
-  for (int64_t k = 0; k < count; ++k) {
-    F sum[WIDE];
-    for (F &s : sum)
-      s = Vec::zero();
-    for_runs(tables, events[k], [&](int64_t target, int64_t from, int32_t floats) {
-      const float *p = plane + target, *w = weights + from;
-      int32_t i = 0;
-      for (; i + SUMS <= floats; i += SUMS)
-        LIF_UNROLL for (int j = 0; j < WIDE; ++j) sum[j] =
-            Vec::add(sum[j], Vec::mul(Vec::load(p + i + j * L), Vec::load(w + i + j * L)));
-      if (i < floats)
-        LIF_UNROLL for (int j = 0; j < WIDE; ++j) sum[j] =
-            Vec::add(sum[j], Vec::mul(load_columns(p + i, floats - i, j),
-                                      load_columns(w + i, floats - i, j)));
-    });
-    float lane[SUMS];
-    LIF_UNROLL for (int j = 0; j < WIDE; ++j) Vec::store(lane + j * L, sum[j]);
-    for (int half = SUMS / 2; half; half /= 2)
-      for (int i = 0; i < half; ++i)
-        lane[i] += lane[i + half];
-    out[k] = lane[0];
+  constexpr int MOST = 8 / WIDE; // as many sums as hide the time of an addition
+  for (int64_t k = 0; k < count;) {
+    int64_t together = 1;
+    while (together < MOST && k + together < count &&
+           same_place(tables.site[events[k]], tables.site[events[k + together]]))
+      ++together;
+    if (together == MOST) {
+      gather_place<MOST>(tables, events + k, weights, plane, out + k);
+    } else if (together >= MOST / 2) {
+      together = MOST / 2;
+      gather_place<MOST / 2>(tables, events + k, weights, plane, out + k);
+    } else {
+      together = 1;
+      gather_place<1>(tables, events + k, weights, plane, out + k);
+    }
+    k += together;
   }
 }
 
