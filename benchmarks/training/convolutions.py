@@ -1,7 +1,8 @@
-"""Measure training steps of convolutional networks, our own.
+"""Measure training steps of convolutional networks, our own and those of other libraries.
 
     python -m benchmarks.training convolutions               configurations A, B and C
     python -m benchmarks.training convolutions --config B    one of them
+    python -m benchmarks.training convolutions --peers       beside PyTorch and snnTorch
 
 A: 2 x 34 x 34, 12 filters of 5 x 5, pool, 32 filters of 5 x 5, pool, 10 classes.
 B: 2 x 64 x 64, 16, 32 and 32 filters of 3 x 3 with pools, 256 neurons, 11 classes.
@@ -11,17 +12,24 @@ Input channels spike at random; weights are scaled until every convolution fires
 neurons per step. A step is forward pass, backward pass and Adam; the loss is the cross-entropy of
 the mean membrane. Times are in milliseconds: of the clock, the fastest and the median of the
 repeats, which are interleaved; and of all processors together, the least, which depends less on
-other programs.
+other programs. Peers run between two halves of our repeats: a loop over time in PyTorch whose step
+is compiled, the fastest form found, and snnTorch.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -30,7 +38,9 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.common import command_line
-from benchmarks.common.tables import Row, finish
+from benchmarks.common.environments import MissingEnvironment, python_of
+from benchmarks.common.tables import ROOT, Row, finish
+from benchmarks.training.comparison import REQUIREMENTS
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
@@ -38,6 +48,7 @@ from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 
 RATE = 0.02  # of the hidden layers
+PEERS = ("compiled", "snntorch")  # of benchmarks.training.peers.torch_convolutions
 VARIANTS: dict[str, float | None] = {"exact": None, "gate 0.5": 0.5, "gate 0.9": 0.9}
 
 
@@ -155,42 +166,99 @@ def programs(
     return {"forward": forward, "step": step}
 
 
+Times = dict[tuple[str, str], list[float]]
+
+
+def measure(runs: dict[tuple[str, str], Callable[[], Any]], repeats: int) -> tuple[Times, Times]:
+    """Return the milliseconds of each program by the clock, and of all processors together."""
+    times: Times = {key: [] for key in runs}
+    processor: Times = {key: [] for key in runs}
+    for _ in range(repeats):
+        for key, run in runs.items():
+            began, spent = time.perf_counter(), time.process_time()
+            np.asarray(run())
+            times[key].append(1e3 * (time.perf_counter() - began))
+            processor[key].append(1e3 * (time.process_time() - spent))
+    return times, processor
+
+
+def measure_peer(python: Path, config: ConvConfig, system: str, options: Any) -> dict[str, Any]:
+    """Return what benchmarks.training.peers.torch_convolutions prints."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "config.json"
+        path.write_text(json.dumps(dataclasses.asdict(config)))
+        done = subprocess.run(
+            [
+                *(python, "-m", "benchmarks.training.peers.torch_convolutions", path, system),
+                *(f"--repeats={options.repeats}", f"--threads={options.threads}"),
+            ],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": ""},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _row(
+    config: str, system: str, program: str, times: list[float], processor: list[float], peak: int
+) -> Row:
+    return {
+        "config": config,
+        "system": system,
+        "program": program,
+        "fastest_ms": f"{min(times):.1f}",
+        "median_ms": f"{statistics.median(times):.1f}",
+        "processor_ms": f"{min(processor):.1f}",
+        "peak_mib": peak,
+    }
+
+
+def compared(name: str, options: Any, python: Path | None) -> list[Row]:
+    """Return the rows of one configuration."""
+    config = CONFIGS[name]
+    runs = {
+        (variant, program): run
+        for variant, second in VARIANTS.items()
+        for program, run in programs(config, second, options.threads).items()
+        if program == "step" or variant == "exact"
+    }
+    for run in runs.values():
+        run()  # traces it
+    times, processor = measure(runs, (options.repeats + 1) // 2)
+    peers: list[Row] = []
+    for system in PEERS if python else ():
+        found = measure_peer(python, config, system, options)
+        peers += [
+            _row(name, system, program, clock, spent, found["peak_mib"])
+            for program, (clock, spent) in found["programs"].items()
+        ]
+    more = measure(runs, options.repeats // 2)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return [
+        _row(
+            *(name, f"IPUlse, {variant}" if program == "step" else "IPUlse", program),
+            *(times[variant, program] + more[0][variant, program],),
+            *(processor[variant, program] + more[1][variant, program], peak),
+        )
+        for variant, program in runs
+    ] + peers
+
+
 def main(arguments: list[str]) -> int:
     """Run the command line."""
     parser = command_line.parser("training convolutions", __doc__)
     parser.add_argument("--config", choices=list(CONFIGS), help="one configuration only")
     parser.add_argument("--repeats", type=int, default=7, help="of each program (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of the kernels (%(default)s)")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries, too")
     options = parser.parse_args(arguments)
-    rows: list[Row] = []
-    for name in [options.config] if options.config else CONFIGS:
-        timed = {
-            (variant, program): run
-            for variant, second in VARIANTS.items()
-            for program, run in programs(CONFIGS[name], second, options.threads).items()
-        }
-        times: dict[tuple[str, str], list[float]] = {key: [] for key in timed}
-        processor: dict[tuple[str, str], list[float]] = {key: [] for key in timed}
-        for run in timed.values():
-            run()  # traces it
-        for _ in range(options.repeats):
-            for key, run in timed.items():
-                began, spent = time.perf_counter(), time.process_time()
-                np.asarray(run())
-                times[key].append(1e3 * (time.perf_counter() - began))
-                processor[key].append(1e3 * (time.process_time() - spent))
-        rows += [
-            {
-                "config": name,
-                "gradient": variant,
-                "program": program,
-                "fastest_ms": f"{min(found):.1f}",
-                "median_ms": f"{statistics.median(found):.1f}",
-                "processor_ms": f"{min(processor[variant, program]):.1f}",
-                "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            }
-            for (variant, program), found in times.items()
-            if program == "step" or variant == "exact"
-        ]
-    finish(rows, options.output)
+    try:
+        python = python_of("torch", REQUIREMENTS) if options.peers else None
+    except MissingEnvironment as error:
+        print(error, file=sys.stderr)
+        return 1
+    names = [options.config] if options.config else list(CONFIGS)
+    finish([row for name in names for row in compared(name, options, python)], options.output)
     return 0
