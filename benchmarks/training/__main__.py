@@ -6,6 +6,7 @@
     python -m benchmarks.training memory                   bytes stored for the backward pass
     python -m benchmarks.training peers --config A         other libraries, installed on first use
     python -m benchmarks.training accuracy                 the reference networks, some minutes
+    python -m benchmarks.training example-peers            the examples, beside snnTorch
     python -m benchmarks.training special-paths            each optimisation with and without
     python -m benchmarks.training convolutions             convolutional networks
 
@@ -25,6 +26,7 @@ COMMANDS = {
     "peers": "comparison",
     "accuracy": "accuracy",
     "convolutions": "convolutions",
+    "example-peers": "example_peers",
     "special-paths": "special_paths",
 }
 

@@ -90,6 +90,11 @@ class Outcome:
 
 def spec_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> ExperimentSpec:
     """Return the example with the changes of the variant; `weights` is one of WEIGHTS."""
+    return read_spec(document_of(task, gated, seed, weights, quick))
+
+
+def document_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> dict[str, Any]:
+    """Return the resolved document of `spec_of`."""
     document: dict[str, Any] = yaml.safe_load((ROOT / f"examples/{task.example}.yaml").read_text())
     network = document["network"]
     if task.neurons:
@@ -110,22 +115,29 @@ def spec_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -> Ex
         document["device"]["weights_dtype"] = weights
     if quick:
         document["training"]["epochs"] = task.quick_epochs
-    return read_spec(spec_to_json(parse_spec(document)))
+    resolved: dict[str, Any] = spec_to_json(parse_spec(document))
+    return resolved
 
 
 def outcome(
-    task: Task, gated: bool, seeds: int, weights: str = "float32", quick: bool = False
+    task: Task,
+    gated: bool,
+    seeds: int,
+    weights: str = "float32",
+    quick: bool = False,
+    first_seed: int = 1,
 ) -> Outcome:
-    """Train the network once per seed, from 1 on; report each on standard error."""
+    """Train the network once per seed; report each on standard error."""
     from benchmarks.training.single_process import build_kernels, train
 
     build_kernels()  # not part of the measured time
-    with _data_of(task):
-        return _trained(task, gated, seeds, weights, quick, train)
+    with data_of(task):
+        numbers = range(first_seed, first_seed + seeds)
+        return _trained(task, gated, numbers, weights, quick, train)
 
 
 @contextmanager
-def _data_of(task: Task) -> Iterator[None]:
+def data_of(task: Task) -> Iterator[None]:
     """Write the task's data set to a temporary directory, which the training reads."""
     if task.program is None:
         yield
@@ -145,13 +157,13 @@ def _data_of(task: Task) -> Iterator[None]:
 def _trained(
     task: Task,
     gated: bool,
-    seeds: int,
+    seeds: range,
     weights: str,
     quick: bool,
     train: Callable[[ExperimentSpec], Any],
 ) -> Outcome:
     accuracies, seconds, rates = [], [], []
-    for seed in range(1, seeds + 1):
+    for seed in seeds:
         spec = spec_of(task, gated, seed, weights, quick)
         began = time.perf_counter()
         metrics = train(spec)

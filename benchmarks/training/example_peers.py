@@ -1,0 +1,205 @@
+"""Train snnTorch on the data of examples/, and compare its accuracy and time with ours.
+
+    python -m benchmarks.training example-peers                      every example, about an hour
+    python -m benchmarks.training example-peers --only few_samples   those whose names begin so
+
+Both train with the example's epochs, batches, optimizer, schedule and loss, by turns, once per
+seed, in float32 on all processors. snnTorch's learning rate, slope of the surrogate gradient and
+scale of the initial weights are those of the best accuracy on a fifth of the training samples,
+which that search leaves out of the training: the example's own were chosen on other data, too. No
+test sample takes part in a choice. Seconds are those of one training, with reading its data and
+without the imports of the libraries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import command_line
+from benchmarks.common.environments import MissingEnvironment, python_of
+from benchmarks.common.tables import ROOT, Row, finish
+from benchmarks.training.accuracy import data_of, document_of, outcome
+from benchmarks.training.accuracy_tasks import TASKS, Task
+from benchmarks.training.comparison import REQUIREMENTS
+from ipulse.spec import ExperimentSpec
+from ipulse_core.data_files.directory import DataDirectory
+from ipulse_worker.runner.data.load import load
+from ipulse_worker.runner.resolved_spec import read_spec
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example and what is changed of it on both sides."""
+
+    task: Task
+    weights: str = "float32"
+    adapts: bool = False  # also with adaptive thresholds, which snnTorch has only by hand
+    rates: tuple[float, ...] = (0.001, 0.003, 0.01)
+    slopes: tuple[float, ...] = (5.0, 25.0)
+    scales: tuple[float, ...] = (1.0, 2.0)
+    search_epochs: int | None = None  # None: the example's
+
+
+def _task(name: str, **changes: bool) -> Task:
+    return next(
+        task
+        for task in TASKS
+        if task.example == name and all(getattr(task, k) == v for k, v in changes.items())
+    )
+
+
+EXAMPLES = (
+    Example(_task("few_samples", drops=True)),
+    Example(_task("few_samples", drops=True), weights="int8"),
+    Example(_task("few_samples", drops=False)),
+    Example(_task("delayed_recall", adapts=False), search_epochs=10),
+    Example(_task("delayed_recall", adapts=True), adapts=True, search_epochs=10),
+    Example(_task("moving_digits"), slopes=(25.0,), search_epochs=1),
+)
+
+
+def data_file(spec: ExperimentSpec, path: Path, searching: bool) -> None:
+    """Write the samples of a spec for a peer.
+
+    spikes: bits of the channels, uint8 [samples, steps, ceil(channels / 8)]; labels; training and
+    held: indices of the samples to train on and to judge by. `searching` holds out every fifth
+    training sample instead of the test samples.
+    """
+    dataset = load(
+        spec.data, DataDirectory.from_environment(os.environ), lambda done, samples: None
+    )
+    trains = dataset.trains
+    dense = np.zeros((trains.samples, trains.steps, trains.channels), bool)
+    counts = trains.counts.reshape(-1)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    dense.reshape(-1, trains.channels)[rows, trains.spike_channels] = True
+    training, held = dataset.training, dataset.test
+    if searching:
+        chosen = np.random.RandomState(0).permutation(training)
+        training, held = np.sort(chosen[len(chosen) // 5 :]), np.sort(chosen[: len(chosen) // 5])
+    np.savez(
+        path,
+        spikes=np.packbits(dense, axis=2),
+        channels=trains.channels,
+        labels=dataset.labels,
+        training=training,
+        held=held,
+    )
+
+
+def _ask(python: Path, spec: Path, data: Path, **options: Any) -> dict[str, float]:
+    """Train snnTorch once in its own environment; return its accuracy and seconds."""
+    arguments = [f"--{name}={value}" for name, value in options.items() if value is not True]
+    arguments += [f"--{name}" for name, value in options.items() if value is True]
+    done = subprocess.run(
+        [python, "-m", "benchmarks.training.peers.snntorch_examples", spec, data, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": ""},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    answer: dict[str, float] = json.loads(done.stdout)
+    return answer
+
+
+def _search(
+    example: Example, python: Path, spec: Path, data: Path, epochs: int, fixed: dict[str, Any]
+) -> dict[str, float]:
+    found = []
+    for rate, slope, scale in itertools.product(example.rates, example.slopes, example.scales):
+        choice = {"rate": rate, "slope": slope, "scale": scale}
+        answer = _ask(python, spec, data, epochs=epochs, seed=1000, **choice, **fixed)
+        print(f"  {choice}: {100 * answer['accuracy']:.2f} %", file=sys.stderr, flush=True)
+        found.append((answer["accuracy"], choice))
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def compared(example: Example, python: Path, seeds: int) -> list[Row]:
+    """Train ours and snnTorch's; return a row of each."""
+    task = example.task
+    document = document_of(task, False, 1, example.weights, False)
+    spec = read_spec(document)
+    epochs = spec.training.epochs
+    fixed: dict[str, Any] = {"bits": 8 if example.weights == "int8" else 32}
+    if example.adapts:
+        fixed["adapts"] = True
+    print(f"{task.title}, {example.weights}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as directory, data_of(task):
+        path = Path(directory) / "spec.json"
+        path.write_text(json.dumps(document))
+        searched, whole = Path(directory) / "searched.npz", Path(directory) / "whole.npz"
+        data_file(spec, searched, searching=True)
+        data_file(spec, whole, searching=False)
+        tried = example.search_epochs or epochs
+        choice = _search(example, python, path, searched, tried, fixed)
+        answers, ours = [], []
+        for seed in range(1, seeds + 1):
+            for gated in (False,) if task.is_control else (False, True):
+                ours.append(outcome(task, gated, 1, example.weights, first_seed=seed))
+            answers.append(_ask(python, path, whole, epochs=epochs, seed=seed, **choice, **fixed))
+    rows = []
+    for gradient in ("dense", "gated"):
+        of = [each for each in ours if each.gradient == gradient]
+        if of:
+            accuracies = [each.mean for each in of]
+            seconds = [each.seconds for each in of]
+            rows.append(_row(task, f"IPUlse, {gradient}", example, epochs, accuracies, seconds))
+    name = "snnTorch, thresholds by hand" if example.adapts else "snnTorch"
+    accuracies = [answer["accuracy"] for answer in answers]
+    seconds = [answer["seconds"] for answer in answers]
+    settings = ", ".join(f"{key} {value:g}" for key, value in choice.items())
+    row = _row(task, name, example, epochs, accuracies, seconds)
+    return [*rows, {**row, "chosen": settings}]
+
+
+def _row(
+    task: Task,
+    system: str,
+    example: Example,
+    epochs: int,
+    accuracies: list[float],
+    seconds: list[float],
+) -> Row:
+    return {
+        "task": task.title,
+        "system": system,
+        "weights": example.weights,
+        "accuracy": f"{100 * np.mean(accuracies):.2f}",
+        "lowest": f"{100 * min(accuracies):.2f}",
+        "highest": f"{100 * max(accuracies):.2f}",
+        "epochs": epochs,
+        "seconds": f"{np.mean(seconds):.1f}",
+        "chosen": "as in the example",
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line."""
+    parser = command_line.parser("training example-peers", __doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each (%(default)s)")
+    parser.add_argument("--only", metavar="TASK", default="", help="tasks with names that begin so")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in EXAMPLES if each.task.title.startswith(options.only)]
+    if not chosen:
+        titles = ", ".join(each.task.title for each in EXAMPLES)
+        parser.error(f"--only {options.only}: no such task; there are {titles}")
+    try:
+        python = python_of("torch", REQUIREMENTS)
+    except MissingEnvironment as error:
+        print(error, file=sys.stderr)
+        return 1
+    rows = []
+    for example in chosen:
+        rows += compared(example, python, options.seeds)
+    finish(rows, options.output)
+    return 0
