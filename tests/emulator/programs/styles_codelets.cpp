@@ -235,6 +235,8 @@ public:
   Output<Vector<float, VectorLayout::SPAN, 8>> out;
   Output<unsigned> bits;
   unsigned word;
+  inline static constexpr unsigned kShift = 24;
+  const static unsigned kTurn = 31;
   bool compute() {
     typedef uint32_t pair __attribute__((vector_size(2 * sizeof(uint32_t))));
     pair words;
@@ -242,7 +244,7 @@ public:
     auto *vectors = reinterpret_cast<float2 *>(&out[0]);
     vectors[0] = {1.5f, static_cast<float>(words[1])};
     vectors[1] = twice<float2>({3.0f, vectors[0][1]});
-    *bits = (__builtin_bitreverse32(words[0]) ^ __builtin_rotateleft32(words[1], 31)) >> 24;
+    *bits = (__builtin_bitreverse32(words[0]) ^ __builtin_rotateleft32(words[1], kTurn)) >> kShift;
     return true;
   }
 };

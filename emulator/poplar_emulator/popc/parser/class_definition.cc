@@ -73,8 +73,11 @@ void ClassDefinition::member(VertexClass &owner) {
   const std::size_t begin = cursor.place();
   std::vector<std::string> names;
   std::string last;
+  bool isField = true;
   while (!cursor.atEnd()) {
     const std::string t = cursor.peek();
+    // The word may come after others, such as `inline` or `const`.
+    isField = isField && t != "static";
     if (t == "__attribute__" || t == "alignas" || t == "decltype") {
       cursor.advance();
       cursor.skipBalanced("(", ")");
@@ -103,7 +106,8 @@ void ClassDefinition::member(VertexClass &owner) {
       cursor.advance();
     }
   }
-  owner.fields.insert(owner.fields.end(), names.begin(), names.end());
+  if (isField)
+    owner.fields.insert(owner.fields.end(), names.begin(), names.end());
 }
 
 void ClassDefinition::initialiser() {
