@@ -8,7 +8,7 @@ from typing import Any, Dict
 import pytest
 
 from ipulse_core.errors import InvalidInput
-from ipulse_core.op_manifest.manifest import parse_manifest
+from ipulse_core.op_manifest.reader import parse_manifest
 
 MANIFEST: Dict[str, Any] = {
     "name": "scaled",

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional, Tuple
 
 from ipulse_core.build_cache.toolchain import compiler, run_compiler
-from ipulse_core.op_manifest.manifest import FILE, OpManifest, OpTensor, parse_manifest, shape_of
+from ipulse_core.op_manifest.manifest import FILE, OpManifest, OpTensor, shape_of
+from ipulse_core.op_manifest.reader import parse_manifest
 from poplar_emulator.build import POPC, build, program_flags
 
 # Without contraction, a kernel gives the same bits on every processor.

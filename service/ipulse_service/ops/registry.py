@@ -14,7 +14,8 @@ from sqlalchemy import Row, delete, func, insert, select
 from ipulse_core import source_package
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.layer import OpReference
-from ipulse_core.op_manifest.manifest import FILE, OpManifest, parse_manifest
+from ipulse_core.op_manifest.manifest import FILE, OpManifest
+from ipulse_core.op_manifest.reader import parse_manifest
 from ipulse_service.datasets.uploads import UploadRow
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops, ops, uploads

@@ -11,7 +11,8 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list, size_text
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.op_manifest.manifest import FILE, parse_manifest
+from ipulse_core.op_manifest.manifest import FILE
+from ipulse_core.op_manifest.reader import parse_manifest
 
 
 @addressed

@@ -15,7 +15,8 @@ from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import LogEvent
 from ipulse_core.op_manifest.layer import OpReference
-from ipulse_core.op_manifest.manifest import FILE, parse_manifest
+from ipulse_core.op_manifest.manifest import FILE
+from ipulse_core.op_manifest.reader import parse_manifest
 from ipulse_core.source_package import unpack_package
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op.build import (
