@@ -139,9 +139,8 @@ def add(
             replaced.append(former.sha256)
         elif same_name:
             raise ArtifactExists()
-    artifact_id = ids.new_id(ids.ARTIFACT)
-    values = {
-        "id": artifact_id,
+    values: dict[str, Any] = {
+        "id": ids.new_id(ids.ARTIFACT),
         "job_pk": attempt.job_pk,
         "attempt_pk": attempt.pk,
         "name": described.name,
@@ -152,16 +151,8 @@ def add(
         "created_at": transaction.now,
     }
     transaction.connection.execute(_ADD, values)
-    stored = ArtifactRow(
-        artifact_id,
-        described.name,
-        described.role,
-        described.media_type,
-        upload.size,
-        upload.sha256,
-        attempt.number,
-        transaction.now,
-    )
+    own = {name: value for name, value in values.items() if not name.endswith("_pk")}
+    stored = ArtifactRow(**own, attempt=attempt.number)
     return StoreResult(stored, created=True, replaced=replaced)
 
 

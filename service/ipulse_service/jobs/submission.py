@@ -57,13 +57,12 @@ class Submission:
     def fingerprint(self) -> str:
         """Returns a digest that is equal for equal jobs."""
         fingerprint = self.resolved.sha256
-        parts: list[Any] = []
-        if self.options != _DEFAULT_OPTIONS:
-            parts.append(self.options)
-        if self.attributes != _NO_ATTRIBUTES:
-            parts.append(self.attributes)
-        if self.start is not None:
-            parts.append(self.start)
+        given = (
+            (self.options, _DEFAULT_OPTIONS),
+            (self.attributes, _NO_ATTRIBUTES),
+            (self.start, None),
+        )
+        parts: list[Any] = [part for part, default in given if part != default]
         for part in (*parts, *self.after):
             text = strict_json.dumps(asdict(part)) + fingerprint
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
@@ -228,8 +227,7 @@ def store_job(
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)
-    if start is None:
-        start = uploaded_files.uploaded(transaction, resolved.spec)
+    start = start or uploaded_files.uploaded(transaction, resolved.spec)
     used = in_specs.check(transaction, resolved.spec)
     _check(transaction, resolved)
     waiting = dependencies.unmet(transaction, after) if after else []
