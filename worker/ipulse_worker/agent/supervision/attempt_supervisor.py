@@ -21,8 +21,9 @@ from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, 
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
-from ipulse_worker.agent.service_types import ClaimedJob, StartFromFile
+from ipulse_worker.agent.service_types import ClaimedJob
 from ipulse_worker.agent.settings import AgentSettings
+from ipulse_worker.agent.supervision.attempt_files import AttemptFiles, StartFileMissing
 from ipulse_worker.agent.supervision.cancellation import CancelPoller
 from ipulse_worker.agent.supervision.delivery import LAST_TRIES, Delivery
 from ipulse_worker.agent.supervision.heartbeat import Heartbeat
@@ -33,16 +34,9 @@ from ipulse_worker.agent.supervision.runner_supervisor import RunnerSupervisor
 from ipulse_worker.agent.supervision.warm_runner_pool import WarmRunnerPool
 from ipulse_worker.agent.supervision.work_directory import WorkDirectory
 from ipulse_worker.agent.uploads.event_reporter import EventReporter
-from ipulse_worker.agent.uploads.resumption import fetch_checkpoint, fetch_op, fetch_start_file
 from ipulse_worker.agent.uploads.uploader import Uploader
 
 _log = logging.getLogger(__name__)
-
-
-class StartFileMissing(IPUlseError):
-    """The file that the job starts from cannot be downloaded, and nothing can replace it."""
-
-    code = "start_file_missing"
 
 
 class AttemptSupervisor:
@@ -189,7 +183,8 @@ class AttemptSupervisor:
             delivery.run(supervision.run())
 
     def _assignment(self, directory: Path, reporter: EventReporter) -> Assignment:
-        checkpoint = self._resume(directory, reporter)
+        files = AttemptFiles(self._api, self._claim, directory, reporter)
+        checkpoint = files.checkpoint()
         start = self._claim.start_from
         # The package of a program is needed in every attempt.
         if checkpoint is not None and start is not None and start.mode != "package":
@@ -201,56 +196,10 @@ class AttemptSupervisor:
             work_dir=str(directory),
             spec=self._claim.spec,
             checkpoint=checkpoint,
-            start_from=None if start is None else self._start_file(start, directory, reporter),
+            start_from=None if start is None else files.start_file(start),
             start_mode=None if start is None else start.mode,
-            ops=self._ops(directory, reporter),
+            ops=files.ops(),
         )
-
-    def _start_file(self, start: StartFromFile, directory: Path, reporter: EventReporter) -> str:
-        """Download the file of another job to start from. Raises StartFileMissing."""
-        downloading = f"downloading {start.name}, with which the job starts"
-        reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
-        try:
-            return str(fetch_start_file(self._api, self._claim, start, directory))
-        except StaleToken:
-            raise
-        except IPUlseError as error:
-            raise StartFileMissing(f"{start.name} cannot be downloaded: {error.message}") from error
-
-    def _ops(self, directory: Path, reporter: EventReporter) -> dict[str, str] | None:
-        """Download the custom ops of the job. Raises StartFileMissing."""
-        paths: dict[str, str] = {}
-        for number, op in enumerate(self._claim.ops):
-            downloading = f"downloading the custom op {op.name}"
-            reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
-            try:
-                path = fetch_op(self._api, self._claim, op, number, directory)
-            except StaleToken:
-                raise
-            except IPUlseError as error:
-                what = f"the custom op {op.name} cannot be downloaded: {error.message}"
-                raise StartFileMissing(what) from error
-            paths[op.sha256] = str(path)
-        return paths or None
-
-    def _resume(self, directory: Path, reporter: EventReporter) -> str | None:
-        """Download the checkpoint to resume from; return None to start from the beginning."""
-        stored = self._claim.checkpoint
-        if stored is None:
-            return None
-        downloading = f"downloading the checkpoint {stored.name}"
-        reporter.add(ProgressEvent(Phase.PREPARE.value, 0.0, downloading))
-        try:
-            path = fetch_checkpoint(self._api, self._claim, stored, directory)
-        except StaleToken:
-            raise
-        except IPUlseError as error:
-            # Training from the beginning gives the same result; it only takes longer.
-            why = f"{stored.name} cannot be downloaded, so training starts again: {error.message}"
-            reporter.remark(why, "warning")
-            return None
-        reporter.remark(f"Attempt {self._claim.attempt} resumes from {stored.name}.")
-        return str(path)
 
 
 def _pause(seconds: float) -> bool:
