@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
-from ipulse_core.errors import Conflict, InvalidSpec, Problem
-from ipulse_core.poplar_environment import RUN_COUNT
+from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.spec.part_layers import equation_layers, part_layers
 from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
@@ -16,10 +15,11 @@ from ipulse_ops.lif.poplar import build as poplar_op
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
 from ipulse_ops.lif.poplar.tile_plan import tile_plan_of
 from ipulse_ops.sparse import native as sparse_native
-from ipulse_worker.runner.devices import poplar_errors
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
+from ipulse_worker.runner.devices.emulated_op import NotCached, compile_op, engine_options
+from ipulse_worker.runner.devices.emulated_profile import cycles_of, profile_of_parts
 from ipulse_worker.runner.devices.host_link import host_link_options, streamed_inputs
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
@@ -28,17 +28,8 @@ from ipulse_worker.runner.model.equations import equations_layers_of
 from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
-from ipulse_worker.runner.model.stretches import stretches_of
-from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.profile.merged_profile import (
-    FORGED,
-    ProfiledPart,
-    layers_renamed,
-    merged,
-)
-from ipulse_worker.runner.program.failure import ProgramFailure
 from poplar_emulator import build as emulator
-from poplar_emulator.custom_op import POISON, CustomOp, CustomOpError
+from poplar_emulator.custom_op import POISON, CustomOp
 from poplar_emulator.user_op import EmulatedIPUs, emulated_ipus
 
 if TYPE_CHECKING:
@@ -165,9 +156,9 @@ class Emulator(Device):
         if not self._ops:
             return None
         if self.ops is not None:
-            return self._profile_with(self.ops)
+            return profile_of_parts(self.spec, zip(self._parts, self._ops), self.ops, self.log)
         profiles = [op.profile() for op in self._ops]
-        at = max(range(len(profiles)), key=lambda op: _cycles_of(profiles[op]))
+        at = max(range(len(profiles)), key=lambda op: cycles_of(profiles[op]))
         if self._mappings[at] is not None:
             profiles[at]["compilation"]["tileMapping"] = self._mappings[at]
         return profiles[at]
@@ -176,25 +167,6 @@ class Emulator(Device):
         """Compile what is traced next as part `number` of a network with custom ops."""
         self._part = number
         self.emulated.scope = f"part {number}"
-
-    def _profile_with(self, ops: CustomOps) -> Dict[str, Any]:
-        """Return one profile of the programs of all parts of the network, and of its ops."""
-        most: Dict[Tuple[int, str], Dict[str, Any]] = {}
-        for part, op in zip(self._parts, self._ops):
-            found = op.profile()
-            if part not in most or _cycles_of(found) > _cycles_of(most[part]):
-                most[part] = found
-        stretches = stretches_of(self.spec)
-        own = [
-            ProfiledPart(found, layers_renamed(stretches[part].names))
-            for (part, _), found in sorted(most.items(), key=lambda each: each[0])
-        ]
-        try:
-            of_ops = [ops.profile(each.layers[0]) for each in stretches if each.is_op]
-            return merged([*own, *of_ops])
-        except (ProgramFailure, *FORGED) as error:
-            self.log(f"the profile is without custom ops: {error}", level="warning")
-            return merged(own)
 
     def _compiled(self, cache: ExecutableCache, **arguments: Any) -> CustomOp:
         """Compile an op; raise NotCached if the job only compiles and cannot store the result."""
@@ -264,32 +236,3 @@ class Emulator(Device):
         what = f"{self._settings.ipus} emulated IPU(s) of {self._settings.tiles:,} tiles"
         model = f"{what} on {host['model']}"
         return {**host, **emulated, "type": "Emulated", "model": model, "emulated": True}
-
-
-def engine_options(asked: Mapping[str, str]) -> Dict[str, str]:
-    """Drop options for reports: the profile is an artifact, and the emulator has no other files."""
-    return {
-        name: value
-        for name, value in asked.items()
-        if name == RUN_COUNT or not name.startswith("autoReport.")
-    }
-
-
-def _cycles_of(profile: Dict[str, Any]) -> float:
-    return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
-
-
-class NotCached(Conflict):
-    """The job only compiles a program, and the program cannot be stored in the cache."""
-
-    code = "not_kept"
-
-
-def compile_op(**arguments: Any) -> CustomOp:
-    """Return a CustomOp; raise InvalidSpec if the op refuses the spec, such as too few tiles."""
-    try:
-        return CustomOp(**arguments)
-    except CustomOpError as error:
-        if poplar_errors.find(str(error)) is not None:
-            raise  # an error of Poplar, which has its own reason
-        raise InvalidSpec([Problem("/device", "unsupported", str(error))]) from error

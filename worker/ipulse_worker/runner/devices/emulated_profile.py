@@ -1,0 +1,57 @@
+"""Profiles of the programs that a job ran on emulated IPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Tuple
+
+from ipulse_worker.runner.devices.device import Log
+from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.ops import CustomOps
+from ipulse_worker.runner.profile.merged_profile import (
+    FORGED,
+    ProfiledPart,
+    layers_renamed,
+    merged,
+)
+from ipulse_worker.runner.program.failure import ProgramFailure
+from poplar_emulator.custom_op import CustomOp
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
+
+
+def cycles_of(profile: Dict[str, Any]) -> float:
+    """Return the cycles of all runs of a program."""
+    return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
+
+
+def profile_of_parts(
+    spec: ExperimentSpec,
+    compiled: Iterable[Tuple[Tuple[int, str], CustomOp]],
+    custom: CustomOps,
+    log: Log,
+) -> Dict[str, Any]:
+    """Return one profile of the programs of all parts of the network, and of its custom ops.
+
+    Args:
+        spec: of the job.
+        compiled: the ops, with the part of the network and the name of each.
+        custom: the custom ops of the network.
+        log: receives a warning where a custom op gives no profile.
+    """
+    most: Dict[Tuple[int, str], Dict[str, Any]] = {}
+    for part, op in compiled:
+        found = op.profile()
+        if part not in most or cycles_of(found) > cycles_of(most[part]):
+            most[part] = found
+    stretches = stretches_of(spec)
+    own = [
+        ProfiledPart(found, layers_renamed(stretches[part].names))
+        for (part, _), found in sorted(most.items(), key=lambda each: each[0])
+    ]
+    try:
+        of_ops = [custom.profile(each.layers[0]) for each in stretches if each.is_op]
+        return merged([*own, *of_ops])
+    except (ProgramFailure, *FORGED) as error:
+        log(f"the profile is without custom ops: {error}", level="warning")
+        return merged(own)
