@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.service.http.routes.test_ops import package, pushed, spec
+from tests.service.pushed_ops import package, pushed, spec
 from tests.service.running import InProcess
 
 from .conftest import Page

@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ipulse.stack.redis_server import RedisServer
 from tests.service.agents import METRIC, line
 from tests.service.http.routes.crowd import Crowd
 from tests.service.http.routes.joined_agent import JoinedAgent
+from tests.service.pushed_ops import coding
 from tests.service.running import InProcess, settings_for
+
+
+@pytest.fixture
+def coder(service: InProcess) -> Iterator[httpx.Client]:
+    """A client with a token that may submit code."""
+    with coding(service) as client:
+        yield client
 
 
 @pytest.fixture

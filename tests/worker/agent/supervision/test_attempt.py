@@ -105,6 +105,7 @@ class TestSuccess:
             "checkpoint": None,
             "start_from": None,
             "start_mode": None,
+            "ops": None,
         }
         # Standard streams, the events pipe, the listing itself, and of the agent's its lock, which
         # says to others that something of it lives.
