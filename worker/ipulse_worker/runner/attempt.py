@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Callable, Dict, Iterator, Optional
+from typing import Callable, Dict, Iterator
 
-from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.events import PROTOCOL, Assignment, CheckpointEvent, PhaseEvent
+from ipulse_core.events import CheckpointEvent, PhaseEvent
 from ipulse_core.op_manifest.layer import op_layers
-from ipulse_core.poplar_environment import poplar_environment
-from ipulse_core.states import Phase, Reason
-from ipulse_worker.runner.cancellation import Cancellation
-from ipulse_worker.runner.clock import Timeline, utc_now
+from ipulse_core.states import Phase
+from ipulse_worker.runner.attempt_context import AttemptContext
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.data.targets import with_targets
@@ -21,36 +17,27 @@ from ipulse_worker.runner.data.uploaded import directory_of
 from ipulse_worker.runner.devices import compilation
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
-from ipulse_worker.runner.devices.kinds import device_of
-from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.compile_only import execution_outcome
 from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.phase_progress import START_FRACTION, PhaseProgress, loading_progress
-from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
-from ipulse_worker.runner.profile.profile import RunMetadata
-from ipulse_worker.runner.resolved_spec import read_spec
-from ipulse_worker.runner.results import provenance
+from ipulse_worker.runner.outcome import failure_of_ops, training_outcome
+from ipulse_worker.runner.phase_progress import START_FRACTION, loading_progress
 from ipulse_worker.runner.results.artifacts import Artifacts
-from ipulse_worker.runner.results.final_metrics import final_metrics, held_out_score
-from ipulse_worker.runner.results.manifest import spec_sha256
+from ipulse_worker.runner.results.final_metrics import final_metrics
 from ipulse_worker.runner.results.nir_file import require_nir
 from ipulse_worker.runner.results.training_results import results_of
-from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule
-from ipulse_worker.runner.training.divergence import diverged
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.platforms import OTHER_PLATFORM, TrainingPlatform
 from ipulse_worker.runner.training_progress import TrainingProgress, held_out_samples
 from ipulse_worker.runner.training_start import TrainingStart
-from ipulse_worker.runner.work_dir import WorkDir
 
 CHECKPOINT = "checkpoint.npz"  # one name, because only the newest state is needed
 
 
-class AttemptProcess:
+class AttemptProcess(AttemptContext):
     """Runs the phases of an attempt in the device's order."""
 
     # Results of a phase for later phases.
@@ -58,45 +45,6 @@ class AttemptProcess:
     _start: TrainingStart
     _training: Training
     _final: Dict[str, float]
-
-    def __init__(
-        self,
-        assignment: Assignment,
-        events: EventWriter,
-        cancellation: Cancellation,
-        timeline: Timeline,
-        start: RunnerStart,
-    ) -> None:
-        """Read the assignment.
-
-        Raises:
-            InvalidInput: with all problems of the assignment.
-        """
-        if assignment.protocol != PROTOCOL:
-            detail = f"this runner uses protocol {PROTOCOL}; got {assignment.protocol}"
-            raise InvalidInput([Problem("/protocol", "wrong_protocol", detail)])
-        self.spec = read_spec(assignment.spec)
-        self.spec_sha256 = spec_sha256(self.spec)
-        self.assignment = assignment
-        self.work_dir = WorkDir(Path(assignment.work_dir))
-        self.events = events
-        self.cancellation = cancellation
-        self.timeline = timeline
-        # Times count from when the agent got the job: the job waits for the runner's start, too.
-        timeline.begin_earlier(assignment.start_seconds)
-        timeline.spans += start.spans_within(assignment.start_seconds)
-        self.import_seconds = start.import_seconds
-        self.started_at = utc_now()
-        if self.spec.device.kind == "ipu":
-            # An agent starts this process with these variables; a user may not.
-            os.environ.update(poplar_environment(self.spec.device, assignment.work_dir))
-        self.device = device_of(self.spec, events.log, cancellation.check)
-        self.device.job_id = assignment.job_id
-        self.device.directory = self.work_dir.path
-        self.progress = self.device.on_progress = PhaseProgress(events)
-        self._ops: Optional[CustomOps] = None
-        self.message = ""  # the outcome in a sentence
-        self.reason = Reason.COMPLETED
 
     def run(self) -> Dict[str, float]:
         """Run all phases and return the final metrics."""
@@ -113,12 +61,9 @@ class AttemptProcess:
                     steps[phase]()
         except Exception:
             # TensorFlow passes on the text of an op's error, without its reason.
-            if self._ops is not None and self._ops.failure is not None:
-                raise self._ops.failure from None
-            if hasattr(self, "_training"):
-                failure = getattr(self._training.model.net, "failure", None)
-                if failure is not None:
-                    raise diverged(failure, self._training) from None
+            failure = failure_of_ops(self._ops, getattr(self, "_training", None))
+            if failure is not None:
+                raise failure from None
             raise
         finally:
             self.device.release()
@@ -239,12 +184,12 @@ class AttemptProcess:
         document = compilation.executables_document(self.device, execution)
         artifacts.write_document("executable.json", "executable", document)
         self.cancellation.check()
-        artifacts.write_manifest(self.spec, self._run_metadata(), self._final)
+        artifacts.write_manifest(self.spec, self.run_metadata(self._training), self._final)
         self.message = compilation.outcome_message(self.device)
 
     def _report_training(self) -> None:
         training = self._training
-        run_metadata = self._run_metadata()
+        run_metadata = self.run_metadata(self._training)
         self.progress(0.0, f"evaluating the {held_out_samples(self.spec)} samples")
         evaluation = evaluate(training.model, training.dataset, self.spec)
         self.progress(0.3, "measuring the profile")
@@ -256,28 +201,6 @@ class AttemptProcess:
         artifacts.write_results(results, training.model.arrays, self.timeline, self.device.files())
         self.cancellation.check()
         artifacts.write_manifest(self.spec, run_metadata, self._final)
-        split = held_out_samples(self.spec).capitalize()
-        self.message = f"{split} {held_out_score(self._final)} (epoch {training.kept_epoch:,})."
-        if training.finished_early:
-            self.reason = Reason.FINISHED_EARLY
-            done, epochs = training.epochs_done, training.schedule.epochs
-            self.message += f" Finished early, after {done:g} of {epochs:,} epochs."
-        broken = broken_gates(self.spec, results.poplar_profile)
-        if broken:
-            self.reason = Reason.GATE_FAILED
-            self.message = f"{FAILED_GATES}: {'; '.join(broken)}. {self.message}"
-
-    def _run_metadata(self) -> RunMetadata:
-        device = self.device.description()
-        return RunMetadata(
-            job_id=self.assignment.job_id,
-            attempt=self.assignment.attempt,
-            started_at=self.started_at,
-            spec_sha256=self.spec_sha256,
-            import_seconds=self.import_seconds,
-            device=device,
-            host=provenance.host(),
-            versions=provenance.versions(device.compiler),
-            platforms=self._training.platforms.to_json(),
-            start=self._training.start,
+        self.message, self.reason = training_outcome(
+            self.spec, training, self._final, results.poplar_profile
         )

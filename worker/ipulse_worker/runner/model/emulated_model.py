@@ -9,12 +9,14 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.device_training import DEVICE_LOSSES
+from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
 from ipulse_worker.runner.model.keras_network import placement_of
-from ipulse_worker.runner.model.model import Model, step_seed, traced
+from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.training.batches import Execution, StepResult
+from ipulse_worker.runner.training.randomness import step_seed
 from ipulse_worker.runner.training.step_metrics import StepMetrics
 from poplar_emulator.user_op import EmulatedIPUs
 

@@ -16,10 +16,11 @@ from ipulse_core.errors import IPUlseError
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.philox import key_of
 from ipulse_worker.runner.model.device_optimizer import DeviceOptimizer, device_optimizer_of
-from ipulse_worker.runner.model.model import Model, step_seed
+from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import LayerLimits
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.infeed import FedBatch, Infeed
+from ipulse_worker.runner.training.randomness import step_seed
 from ipulse_worker.runner.training.step_metrics import sums_of
 
 if TYPE_CHECKING:

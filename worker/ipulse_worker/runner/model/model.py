@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_core.spec.derived_values import input_channels
-from ipulse_ops.direct_call import DirectCall
+from ipulse_ops.direct_call import traced
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.data.spike_trains import index_type
@@ -19,7 +19,14 @@ from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_o
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
 from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names
 from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
+from ipulse_worker.runner.training.batches import (
+    BatchEvaluation,
+    BatchOf,
+    Execution,
+    StepResult,
+    padded,
+)
+from ipulse_worker.runner.training.randomness import step_seed
 from ipulse_worker.runner.training.step_metrics import StepMetrics
 
 if TYPE_CHECKING:
@@ -177,14 +184,7 @@ class Model(TrainedState):
         """Return the batch; with a fixed batch size, padded, with int32 ids and a mask."""
         if self._batch is None:
             return [ids, counts, labels]
-        missing = self._batch - len(labels)
-        mask = np.concatenate([np.ones(len(labels), np.float32), np.zeros(missing, np.float32)])
-        return [
-            np.pad(ids.astype(np.int32), [(0, 0), (0, missing), (0, 0)], "constant"),
-            np.pad(counts, [(0, 0), (0, missing)], "constant"),
-            np.pad(labels, [(0, missing), *[(0, 0)] * (labels.ndim - 1)], "constant"),
-            mask,
-        ]
+        return padded(ids, counts, labels, self._batch)
 
     def _traced_gradients(
         self,
@@ -246,13 +246,3 @@ class Model(TrainedState):
         for weight in self.net.trainable_weights:
             if weight.constraint is not None:  # a decay stays below 1
                 variable_of(weight).assign(weight.constraint(tf.convert_to_tensor(weight)))
-
-
-def step_seed(seed: int, step: int) -> int:
-    """Return the seed of a step, which has its own masks of dropout and offsets of `cyclic`."""
-    return (seed << 32) + step
-
-
-def traced(function: Callable[..., Any], signature: List[Any]) -> DirectCall:
-    """Trace without AutoGraph, which would triple the time to the first step."""
-    return DirectCall(tf.function(function, input_signature=signature, autograph=False))

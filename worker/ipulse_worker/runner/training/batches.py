@@ -43,3 +43,15 @@ class BatchEvaluation(NamedTuple):
     predicted: np.ndarray  # int32 [batch], or a regression's outputs
     spikes_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
     dropped_by_step: np.ndarray  # float64 [spiking layers, time], summed over the batch
+
+
+def padded(ids: np.ndarray, counts: np.ndarray, labels: np.ndarray, size: int) -> List[np.ndarray]:
+    """Return a batch of `size` samples with int32 ids, and a mask that is 1 for those given."""
+    missing = size - len(labels)
+    mask = np.concatenate([np.ones(len(labels), np.float32), np.zeros(missing, np.float32)])
+    return [
+        np.pad(ids.astype(np.int32), [(0, 0), (0, missing), (0, 0)], "constant"),
+        np.pad(counts, [(0, 0), (0, missing)], "constant"),
+        np.pad(labels, [(0, missing), *[(0, 0)] * (labels.ndim - 1)], "constant"),
+        mask,
+    ]

@@ -50,3 +50,8 @@ class _Seeds(np.random.SeedSequence):
         words *= _HASHES[1:].reshape(words.shape)
         words ^= words >> 16
         return words.ravel().tolist()  # MT19937 reads a list faster than an array
+
+
+def step_seed(seed: int, step: int) -> int:
+    """Return the seed of a step, which has its own masks of dropout and offsets of `cyclic`."""
+    return (seed << 32) + step
