@@ -169,3 +169,9 @@ class TestSizes:
         assert counts
         long = {name: count for name, count in counts.items() if count > 20}
         assert {name for name in long if not name.startswith(self.LISTS)} == set()
+
+    def test_a_file_has_at_most_250_lines(self) -> None:
+        files = self.code()
+        assert files
+        lines = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in files}
+        assert {name: count for name, count in lines.items() if count > 250} == {}
