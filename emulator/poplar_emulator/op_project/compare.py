@@ -16,6 +16,7 @@ import numpy as np
 from ipulse_core.errors import InvalidInput, Problem
 from poplar_emulator.custom_op import POISON, CustomOp
 from poplar_emulator.emulate import SANITIZE
+from poplar_emulator.op_project.arrays import in_float64, relative_error
 from poplar_emulator.op_project.cpu_op import KernelOp, ReferenceOp
 from poplar_emulator.op_project.project import OpProject, TestedTensor, read_project
 
@@ -183,10 +184,10 @@ class _Judge:
         """Compare the outputs."""
         tolerance = self._project.manifest.tolerance
         for tensor, output, exact in zip(
-            self._project.outputs, outputs, self._forward(_exact(self.inputs))
+            self._project.outputs, outputs, self._forward(in_float64(self.inputs))
         ):
             what = f"{whose}output {tensor.name}"
-            self.comparisons.append(ArrayComparison(what, _error(output, exact), tolerance))
+            self.comparisons.append(ArrayComparison(what, relative_error(output, exact), tolerance))
 
     def compare_gradients(self, whose: str, gradients: Sequence[np.ndarray]) -> None:
         """Compare directional derivatives of the outputs' sum with the weights."""
@@ -196,12 +197,12 @@ class _Judge:
             directions, slopes = self._slopes_of(index)
             found = directions @ gradient.astype(np.float64).reshape(-1)
             what = f"{whose}gradient of {self._project.inputs[index].name}"
-            self.comparisons.append(ArrayComparison(what, _error(found, slopes), tolerance))
+            self.comparisons.append(ArrayComparison(what, relative_error(found, slopes), tolerance))
 
     def _slopes_of(self, index: int) -> Tuple[np.ndarray, np.ndarray]:
         """Return directions of an input, and the slopes in them."""
         if index not in self._slopes:
-            exact = _exact(self.inputs)
+            exact = in_float64(self.inputs)
             size, shape = exact[index].size, exact[index].shape
             directions = (
                 np.eye(size)
@@ -216,10 +217,10 @@ class _Judge:
         return self._slopes[index]
 
     def _objective(self, index: int, change: np.ndarray) -> float:
-        changed = _exact(self.inputs)
+        changed = in_float64(self.inputs)
         changed[index] = changed[index] + change
         outputs = self._relaxed(changed) if self._reference.relaxed else self._forward(changed)
-        return float(sum(np.sum(w * o) for w, o in zip(_exact(self.weights), outputs)))
+        return float(sum(np.sum(w * o) for w, o in zip(in_float64(self.weights), outputs)))
 
     def _forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
         attributes = self._project.manifest.default_attributes
@@ -229,7 +230,7 @@ class _Judge:
         """Return the differentiable outputs at `inputs`, near those of the comparison."""
         assert self._reference.relaxed is not None  # noqa: S101 - asked before
         if self._outputs is None:
-            self._outputs = self._forward(_exact(self.inputs))
+            self._outputs = self._forward(in_float64(self.inputs))
         attributes = self._project.manifest.default_attributes
         return self._of_declared_shapes(self._reference.relaxed(inputs, self._outputs, attributes))
 
@@ -241,14 +242,3 @@ class _Judge:
             detail = f"it returns arrays of shapes {shapes}; {expected} are declared"
             raise InvalidInput([Problem("/outputs", "wrong_shape", f"the reference: {detail}")])
         return outputs
-
-
-def _exact(arrays: Sequence[np.ndarray]) -> List[np.ndarray]:
-    return [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
-
-
-def _error(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the largest difference over the largest expected value, or NaN."""
-    difference = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-    scale = float(np.max(np.abs(expected.astype(np.float64)))) or 1.0
-    return float(np.max(difference)) / scale

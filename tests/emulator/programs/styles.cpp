@@ -1,4 +1,4 @@
-// One vertex of every style of styles_codelets.cpp and styles_registers.cpp, and what it computes.
+// One vertex of every style of the files styles_*.cpp, and what it computes.
 #include <iostream>
 #include <poplar/Engine.hpp>
 #include <poplar/Graph.hpp>
@@ -18,6 +18,7 @@ int main() {
   popops::addCodelets(graph);
   graph.addCodelets({"styles_codelets.cpp"}, "-O3");
   graph.addCodelets("styles_registers.cpp");
+  graph.addCodelets("styles_vectors.cpp");
   Sequence prog;
   auto show = [&](const std::string &n, Tensor t) { prog.add(PrintTensor(n, t)); };
   auto var = [&](Type ty, std::vector<size_t> s, std::string n) {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.service.http.test_web import STATIC
+from tests.service.http.pages.test_web import STATIC
 
 TEXTS = ("ink", "soft", "accent", "good", "bad", "warn")
 MARKS = ("line", *(f"s{number}" for number in range(1, 9)))

@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 
 from tests.service.agents import phase
 from tests.service.conditions import eventually
-from tests.service.http.test_api_pages import driver, sign_in
+from tests.service.http.pages.test_api_pages import driver, sign_in
 from tests.service.running import InProcess
 
 __all__ = ["driver"]  # a fixture

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.service.conditions import eventually
-from tests.service.http.test_api_pages import driver
+from tests.service.http.pages.test_api_pages import driver
 from tests.service.running import InProcess
 
 __all__ = ["driver"]  # a fixture

@@ -8,7 +8,7 @@ from typing import get_args
 from ipulse_core.states import STATE_OF_PHASE, TERMINAL, TRANSITIONS, JobState, Phase, Reason
 from ipulse_service.jobs.queue.waiting import Why
 from ipulse_service.sweeps.rows import SweepState, TrialState
-from tests.service.http.test_web import STATIC
+from tests.service.http.pages.test_web import STATIC
 from tests.service.running import ROOT
 
 
