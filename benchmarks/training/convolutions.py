@@ -26,7 +26,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +40,7 @@ from benchmarks.common import command_line
 from benchmarks.common.environments import MissingEnvironment, python_of
 from benchmarks.common.tables import ROOT, Row, finish
 from benchmarks.training.comparison import REQUIREMENTS
+from benchmarks.training.rounds import program_times
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
@@ -166,22 +166,6 @@ def programs(
     return {"forward": forward, "step": step}
 
 
-Times = dict[tuple[str, str], list[float]]
-
-
-def measure(runs: dict[tuple[str, str], Callable[[], Any]], repeats: int) -> tuple[Times, Times]:
-    """Return the milliseconds of each program by the clock, and of all processors together."""
-    times: Times = {key: [] for key in runs}
-    processor: Times = {key: [] for key in runs}
-    for _ in range(repeats):
-        for key, run in runs.items():
-            began, spent = time.perf_counter(), time.process_time()
-            np.asarray(run())
-            times[key].append(1e3 * (time.perf_counter() - began))
-            processor[key].append(1e3 * (time.process_time() - spent))
-    return times, processor
-
-
 def measure_peer(python: Path, config: ConvConfig, system: str, options: Any) -> dict[str, Any]:
     """Return what benchmarks.training.peers.torch_convolutions prints."""
     with tempfile.TemporaryDirectory() as directory:
@@ -226,7 +210,7 @@ def compared(name: str, options: Any, python: Path | None) -> list[Row]:
     }
     for run in runs.values():
         run()  # traces it
-    times, processor = measure(runs, (options.repeats + 1) // 2)
+    times, processor = program_times(runs, (options.repeats + 1) // 2)
     peers: list[Row] = []
     for system in PEERS if python else ():
         found = measure_peer(python, config, system, options)
@@ -234,7 +218,7 @@ def compared(name: str, options: Any, python: Path | None) -> list[Row]:
             _row(name, system, program, clock, spent, found["peak_mib"])
             for program, (clock, spent) in found["programs"].items()
         ]
-    more = measure(runs, options.repeats // 2)
+    more = program_times(runs, options.repeats // 2)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return [
         _row(

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from benchmarks.common.core_latency import FAR_NS
 from benchmarks.common.machine import QUIET, MachineLoad, await_quiet
 from benchmarks.common.tables import Row
@@ -160,3 +162,21 @@ def summary(times: Sequence[float]) -> Row:
         statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else [*times] * 3
     )
     return {"ms": median, "q1_ms": low, "q3_ms": high, "calls": len(times)}
+
+
+Times = dict[tuple[str, str], list[float]]
+
+
+def program_times(
+    runs: dict[tuple[str, str], Callable[[], object]], repeats: int
+) -> tuple[Times, Times]:
+    """Return the milliseconds of each program by the clock, and of all processors together."""
+    times: Times = {key: [] for key in runs}
+    processor: Times = {key: [] for key in runs}
+    for _ in range(repeats):
+        for key, run in runs.items():
+            began, spent = time.perf_counter(), time.process_time()
+            np.asarray(run())  # waits for the result
+            times[key].append(1e3 * (time.perf_counter() - began))
+            processor[key].append(1e3 * (time.process_time() - spent))
+    return times, processor
