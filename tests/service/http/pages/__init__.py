@@ -1,0 +1,1 @@
+"""The pages that the service serves: its own, Swagger UI and ReDoc."""
