@@ -2,8 +2,8 @@
 #ifndef IPULSE_OPS_LIF_CPU_CONV_OP_H
 #define IPULSE_OPS_LIF_CPU_CONV_OP_H
 
-#include "shared_op.h"
 #include "conv.h"
+#include "shared_op.h"
 
 namespace ipulse_lif {
 

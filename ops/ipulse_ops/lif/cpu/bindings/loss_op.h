@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "shared_op.h"
 #include "exact_math.h"
+#include "shared_op.h"
 #include "support/rounding.h"
 
 namespace ipulse_lif {
