@@ -18,7 +18,7 @@ void refusals() {
   const size_t decay = 5 + static_cast<size_t>(matrices), synapse = decay + 2 * (HIDDEN + 1),
                threshold = synapse + HIDDEN + 1, adaptation = threshold + 2 * HIDDEN,
                bits = inputs.size(), membranes = bits + HIDDEN, by_membrane = membranes + HIDDEN,
-               by_port = by_membrane + 1, by_u = by_port + HIDDEN;
+               by_port = by_membrane + 1, by_short = by_port + HIDDEN, by_u = by_short + HIDDEN;
   for (const Node &node : {lif, gradient}) {
     auto expect = [&](size_t index, Tensor wrong, const char *words) {
       Tensors changed = node.op == lif.op ? inputs : back;
@@ -60,9 +60,10 @@ void refusals() {
   refuses(gradient, with<float>(back, membranes, {1}, 0), "membranes");
   refuses(gradient, with<float>(back, by_membrane, {STEPS, BATCH, 4}, 0), "by the membrane");
   refuses(gradient, with<float>(back, by_port, {STEPS, BATCH, 1}, 0), "by the spikes of layer 1");
+  refuses(gradient, with<float>(back, by_short, {STEPS, BATCH, 34}, 0), "by the spikes of layer 1");
   refuses(gradient, with<float>(back, by_u + 1, {STEPS, 7, BATCH}, 0), "membranes of layer 2");
   refuses(with(gradient, "store", static_cast<int>(LIF_STORE_NOTHING)), back, "nothing");
-  const Node slots = problem.slots_node(0, 2);
+  const Node slots = problem.slots_node(0, false, 2);
   const Tensors read = problem.slots_inputs(forward, 0);
   refuses(slots, with<float>(read, 1, {5}, 0), other);
   refuses(slots, with<float>(read, 2, {STEPS, 2}, 0), "spike_counts must be [time, batch, 2]");

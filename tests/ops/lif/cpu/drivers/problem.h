@@ -4,6 +4,8 @@
 
 #include "op_calls.h"
 
+#include <algorithm>
+
 constexpr int STEPS = 4, BATCH = 3, INPUTS = 13, SLOTS = 9, HIDDEN = 2;
 constexpr int NEURONS[] = {33, 7, 3}; // the readout last
 
@@ -77,6 +79,7 @@ struct Problem {
                   {"threads", 1},
                   {"arch", static_cast<int>(lif_supported_arch())},
                   {"return_membranes", wide},
+                  {"reads_out", leaky || !wide},
                   {"trained", wide ? Names{"decay", "synapse_decay", "threshold",
                                            "adaptation_decay", "adaptation_strength"}
                                    : Names{}}};
@@ -93,11 +96,12 @@ struct Problem {
     return made;
   }
 
-  Node slots_node(int layer, int threads) const {
+  Node slots_node(int layer, bool filled, int threads) const {
     return {"IpulseLifSlots",
             {{"neurons", NEURONS[layer]},
              {"slots", std::any_cast<Ints>(attributes.at("slots"))[static_cast<size_t>(layer)]},
              {"gated", gated},
+             {"filled", filled},
              {"policy", policy},
              {"threads", threads}}};
   }
@@ -121,10 +125,18 @@ struct Problem {
       for (int i = 0; i < layers; ++i)
         all.push_back(forward[output(name, i)]);
     all.push_back(filled_with<float>(forward[0].shape(), 0.5f));
-    for (int i = 0; i < layers; ++i) {
-      const int slots = std::any_cast<Ints>(attributes.at("slots"))[static_cast<size_t>(i)];
-      all.push_back(filled_with<float>(
-          wide ? TensorShape({steps, batch, slots}) : TensorShape({0, 0, 0}), 0.25f));
+    const auto slots = std::any_cast<Ints>(attributes.at("slots"));
+    auto of_slots = [this](bool given, int count) {
+      return filled_with<float>(given ? TensorShape({steps, batch, count}) : TensorShape({0, 0, 0}),
+                                0.25f);
+    };
+    for (int i = 0; i < layers; ++i)
+      all.push_back(of_slots(wide, slots[static_cast<size_t>(i)]));
+    for (int i = 0; i < layers; ++i) { // the gradient of shorter lists, alone or as well
+      const Tensor &counts = forward[output("spike_counts", i)];
+      const float *from = ipulse_lif::floats_of(counts), *end = from + counts.NumElements();
+      const float most = from == end ? 1 : std::max(1.0f, *std::max_element(from, end));
+      all.push_back(of_slots(recurrent, static_cast<int>(most)));
     }
     for (int i = 0; i < HIDDEN; ++i)
       all.push_back(filled_with<float>(
@@ -136,7 +148,8 @@ struct Problem {
   Tensors everything(int threads, bool held) const {
     Tensors forward = run(node("IpulseLif", threads), inputs), found = forward;
     for (int i = 0; i < layers; ++i) {
-      found.push_back(run(slots_node(i, threads), slots_inputs(forward, i))[0]);
+      for (bool filled : {false, true})
+        found.push_back(run(slots_node(i, filled, threads), slots_inputs(forward, i))[0]);
       found[output("membranes", i)] = copy(forward[output("membranes", i)]);
     }
     Tensors passed = gradient_inputs(forward);
