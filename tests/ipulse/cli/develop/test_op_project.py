@@ -123,11 +123,12 @@ def test_an_op_for_layers_is_compared_in_all_its_parts(offline: Run, tmp_path: P
     ran = offline("op", "test", str(folder), "--json")
     assert ran.code == 0, ran.err
     assert [one["what"] for one in ran.json["comparisons"]] == [
-        *("output pooled", "gradient of spikes"),
-        *("kernel's output pooled", "kernel's gradient of spikes"),
-        "reference's gradient of spikes",
+        "reference's output pooled is 0 or 1",
+        *("output pooled", "gradient of spikes", "gradient of gain"),
+        *("kernel's output pooled", "kernel's gradient of spikes", "kernel's gradient of gain"),
+        *("reference's gradient of spikes", "reference's gradient of gain"),
     ]
-    change(folder, "kernel.cpp", "= gradient[i];", "= FACTOR * gradient[i];")
+    change(folder, "kernel.cpp", "= byDrive * gain", "= FACTOR * byDrive * gain")
     (folder / "factor.h").write_text("#define FACTOR 2\n")
     # Files are included from the op's folder, as in a job.
     (folder / "cpu").mkdir()
