@@ -47,16 +47,8 @@ def test_host_headers_compile_as_cpp11(prefix: Path, tmp_path: Path) -> None:
     )
     headers = [h for h in sorted(include.glob("*/**/*.hpp")) if not h.name.startswith(tiles)]
     source = tmp_path / "all.cpp"
-    refused = [h for h in headers if "#error" in h.read_text()]
-    given = (h.relative_to(include) for h in headers if h not in refused)
-    names = [PROGRAMS / "first_steps.cpp", *given]
+    names = [PROGRAMS / "first_steps.cpp", *(h.relative_to(include) for h in headers)]
     source.write_text("".join(f'#include "{name}"\n' for name in names))
     flags = ("-std=c++11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-pedantic")
     command = [*compiler(), *flags, f"-I{include}", str(source)]
     subprocess.run(command, check=True)
-    # Missing headers name themselves in the error.
-    source.write_text("".join(f'#include "{h.relative_to(include)}"\n' for h in refused))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert refused
-    for header in refused:
-        assert f"{header.relative_to(include)} is not provided by the emulator:" in done.stderr
