@@ -8,6 +8,7 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
+from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
 from ipulse_worker.runner.spec_warnings import warnings_of
 from tests.equations import neuron_document
 from tests.worker.runner.attempts import FinishedAttempt, attempt
@@ -107,6 +108,16 @@ def test_a_division_by_what_may_be_0_is_warned_of() -> None:
         found = list(warnings_of(spec_from(spec([layer]))))
         assert len(found) == count
         assert all("layer 1 divides in the update of u" in warning for warning in found)
+
+
+@pytest.mark.parametrize("scope", ["layer_1_parameter_", "layer_1."])
+def test_arrays_of_a_users_own_may_have_any_ending(scope: str) -> None:
+    names = ("gain", "gain_weight_std", "gain_integers", "gain_scale", "gain_decay")
+    arrays = {scope + name: np.float32([[1, 2], [3, 5]]) + at for at, name in enumerate(names)}
+    found = arrays_in_use(spec_from(spec([LAYER])), arrays)
+    assert sorted(found) == sorted(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
 
 
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from ipulse_core.spec.start_weights import (
     INTEGERS,
     SCALE,
     connection_delays,
-    is_op_weight,
     layer_names,
     start_shapes,
 )
@@ -42,15 +41,18 @@ def arrays_in_use(spec: ExperimentSpec, arrays: Mapping[str, np.ndarray]) -> Dic
     Standardised weights contain their standard deviations, which are left out.
     """
     rules, found = _rules(spec), {}
+    layers = zip(layer_names(spec.network), [*spec.network.layers, spec.network.readout])
+    # The names are those of the spec: arrays of users' ops and equations may have any ending.
+    deviations = {name: f"{name}{DEVIATION}" for name, layer in layers if is_standardised(layer)}
     delays = connection_delays(spec.network)
     rounded = [name for name, described in delays.items() if described.rounded]
     for name, array in arrays.items():
-        if name.endswith(DEVIATION) and not is_op_weight(name):
+        if name in deviations.values():
             continue
         if name in rounded:
             array = np.round(array)
-        if f"{name}{DEVIATION}" in arrays:
-            array = standardised(array, arrays[f"{name}{DEVIATION}"]).numpy()
+        if name in deviations:
+            array = standardised(array, arrays[deviations[name]]).numpy()
         found[name] = quantise(array, rules[name]).weights if name in rules else array
     return found
 
