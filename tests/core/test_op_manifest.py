@@ -28,11 +28,16 @@ def test_attributes_have_their_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "number"),
-    [("rate/default", "0.5"), ("rate/minimum", "0.25"), ("most/maximum", "8.125")],
+    ("place", "number", "huge"),
+    [
+        ("rate/default", "0.5", "1e999"),
+        ("rate/minimum", "0.25", "1e999"),
+        ("rate/minimum", "0.25", "1" + 400 * "0"),
+        ("most/maximum", "8.125", "1e999"),
+    ],
 )
-def test_a_number_beyond_all_floats_has_its_place(place: str, number: str) -> None:
-    text = json.dumps(MANIFEST).replace(number, "1e999")
+def test_a_number_beyond_all_floats_has_its_place(place: str, number: str, huge: str) -> None:
+    text = json.dumps(MANIFEST).replace(number, huge)
     with pytest.raises(InvalidInput) as refused:
         parse_manifest(text.encode(), lambda _: True)
     assert f"/attributes/{place}" in [each.pointer for each in refused.value.problems]
@@ -71,6 +76,9 @@ def test_an_op_gets_its_weights_behind_its_inputs() -> None:
         ({"trainable": 1}, "/weights/0/trainable"),
         ({"minimum": 2, "maximum": 1}, "/weights/0/minimum"),
         ({"minimum": True}, "/weights/0/minimum"),
+        ({"minimum": -(10**400)}, "/weights/0/minimum"),
+        ({"maximum": 1e39}, "/weights/0/maximum"),
+        ({"initialiser": {"name": "normal", "std": 10**400}}, "/weights/0/initialiser/std"),
         ({"colour": 1}, "/weights/0/colour"),
     ],
 )

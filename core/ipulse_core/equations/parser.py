@@ -15,12 +15,12 @@ from typing import Collection, Dict, List
 
 from ipulse_core.equations.tokens import ExpressionError, ExpressionToken, tokens_of
 from ipulse_core.equations.tree import ARITIES, Constant, Expression, Operation, Variable, depth
+from ipulse_core.limits import MAX_FLOAT32
 
 MAX_DEPTH = 16
 MAX_LENGTH = 4096  # characters
 FUNCTIONS = ("abs", "detach", "exp", "max", "min", "sqrt", "square", "tanh", "where")
 NEW = "new"  # new(u) is the updated value of the state u
-_LARGEST = 3.4028234663852886e38  # of float32
 _COMPARISONS = {
     "<": "less",
     "<=": "less_equal",
@@ -141,7 +141,7 @@ class _Parser:
 
     def _constant(self, token: ExpressionToken) -> Expression:
         value = float(token.text)
-        if not value <= _LARGEST:
+        if not value <= MAX_FLOAT32:
             raise ExpressionError(token.column, "the number is too large for float32")
         return Constant(value)
 

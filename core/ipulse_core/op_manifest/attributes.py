@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ipulse_core import strict_json
@@ -125,7 +126,7 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
         if (
             isinstance(bound, bool)
             or not isinstance(bound, (int, float))
-            or (isinstance(bound, float) and not math.isfinite(bound))
+            or not abs(bound) <= sys.float_info.max
         ):
             yield f"/{name}", "expected a finite number"
         elif kind not in ("integer", "number"):

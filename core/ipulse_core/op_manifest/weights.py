@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from ipulse_core import strict_json
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_FLOAT32
 from ipulse_core.op_manifest.expressions import Size
 
 PER_BATCH = ("steps", "batch")  # sizes on which no weights may depend
@@ -108,7 +108,7 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
     bounds: List[Any] = [value.get("minimum"), value.get("maximum")]
     for name, bound in zip(("minimum", "maximum"), bounds):
         if bound is not None and not _is_number(bound):
-            yield f"/{name}", "expected a finite number"
+            yield f"/{name}", "expected a number in the range of float32"
     if all(map(_is_number, bounds)) and bounds[0] > bounds[1]:
         yield "/minimum", f"{bounds[0]:g} is above the maximum of {bounds[1]:g}"
     if not isinstance(value.get("description", ""), str):
@@ -133,7 +133,7 @@ def _wrong_initialiser(value: Any) -> Iterator[Tuple[str, str]]:
             example = {"name": given["name"], **dict.fromkeys(numbers, 0.5)}
             yield (
                 f"/initialiser/{name}",
-                f"expected a finite number, as in {strict_json.dumps(example)}",
+                f"expected a number in the range of float32, as in {strict_json.dumps(example)}",
             )
         elif name == "std" and number < 0:
             yield "/initialiser/std", "expected a number from 0"
@@ -144,4 +144,6 @@ def _wrong_initialiser(value: Any) -> Iterator[Tuple[str, str]]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Returns whether a value is a number in the range of float32."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and -MAX_FLOAT32 <= value <= MAX_FLOAT32
