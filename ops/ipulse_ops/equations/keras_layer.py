@@ -147,7 +147,10 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         states: np.ndarray,
         by_spikes: np.ndarray,
     ) -> List[np.ndarray]:
-        arrays = [_whole(array) for array in (parameters, current, states, by_spikes)]
+        parameters, current = _whole(parameters), _whole(current)
+        if len(states) != len(current) + 1:  # outside of training they are not kept
+            states = self._kernel.forward(parameters, current).states
+        arrays = [parameters, current, _whole(states), _whole(by_spikes)]
         by_current, sums, bad = self._kernel.backward(*arrays)
         if bad >= 0:
             self._fail("the gradient", bad)

@@ -104,6 +104,22 @@ def test_they_are_equal(name: str) -> None:
         np.testing.assert_allclose(own_grad, known_grad, rtol=1e-5, atol=1e-6)
 
 
+def test_gradients_do_not_depend_on_training() -> None:
+    layer = EquationsLayer(INPUTS, LayerEquations(neuron_of(_alif()), NEURONS))
+    rng = np.random.default_rng(6)
+    layer.set_kernels([rng.normal(0, 1, (INPUTS, NEURONS)).astype(np.float32)])
+    ids = tf.constant(rng.integers(0, INPUTS, (STEPS, BATCH, 3)), tf.int32)
+    counts = tf.fill([STEPS, BATCH], 3)
+    by_slots = tf.constant(rng.normal(size=(STEPS, BATCH, NEURONS)), tf.float32)
+    found = []
+    for training in (True, False):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(by_slots * layer(ids, counts, training=training).ids)
+        found.append(tape.gradient(loss, layer.kernels[0]).numpy())
+    assert found[0].any()
+    np.testing.assert_array_equal(*found)
+
+
 def test_the_network_of_a_job_with_equations_is_refused() -> None:
     with pytest.raises(ValueError, match="equations, which run in jobs only"):
         trained_network({"network": {"layers": [{"kind": "equations"}]}}, {})
