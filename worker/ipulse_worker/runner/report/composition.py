@@ -65,11 +65,9 @@ def _received(name: str, layer: Any) -> Iterator[str]:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
     delays = getattr(layer, "delays", None)
     if delays is not None:
-        what = (
-            "sender has its own, trained delay"
-            if delays.per == "neuron"
-            else ("synapse has its own delay")
-        )
+        what = "synapse has its own delay"
+        if delays.per == "neuron":
+            what = "sender has its own, trained delay"
         unit = " steps, rounded to whole steps" if delays.rounded else " steps"
         yield f"{place}: each {what}, 0 to {delays.longest:,}{unit}."
 

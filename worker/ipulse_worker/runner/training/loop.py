@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, Dict
+from typing import Callable, Dict
 
 import tensorflow as tf
 
@@ -17,9 +17,6 @@ from ipulse_worker.runner.training.history import logged_every
 from ipulse_worker.runner.training.learning_rate import learning_rate
 from ipulse_worker.runner.training.training_state import TrainingState
 from ipulse_worker.runner.training_progress import TrainingProgress
-
-if TYPE_CHECKING:
-    pass
 
 
 class Training(TrainingState):
