@@ -12,10 +12,12 @@ import pytest
 
 from ipulse_core.pva.layers import layer_of
 from ipulse_core.pva.report import open_report
+from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.work_dir import WorkDir
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 from tests.worker.runner.op.packages import Packed, layer, packed, project
+from tests.worker.runner.op.running_op import gain, running, spikes
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -93,6 +95,13 @@ def check_profile(directory: Path) -> None:
         memory = tile["memory"]
         parts = sum(category["total"] for category in memory["category"].values())
         assert parts == memory["total"]["excludingGaps"]
+
+
+def test_an_op_without_a_profile_runs_on(tmp_path: Path) -> None:
+    with running(tmp_path) as ops:  # not on tiles
+        with pytest.raises(ProgramFailure, match="no profile"):
+            ops.profile(1)
+        assert ops.forward(1, spikes(), [gain()]).any()
 
 
 def test_several_ops_are_trained_together(tmp_path: Path) -> None:

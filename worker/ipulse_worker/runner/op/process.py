@@ -85,15 +85,20 @@ class OpProcess:
         return made
 
     def profile(self, layer: int, attributes: str) -> Dict[str, Any]:
-        """Return the profile of the op's program for a layer. Raises ProgramFailure."""
+        """Return the profile of the op's program for a layer.
+
+        Raises ProgramFailure; the op still runs if it has only no profile.
+        """
         text = self._request("profile", layer, attributes, [], [], self._text)
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
             document = None
-        if not isinstance(document, dict):
-            self._fail(Reason.PROGRAM_FAILED, "returned no profile")
-        return document
+        if isinstance(document, dict):
+            return document
+        why = f": {_printable(document[:MAX_MESSAGE])}" if isinstance(document, str) else ""
+        message = f"The op {self._name} returned no profile{why}."
+        raise ProgramFailure(Reason.PROGRAM_FAILED, message)
 
     def close(self) -> None:
         """End the process."""
@@ -171,12 +176,16 @@ class OpProcess:
         self._process.receive(length, deadline)
         text = bytearray(min(int.from_bytes(length, "little"), MAX_MESSAGE))
         self._process.receive(text, deadline)
-        return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text.decode("utf-8", "replace"))
+        return _printable(text.decode("utf-8", "replace"))
 
     def _fail(self, reason: Reason, what: str) -> NoReturn:
         failure = ProgramFailure(reason, f"The op {self._name} {what}.")
         self.failure = self.failure or failure
         raise failure
+
+
+def _printable(text: str) -> str:
+    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _bytes(array: np.ndarray) -> memoryview:

@@ -2,7 +2,8 @@
 
 It imports no TensorFlow and knows nothing but the op. A request is a line of JSON and the bytes of
 its arrays; an answer is one byte, and then either the bytes of the results, whose sizes the other
-side knows, the length and the text of a profile, or the length and the text of an error.
+side knows, the length and the text of a profile, or the length and the text of an error. A text in
+place of a profile says why there is none: the training does not depend on it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
                 ops[layer] = _load(kind, described, request["attributes"])
             op = ops[layer]
             if request["call"] == "profile":
-                _write_text(answers, json.dumps(op.profile()).encode())
+                _write_text(answers, _profile(op))
                 continue
             results = _call(op, request, arrays, described["gradients"])
         except Exception as error:  # noqa: BLE001 - the op is the user's code
@@ -103,6 +104,17 @@ def _call(
     return op.backward([gradient], entered, [left], wanted)
 
 
+def _profile(op: Op) -> bytes:
+    """Return a profile as JSON, or a JSON string that says why there is none."""
+    try:
+        text = json.dumps(op.profile()).encode()
+    except Exception as error:  # noqa: BLE001 - the op is the user's code
+        return json.dumps(_reason(error)[:MAX_MESSAGE]).encode()
+    if len(text) > MAX_PROFILE_BYTES:
+        return json.dumps(f"it has {len(text):,} bytes, of at most {MAX_PROFILE_BYTES:,}").encode()
+    return text
+
+
 def _read(requests: IO[bytes], shape: Sequence[int]) -> np.ndarray:
     array = np.empty(tuple(shape), np.float32)
     buffer = array.reshape(-1).view(np.uint8).data
@@ -119,15 +131,17 @@ def _write_text(answers: IO[bytes], text: bytes) -> None:
     answers.flush()
 
 
-def _refuse(answers: IO[bytes], error: Exception) -> None:
-    text = f"{type(error).__name__}: {error}"
+def _reason(error: Exception) -> str:
     if isinstance(error, InvalidInput):
-        text = "; ".join(problem.detail for problem in error.problems)
-    elif isinstance(error, IPUlseError):
-        text = error.message
-    else:
-        traceback.print_exc(file=sys.stderr)
-    message = text.encode("utf-8", "replace")[:MAX_MESSAGE]
+        return "; ".join(problem.detail for problem in error.problems)
+    if isinstance(error, IPUlseError):
+        return error.message
+    traceback.print_exc(file=sys.stderr)
+    return f"{type(error).__name__}: {error}"
+
+
+def _refuse(answers: IO[bytes], error: Exception) -> None:
+    message = _reason(error).encode("utf-8", "replace")[:MAX_MESSAGE]
     answers.write(FAILED + len(message).to_bytes(4, "little") + message)
     answers.flush()
 
