@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
+from ipulse.stack.late_authorities import LateAuthorities
 from ipulse.stack.self_signed import make_pair
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.worker_faults import errors_name
@@ -48,12 +49,9 @@ def authorities(path: PathLike) -> ssl.SSLContext:
         raise _unusable(path, error, "a file with the certificate of the authority") from error
 
 
-def machines_trust(url: str) -> ssl.SSLContext | bool:
-    """Return whom to trust where nobody is named: the machine's authorities, which True stands for.
-
-    An address without TLS needs none, and to read them takes longer than all else about a client.
-    """
-    return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def machines_trust() -> ssl.SSLContext:
+    """Return a context that trusts the authorities of this machine and verifies the name."""
+    return LateAuthorities(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def pinned(path: PathLike) -> ssl.SSLContext:

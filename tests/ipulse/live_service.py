@@ -87,7 +87,7 @@ class Agent:
             "Authorization": f"Bearer {token}",
             messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
         }
-        trusted = tls.machines_trust(url)
+        trusted = tls.machines_trust()
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=START_SECONDS, verify=trusted
         )

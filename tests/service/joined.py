@@ -32,7 +32,7 @@ def client(service: Service, token: str) -> httpx.Client:
         messages.PROTOCOL_HEADER: str(messages.PROTOCOL),
         "user-agent": f"{messages.AGENT_PREFIX}0.0.1",
     }
-    trusted = tls.machines_trust(service.url)
+    trusted = tls.machines_trust()
     return httpx.Client(base_url=service.url, headers=headers, timeout=90.0, verify=trusted)
 
 

@@ -62,7 +62,7 @@ class Service:
         headers = {messages.PROTOCOL_HEADER: str(messages.PROTOCOL)}
         if token_file is not None:
             headers["authorization"] = f"Bearer {token_file.read_text().strip()}"
-        trusted = tls.machines_trust(self.url)
+        trusted = tls.machines_trust()
         if self.settings.tls_certificate is not None:
             trusted = ssl.create_default_context(cafile=self.settings.tls_certificate)
         return httpx.Client(

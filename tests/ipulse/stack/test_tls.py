@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import json
 import ssl
@@ -11,12 +12,15 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from ipulse.client import Client
+from ipulse.client.location import ServiceLocation
+from ipulse.client.transport.connection import options_for
 from ipulse.stack import self_signed, tls
 from ipulse.stack.home import Home
 from ipulse_core.errors import InvalidInput, Unavailable
@@ -193,3 +197,20 @@ class TestClient:
         plain, message = url.replace("https", "http"), "its address begins with https://"
         with Client(plain, "token", retries=0) as client, pytest.raises(Unavailable, match=message):
             list(client.list())
+
+    def test_verifies_an_object_store_to_which_a_service_without_tls_leads(
+        self, url: str, made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service = ServiceLocation("http://127.0.0.1:9", "token")
+        refused = pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED")
+        with httpx.Client(**options_for(service, 30.0)) as client, refused:
+            client.get(url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(made[0]))  # the machine's authorities
+        with httpx.Client(**options_for(service, 30.0)) as client:
+            assert client.get(url).json()["jobs"] == []
+        assert asyncio.run(_status(service, url)) == 200
+
+
+async def _status(service: ServiceLocation, url: str) -> int:
+    async with httpx.AsyncClient(**options_for(service, 30.0)) as client:
+        return (await client.get(url)).status_code

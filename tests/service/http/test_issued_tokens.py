@@ -26,7 +26,7 @@ class TestIssuedTokens:
 
     def client(self, service: InProcess, token: str) -> httpx.Client:
         headers = {"authorization": f"Bearer {token}", messages.PROTOCOL_HEADER: "5"}
-        trusted = tls.machines_trust(service.url)
+        trusted = tls.machines_trust()
         return httpx.Client(base_url=service.url, headers=headers, verify=trusted)
 
     def test_each_role_may_do_its_own_and_no_more(self, service: InProcess) -> None:
