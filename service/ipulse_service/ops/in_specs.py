@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipulse.spec import AnySpec, ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
+from ipulse_core.op_manifest.expressions import WrongSize
 from ipulse_core.op_manifest.layer import (
     OpReference,
     indexed_ops,
@@ -44,12 +45,18 @@ def check(transaction: Transaction, spec: AnySpec) -> list[OpRow]:
 
 
 def start_shapes_of(transaction: Transaction, spec: ExperimentSpec) -> dict[str, Shape] | None:
-    """Returns the shapes of the arrays that a training changes; None if an op was deleted."""
+    """Returns the shapes of the arrays that a training changes.
+
+    None if an op was deleted, or does not fit its layer, which `check` refuses.
+    """
     found = _pushed(transaction, spec)
     layers = indexed_ops(spec.network)
     if any(layer.op not in found for _, layer in layers):
         return None
-    own = {index: layer_weights(found[layer.op].parsed, spec, index) for index, layer in layers}
+    try:
+        own = {index: layer_weights(found[layer.op].parsed, spec, index) for index, layer in layers}
+    except WrongSize:
+        return None
     return start_shapes(spec, own)
 
 

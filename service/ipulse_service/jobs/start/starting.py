@@ -93,13 +93,6 @@ def resolve(
     return _file(parent, "continue", found, epoch)
 
 
-def _training(parent: JobRow, former: dict[str, Any]) -> ExperimentSpec:
-    spec = parse_spec(former)
-    if not isinstance(spec, ExperimentSpec):
-        raise NothingToStartFrom(f"the job {parent.id} trains no network")
-    return spec
-
-
 def _spec_of(parent: JobRow) -> dict[str, Any]:
     """Returns the spec of a training as JSON. Raises NothingToStartFrom for another job."""
     try:
@@ -136,7 +129,7 @@ def _weights(
         detail = "the weights come from another job: leave this out, or start_from"
         raise InvalidInput([Problem("/network/initial", "inconsistent", detail)])
     ours = in_specs.start_shapes_of(transaction, spec)
-    theirs = in_specs.start_shapes_of(transaction, _training(parent, former))
+    theirs = in_specs.start_shapes_of(transaction, parse_spec(former))
     # An op of the other job that was deleted: the worker compares the arrays.
     sentences = [] if ours is None or theirs is None else mismatches(ours, theirs)
     if sentences:

@@ -123,7 +123,8 @@ def test_a_job_starts_from_one_with_the_same_weights_of_its_op(
     service, coder = alone, worker
     trains = {"weights": [GAIN], "gradients": ["x", "gain"]}
     content, other = package(note="parent", **trains), package(note="without weights")
-    for each in (content, other):
+    sized = package(note="sized", **{**trains, "weights": [{**GAIN, "shape": ["width"]}]})
+    for each in (content, other, sized):
         pushed(coder, each)
     parent = coder.post("/v1/jobs", json=spec(content)).json()["id"]
     attempt = claimed(service, parent)
@@ -144,6 +145,9 @@ def test_a_job_starts_from_one_with_the_same_weights_of_its_op(
     refused = coder.post("/v1/jobs", json=spec(other), params=query)
     assert pointers(refused) == ["/network"]
     assert "layer_2.gain" in refused.json()["errors"][0]["detail"]
+    unfit = spec(sized, attributes={"width": "two"})
+    places = pointers(coder.post("/v1/jobs", json=unfit, params=query))
+    assert places == ["/network/layers/1/attributes/width"]
     more = coder.post(f"/v1/jobs/{parent}/continue", json={"epochs": 1})
     assert more.status_code == 202, more.text
     again = claimed(service, more.json()["id"])
