@@ -86,7 +86,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
         if getattr(layer, "delay", None) is not None:
             detail = "the layer has delays of its connections: remove one of the two"
             yield Problem(f"{place}/delay", "inconsistent", detail)
-        if delays.longest >= spec.data.steps:
+        if 0 < spec.data.steps <= delays.longest:  # 0: as many as the data have
             detail = (
                 f"spikes would arrive after the {spec.data.steps:,} steps of a sample: "
                 f"at most {spec.data.steps - 1:,}"

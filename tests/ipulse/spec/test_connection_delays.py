@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ipulse.spec import parse_spec
+from ipulse_core.errors import InvalidSpec
 from tests.ipulse.spec_documents import assert_refused, changed
 
 LAYER = "/network/layers/0"
@@ -88,3 +89,13 @@ def test_rounded_delays_of_neurons_are_exported() -> None:
     document = changed(f"{LAYER}/delays", {**NEURONS, "rounded": True})
     document["export"] = {"nir": [{"target": "generic"}]}
     assert parse_spec(document).network.layers[0].delays.rounded
+
+
+def test_delays_are_compared_with_the_steps_of_an_upload_once_they_are_known() -> None:
+    document = changed(f"{LAYER}/delays", SYNAPSES)
+    document["data"] = {"kind": "npz", "dataset": "spikes"}
+    assert parse_spec(document).data.steps == 0  # as many as the data set has
+    document["data"]["steps"] = 3
+    with pytest.raises(InvalidSpec) as refused:
+        parse_spec(document)
+    assert [each.pointer for each in refused.value.problems] == [f"{LAYER}/delays/longest"]
