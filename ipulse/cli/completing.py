@@ -20,8 +20,6 @@ VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
 OFFERED = 20  # jobs
 TIMEOUT = 2.0  # seconds that a shell may wait for the service
 
-# Text that a shell evaluates must not contain other text of a service, such as names of jobs.
-
 
 def prepare_completion() -> None:
     """Make Typer know the shells, if one of them asks for completions."""
@@ -37,6 +35,7 @@ def complete_job(context: typer.Context, incomplete: str) -> list[tuple[str, str
             jobs = list(islice(client.list(page_size=OFFERED), OFFERED))
     except (IPUlseError, OSError):
         return []
+    # Text that a shell evaluates must not contain other text of a service, such as names of jobs.
     ids = [(job.id, job.state.value) for job in jobs if is_id(JOB, job.id)]
     if not incomplete.startswith("job_"):
         ids = [(short_id(job_id), state) for job_id, state in ids]
