@@ -67,6 +67,13 @@ def run(page: Page, service: InProcess, coder: httpx.Client, content: bytes) -> 
     page.find("dialog .danger").click()
     page.until(lambda: page.all(".empty"))
     assert service.user.get("/v1/ops").json()["ops"] == []
+    shape = ["steps", "batch", "senders"]
+    outputs = [{"name": "y", "dtype": "float32", "shape": shape}]
+    other = package(note="a text", attributes="scale=2", outputs=outputs)
+    assert pushed(coder, other).status_code == 204
+    page.open("/ops")
+    assert page.until(lambda: page.texts("tbody td"))[1] == "scale=2"
+    assert coder.delete(f"/v1/ops/{hashlib.sha256(other).hexdigest()}").status_code == 204
 
 
 def test_the_form_keeps_layers_of_other_kinds(page: Page, service: InProcess) -> None:

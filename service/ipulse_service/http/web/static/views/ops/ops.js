@@ -16,10 +16,16 @@ const DIGITS = 8; // of a digest
 const shape = (tensors) => tensors.map((one) => `[${one.shape.join(", ")}]`).join(", ");
 const query = (op) => encodeURIComponent(`op:"${op.reference}"`);
 
-/** "width: 2, of 1 to 8"; an attribute without a default must be set in the spec. */
+/** "width: 2, 1 to 8"; an attribute without a default must be set in the spec. */
 function attribute(name, { type, default: fallback, minimum, maximum }) {
-  const range = minimum !== undefined && maximum !== undefined ? `, ${minimum} to ${maximum}` : "";
-  return `${name}: ${fallback === undefined ? `${type}, required` : JSON.stringify(fallback)}${range}`;
+  const isThere = (value) => value !== undefined && value !== null;
+  const range = isThere(minimum) && isThere(maximum) ? `, ${minimum} to ${maximum}` : "";
+  return `${name}: ${isThere(fallback) ? JSON.stringify(fallback) : `${type}, required`}${range}`;
+}
+
+/** The declared attributes, or the text that the op gets instead. @param {string | Record<string, any>} [declared] */
+function attributes(declared = "") {
+  return typeof declared === "string" ? declared : Object.entries(declared).map(([name, one]) => html`<div>${attribute(name, one)}</div>`);
 }
 
 class OpsView extends View {
@@ -56,7 +62,7 @@ class OpsView extends View {
         <tbody>${repeat(ops, (op) => op.sha256, (op) => html`<tr>
           <th scope="row"><span class="nowrap">${op.name} <span class="soft small id" title=${op.sha256}>${op.sha256.slice(0, DIGITS)}</span>${copyButton(op.reference, "Copy the name for a spec")}</span></th>
           <td data-label="Takes, gives" class="wrapped"><span><code>${shape(op.manifest.inputs)}</code> → <code>${shape(op.manifest.outputs)}</code></span></td>
-          <td data-label="Attributes" class="wrapped"><span>${Object.entries(op.manifest.attributes ?? {}).map(([name, one]) => html`<div>${attribute(name, one)}</div>`)}</span></td>
+          <td data-label="Attributes" class="wrapped"><span>${attributes(op.manifest.attributes)}</span></td>
           <td data-label="Runs by">${op.backends.join(", ")}</td>
           <td class="number" data-label="Size">${bytes(op.size)}</td>
           <td class="number" data-label="Jobs">${op.jobs ? html`<a href="/jobs?q=${query(op)}" aria-label="${number(op.jobs)} jobs with ${op.name}">${number(op.jobs)}</a>` : "0"}</td>
