@@ -29,7 +29,7 @@ class Preloads:
         }
         self._of_all = self._closure(START)
         self._views = [
-            (re.compile(_PART.sub(_group, pattern) + "/?"), _joined(ROUTES, module))
+            (re.compile(_PART.sub(_group, pattern) + "/?", re.DOTALL), _joined(ROUTES, module))
             for pattern, module in _ROUTE.findall(texts[ROUTES])
         ]
         self._tabs = {name: _joined(TABS, module) for name, module in _TAB.findall(texts[TABS])}
