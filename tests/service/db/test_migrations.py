@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -13,12 +14,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, inspect, text
+from sqlalchemy import Connection, event, insert, inspect, select, text
 
 from ipulse_core.errors import Unavailable
 from ipulse_service.db import migrations, postgresql
 from ipulse_service.db.engine import Database
-from ipulse_service.db.tables import metadata
+from ipulse_service.db.tables import job_ops, jobs, metadata, ops
 from tests.service.conditions import eventually
 from tests.service.postgresql_server import PostgreSQLServer
 
@@ -120,6 +121,42 @@ def test_one_that_is_cut_short_is_begun_again(url: str, revision: str, statement
     migrations.upgrade(database)
     with database.read() as transaction:
         assert compare_metadata(MigrationContext.configure(transaction.connection), metadata) == []
+    database.close()
+
+
+def test_the_op_that_a_job_started_from_becomes_one_of_its_ops(url: str) -> None:
+    database = Database(url)
+    _empty(database)
+    digest = "0f" * 32
+    of_all = {
+        **dict.fromkeys(("created_at", "updated_at", "state_since"), 1),
+        **dict.fromkeys(("spec", "metadata", "phase_ms"), "{}"),
+        **dict.fromkeys(("name", "spec_sha256"), ""),
+        "state": "queued",
+        "device": "cpu",
+        "start_sha256": digest,
+    }
+    of_op = {"mode": "package", "artifact_id": f"op_{digest[:24]}", "sha256": digest, "size": 7}
+    starts = [of_op, {**of_op, "artifact_id": "upl_1"}, {**of_op, "mode": "weights"}]
+    rows = [
+        {**of_all, "id": f"job_{number}", "start_from": json.dumps(start)}
+        for number, start in enumerate(starts)
+    ]
+    op = {"name": "pool_op", "sha256": digest, "size": 7, "manifest": "{}", "created_at": 1}
+    with database.write() as transaction:
+        migrations.migrate(transaction, to="0034")
+        transaction.connection.execute(insert(jobs), rows)
+        transaction.connection.execute(insert(ops), op)
+    migrations.upgrade(database)
+    with database.read() as transaction:
+        kept = select(jobs.c.id, jobs.c.start_sha256, jobs.c.sandbox).order_by(jobs.c.id)
+        assert [tuple(row) for row in transaction.connection.execute(kept)] == [
+            ("job_0", None, True),
+            ("job_1", digest, False),
+            ("job_2", digest, False),
+        ]
+        used = select(jobs.c.id, job_ops.c.name, job_ops.c.sha256, job_ops.c.size).join(jobs)
+        assert transaction.connection.execute(used).all() == [("job_0", "pool_op", digest, 7)]
     database.close()
 
 
