@@ -77,8 +77,7 @@ def kernel_source(layer: LayerEquations) -> str:
         checked.append(f"v{number}")
     forward.append(f"        bad |= {' | '.join(f'not_finite({each})' for each in checked)};")
     names[BY_SPIKE] = "by_spikes[at]"
-    for index in range(len(neuron.states)):
-        names[by_state(index)] = f"carry[{index} * neurons + n]"
+    names.update((by_state(at), f"carry[{at} * neurons + n]") for at in range(len(neuron.states)))
     backward = statements(layer.backward, names, " " * 8)
     outputs = layer.backward.outputs
     backward.append(f"        by_current[at] = v{outputs[INPUT]};")
@@ -87,7 +86,8 @@ def kernel_source(layer: LayerEquations) -> str:
         backward.append(f"        carry[{index} * neurons + n] = v{number};")
     for place, parameter in enumerate(neuron.trained):
         backward.append(f"        sums[{place} * neurons + n] += v{outputs[parameter.name]};")
-    backward.append(f"        bad |= not_finite(v{outputs[INPUT]});")
+    checked = [f"v{outputs[name]}" for name in (INPUT, *(each.name for each in neuron.trained))]
+    backward.append(f"        bad |= {' | '.join(f'not_finite({each})' for each in checked)};")
     return _SOURCE.format(
         states=len(neuron.states),
         trained=len(neuron.trained),
@@ -107,11 +107,19 @@ def _inputs(neuron: NeuronEquations) -> Dict[str, str]:
 
 _SOURCE = """\
 // Generated from the equations of a neuron.
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 namespace {{
+
+// TensorFlow's threads take denormal numbers for zeros: within this scope arithmetic is IEEE's.
+struct IeeeArithmetic {{
+  std::fenv_t before;
+  IeeeArithmetic() {{ std::fegetenv(&before), std::fesetenv(FE_DFL_ENV); }}
+  ~IeeeArithmetic() {{ std::fesetenv(&before); }}
+}};
 
 inline std::uint32_t bits(float value) {{
   std::uint32_t found;
@@ -186,6 +194,7 @@ extern "C" std::int64_t ipulse_equations_forward(
     const float *all_current, const float *parameters, float *all_x, float *all_states,
     std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
     std::int64_t end, std::int64_t keeps) {{
+  const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
     for (std::int64_t step = 0; step < steps; ++step) {{
@@ -213,6 +222,7 @@ extern "C" std::int64_t ipulse_equations_backward(
     const float *all_by_spikes, float *all_by_current, float *all_carry, double *all_sums,
     std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
     std::int64_t end, std::int64_t truncate) {{
+  const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
     float *carry = all_carry + sample * STATES * neurons;

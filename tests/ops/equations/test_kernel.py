@@ -13,6 +13,7 @@ from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.reference import equations_adjoint, run_equations
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate
 from tests.equations import lif, neuron_document, neuron_of, random_neuron
+from tests.ops.flushing import flushing_to_zero, needs_flushing
 
 
 def check(
@@ -90,3 +91,42 @@ def test_the_first_value_that_is_not_finite_has_its_step() -> None:
     kernel = EquationsKernel(layer)
     current = np.zeros((9, 3, 4), np.float32)
     assert kernel.forward(stacked(layer, {}), current).first_bad_step == 6  # 2 ^ (2 ^ 7)
+
+
+@needs_flushing
+def test_callers_that_flush_small_numbers() -> None:
+    """A neuron just above 0 spikes on TensorFlow's threads, too, and is reset."""
+    document = neuron_document(
+        [{"name": "u", "update": "0.5 * u + p * I", "reset": "where(r, 0, u)"}],
+        "u",
+        [{"name": "p", "value": 1.0, "trainable": True}],
+    )
+    layer = LayerEquations(neuron_of(document), 3)
+    current = np.full((4, 5, 3), 1e-40, np.float32)
+    parameters, small = stacked(layer, layer.values()), np.float32(1e-40)
+    for threads in (1, 3):
+        kernel = EquationsKernel(layer, threads)
+        with flushing_to_zero():
+            found = kernel.forward(parameters, current)
+            grads = kernel.backward(parameters, current, found.states, current)
+            assert small / np.float32(2) == 0  # as before
+        np.testing.assert_array_equal(found.states[1:], 0.0)
+        np.testing.assert_array_equal(found.x, current)
+        np.testing.assert_array_equal(grads[0], current)
+
+
+def test_a_gradient_of_a_parameter_that_is_not_finite_has_its_step() -> None:
+    document = neuron_document(
+        [{"name": "u", "update": "0.5 * u + I + sqrt(p)"}],
+        "u",
+        [{"name": "p", "value": 0.0, "trainable": True}],
+    )
+    layer = LayerEquations(neuron_of(document), 3)
+    kernel, current = EquationsKernel(layer), np.ones((6, 2, 3), np.float32)
+    parameters = stacked(layer, layer.values())
+    states = kernel.forward(parameters, current).states
+    by_spikes = np.zeros_like(current)
+    by_spikes[4] = 1.0
+    by_current, _, bad = kernel.backward(parameters, current, states, by_spikes)
+    assert np.isfinite(by_current).all()
+    assert bad == 5  # 0 / 0: nothing came back through the root of 0

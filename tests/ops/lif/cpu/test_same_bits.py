@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
-import platform
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Iterator, Tuple
+from typing import Any, Tuple
 
 import numpy as np
 import pytest
 
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
+from tests.ops.flushing import flushing_to_zero, needs_flushing
 from tests.ops.lif.cpu import canonical
 from tests.ops.lif.cpu.kernels import (
     as_words,
@@ -125,23 +122,7 @@ def test_products_have_the_written_order(arch: int, gate: bool) -> None:
         np.testing.assert_array_equal(as_words(found), as_words(product(current, weights)))
 
 
-@contextmanager
-def flushing_to_zero() -> Iterator[None]:
-    """This thread reads and writes subnormal numbers as zeros, as TensorFlow's threads do."""
-    place, bits = {"x86_64": (7, 0x8040), "aarch64": (0, 1 << 24)}[platform.machine()]
-    library = ctypes.CDLL(ctypes.util.find_library("m"))
-    before, changed = (ctypes.c_uint32 * 64)(), (ctypes.c_uint32 * 64)()
-    assert library.fegetenv(before) == 0
-    ctypes.memmove(changed, before, ctypes.sizeof(before))
-    changed[place] |= bits
-    assert library.fesetenv(changed) == 0
-    try:
-        yield
-    finally:
-        library.fesetenv(before)
-
-
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="another CPU")
+@needs_flushing
 @pytest.mark.parametrize("gate", FLAGS)
 def test_callers_that_flush_small_numbers(gate: bool) -> None:
     problem = scaled(problem_of((40, 130), gate), 1e-38)
