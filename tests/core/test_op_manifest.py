@@ -43,6 +43,17 @@ def test_a_number_beyond_all_floats_has_its_place(place: str, number: str, huge:
     assert f"/attributes/{place}" in [each.pointer for each in refused.value.problems]
 
 
+def test_huge_sizes_have_their_place() -> None:
+    inputs = [{**MANIFEST["inputs"][0], "shape": [10**400]}]
+    for document, pointer in (
+        ({**MANIFEST, "sizes": {"n": 10**4000}}, "/inputs/0/shape/0"),
+        ({**MANIFEST, "inputs": inputs}, "/inputs/0/shape/0"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            parse_manifest(json.dumps(document).encode(), lambda _: True)
+        assert pointer in [each.pointer for each in refused.value.problems]
+
+
 WEIGHT: Dict[str, Any] = {"name": "w", "shape": ["n"], "initialiser": "ones"}
 
 
@@ -69,6 +80,7 @@ def test_an_op_gets_its_weights_behind_its_inputs() -> None:
         ({"shape": ["steps"]}, "/weights/0/shape/0"),
         ({"shape": ["nothing"]}, "/weights/0/shape/0"),
         ({"initialiser": "random"}, "/weights/0/initialiser"),
+        ({"initialiser": {"name": ["ones"]}}, "/weights/0/initialiser"),
         ({"initialiser": "uniform"}, "/weights/0/initialiser/low"),
         ({"initialiser": {"name": "uniform", "low": 1, "high": 0}}, "/weights/0/initialiser/low"),
         ({"initialiser": {"name": "normal", "std": -1}}, "/weights/0/initialiser/std"),

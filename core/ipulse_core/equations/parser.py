@@ -71,7 +71,7 @@ class _Parser:
             if rest.text in _COMPARISONS:
                 detail = "one comparison cannot follow another: use min(a < b, b < c)"
             else:
-                detail = f"an operator or the end is expected before {rest.text!a}"
+                detail = f"an operator or the end is expected before {rest.text[:40]!a}"
             raise ExpressionError(rest.column, detail)
         return tree
 

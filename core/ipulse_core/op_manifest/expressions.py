@@ -28,7 +28,7 @@ def size_of(size: Size, values: Mapping[str, int]) -> int:
 
     Raises WrongSize for another expression, an unknown name, and a result below 1 or too large.
     """
-    value = size if isinstance(size, int) else _value(_parsed(size), values)
+    value = _bounded(size) if isinstance(size, int) else _value(_parsed(size), values)
     if not 1 <= value <= MAX_SIZE:
         raise WrongSize(f"{size} is {value}, and sizes are 1 to {MAX_SIZE:,}")
     return value
@@ -50,7 +50,7 @@ def _value(node: ast.expr, values: Mapping[str, int]) -> int:
         if node.id not in values:
             known = ", ".join(values)
             raise WrongSize(f"{node.id} is no size here; known are {known}")
-        return values[node.id]
+        return _bounded(values[node.id])
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = _value(node.left, values), _value(node.right, values)
         if right == 0 and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
@@ -61,5 +61,5 @@ def _value(node: ast.expr, values: Mapping[str, int]) -> int:
 
 def _bounded(value: Any) -> int:
     if abs(value) > MAX_SIZE:
-        raise WrongSize(f"{value} is too large")
+        raise WrongSize(f"a size or a part of one is above {MAX_SIZE:,}")
     return int(value)

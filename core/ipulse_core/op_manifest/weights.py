@@ -117,7 +117,8 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
 
 def _wrong_initialiser(value: Any) -> Iterator[Tuple[str, str]]:
     given: Any = {"name": value} if isinstance(value, str) else value
-    if not isinstance(given, dict) or given.get("name") not in INITIALISERS:
+    name: Any = given.get("name") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name not in INITIALISERS:
         known = ", ".join(INITIALISERS)
         yield "/initialiser", f"expected one of {known}, or an object with its name and numbers"
         return
