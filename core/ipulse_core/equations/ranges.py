@@ -11,6 +11,7 @@ from typing import Iterator, List, Mapping, NamedTuple, Tuple
 from ipulse_core.equations.neuron import SPIKE, NeuronEquations, NeuronParameter
 from ipulse_core.equations.tree import Constant, Expression, Operation, Variable
 
+_TINY = 2.0**-150  # float32 rounds it to 0
 _BOOLEAN = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 
@@ -22,8 +23,8 @@ class Interval(NamedTuple):
 
     @property
     def has_zero(self) -> bool:
-        """Whether 0 is among them."""
-        return self.low <= 0 <= self.high
+        """Whether 0 is among them, or what is 0 in float32."""
+        return self.low <= _TINY and self.high >= -_TINY
 
 
 ANY = Interval(-math.inf, math.inf)

@@ -17,6 +17,8 @@ _HINTS = {
     "&": "; use min(a, b) of two comparisons",
     "|": "; use max(a, b) of two comparisons",
     "%": "; there is no remainder",
+    "\n": "; an expression is one line (in YAML begin it with >-)",
+    "\u2212": "; the sign is -",
 }
 
 

@@ -62,6 +62,7 @@ def test_trees() -> None:
         ("new(u)", 1, "updated"),
         ("u < a < I", 7, "min"),
         ("1e39", 1, "float32"),
+        ("u +\na", 4, "one line"),
         ("u.real", 2, ""),
         ("u if a else I", 3, ""),
         ("'u'", 1, ""),

@@ -29,6 +29,8 @@ TRAINED = {"name": "p", "value": 1.0, "trainable": True}
         ("I / p + u", [{"name": "p", "value": (1.0, 0.0)}], True),
         ("I / p + u", [TRAINED], True),
         ("I / p + u", [{**TRAINED, "minimum": 0.5}], False),
+        ("I / p + u", [{**TRAINED, "minimum": 1e-60}], True),
+        ("I / square(p) + u", [{**TRAINED, "minimum": 1e-30}], True),
         ("I / (u > 0)", [], True),
     ],
 )
