@@ -146,7 +146,11 @@ def mismatches(ours: Mapping[str, Shape], theirs: Mapping[str, Shape]) -> List[s
             found.append(f"{name} is {sizes}")
     for name in theirs:
         if name not in ours:
-            trains = ": list it in network.trainable" if is_constant(name) else ""
+            trains = ""
+            if is_parameter(name):
+                trains = ": a neuron has it if the parameter is in its equations and is trainable"
+            elif is_constant(name):
+                trains = ": list it in network.trainable"
             found.append(f"the network has no {name}{trains}")
     return found
 

@@ -105,5 +105,9 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
             takes = f"{each} make {taps * senders:,}, of at most {MAX_SENDERS:,}"
         else:
             continue
-        detail = f"{takes}: lower it, or use delays per neuron"
-        yield Problem(f"{place}/delays/longest", "too_large", detail)
+        if delays.per == "neuron":
+            detail = f"{takes}: use fewer neurons, or no delays of connections"
+            yield Problem(f"{place}/delays", "too_large", detail)
+        else:
+            detail = f"{takes}: lower it, or use delays per neuron"
+            yield Problem(f"{place}/delays/longest", "too_large", detail)

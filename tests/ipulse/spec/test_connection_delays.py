@@ -55,6 +55,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/layers/1/delays/longest",
         "16,777,216",
     ),
+    "too many weights with delays of neurons": (
+        {"/network/layers": [{"neurons": 8000}, {"neurons": 8000, "delays": NEURONS}]},
+        "/network/layers/1/delays",
+        "fewer neurons",
+    ),
     "truncated gradients": (
         {f"{LAYER}/delays": SYNAPSES, "/training/truncate_steps": 5},
         f"{LAYER}/delays",

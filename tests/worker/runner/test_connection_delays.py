@@ -106,5 +106,9 @@ def test_a_training_begins_with_the_delays_of_a_file(tmp_path: Path) -> None:
         started(layer_1_delays=arrays["layer_1_delays"] - 0.5)
     with pytest.raises(DataInvalid, match="0 to 5"):
         started(readout_delays=arrays["readout_delays"] * 3)
+    with pytest.raises(DataInvalid, match="not negative"):
+        started(readout_delays=-arrays["readout_delays"])
+    with pytest.raises(DataInvalid, match="not finite"):
+        started(readout_delays=arrays["readout_delays"] * np.nan)
     with pytest.raises(DataInvalid, match="layer_1_delays"):
         started(layer_1_delays=np.zeros(64, np.float32))

@@ -140,7 +140,8 @@ def _check_delays(spec: ExperimentSpec, path: Path, name: str, array: np.ndarray
     if not ((array >= 0) & (array <= delays.longest)).all():
         raise DataInvalid(
             f"{path.name}: {name} has delays of {array.min():g} to {array.max():g} steps, and the "
-            f"spec allows 0 to {delays.longest}: raise delays.longest"
+            f"spec allows 0 to {delays.longest}: "
+            + ("delays are not negative" if array.min() < 0 else "raise delays.longest")
         )
     if delays.per == "synapse" and (array != np.round(array)).any():
         raise DataInvalid(f"{path.name}: {name} has delays that are not whole steps")
