@@ -32,7 +32,7 @@ const HINTS = {
   program_failed: "The log has what the program wrote.",
   limit_exceeded: "Raise limits.seconds of the spec.",
   artifact_store: "Check the disk or the bucket of the service.",
-  runner_error: "This is an error of IPUlse: report it with the log.",
+  runner_error: "See the message. If it names no remedy, it is an error of IPUlse: report it with the log.",
   runner_lost: LOST,
   worker_lost: LOST,
   worker_stopped: LOST,
