@@ -15,7 +15,12 @@ from ipulse_ops.reference.spikes import added_spikes, check_spikes
 
 
 def balanced_weights(
-    network: Network, ids: np.ndarray, counts: np.ndarray, std: float = 1.0, seed: int = 0
+    network: Network,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    std: float = 1.0,
+    seed: int = 0,
+    before: int = 0,
 ) -> List[np.ndarray]:
     """Return float32 weights with the shapes of ipulse_ops.lif.weights.weight_shapes.
 
@@ -23,6 +28,7 @@ def balanced_weights(
         samples suffice; the float64 reference runs on them and stores every membrane, about 100
         bytes per step, sample and neuron of the widest layer.
     std: standard deviation of the membranes in units of the threshold.
+    before: layers in front of the network, which messages count.
 
     With zero-mean weights and n input spikes per step, uniformly distributed over steps and
     channels, a membrane without reset has the variance
@@ -54,15 +60,15 @@ def balanced_weights(
             ids, counts = added_spikes([sent[source + 1] for source in network.senders(number)])
         arriving = float(counts.mean()) if counts.size else 0.0
         if arriving == 0:
-            raise ValueError(silence(number))
+            raise ValueError(silence(before + number))
         uniform = 2 * rng.random((n_in, layer.neurons)) - 1
-        limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
+        limit = np.sqrt(3) * std * _unit_std(layer, before + number, arriving, len(ids))
         own: List[np.ndarray] = []
         if isinstance(layer, LIF) and layer.recurrent:
             alone = replace(layer, recurrent=False, bias=False, delays=None)
             matrix = (uniform * limit).astype(np.float32)
             arriving += float(_spikes(network, alone, [matrix], ids, counts)[1].mean())
-            limit = np.sqrt(3) * std * _unit_std(layer, number, arriving, len(ids))
+            limit = np.sqrt(3) * std * _unit_std(layer, before + number, arriving, len(ids))
             again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
             own.append((again * limit).astype(np.float32))
         if layer.bias:

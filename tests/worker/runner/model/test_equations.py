@@ -100,6 +100,14 @@ def test_what_diverges_is_named(tmp_path: Path) -> None:
     assert "time step" in message
 
 
+def test_a_layer_that_never_spikes_is_named(tmp_path: Path) -> None:
+    document = neuron_document([{"name": "u", "update": "0.9 * u + I"}], "min(u, 0)")
+    layer = {"kind": "equations", "neurons": 8, "neuron": document}
+    ended = attempt(tmp_path / "a", spec([{"neurons": 8}, layer], epochs=1))
+    assert ended.done["reason"] == "runner_error"
+    assert "layer 2 does not spike" in ended.done["message"]
+
+
 def test_a_division_by_what_may_be_0_is_warned_of() -> None:
     risky = neuron_document([{"name": "u", "update": "0.9 * u + I / abs(u)"}], "u - 1")
     sound = neuron_document([{"name": "u", "update": "0.9 * u + I / (1 + abs(u))"}], "u - 1")

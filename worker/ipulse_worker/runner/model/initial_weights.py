@@ -66,7 +66,8 @@ def initial_weights(
             kernels, (ids, counts) = balanced_kernels(convolutions, ids, counts, std, seed)
             # The weights behind an average are scaled where they are used.
             std /= scale_behind_convolutions(spec)
-        return [*kernels, *balanced_weights(network_of(spec), ids, counts, std=std, seed=seed)]
+        network, before = network_of(spec), len(convolutions)
+        return [*kernels, *balanced_weights(network, ids, counts, std, seed, before)]
     except ValueError as error:
         raise NoActivity(f"the weights cannot be initialised: {error}") from error
 
@@ -97,7 +98,8 @@ def _by_parts(
             ids, counts = dense_to_sparse(ops.forward(index, dense, drawn))
             continue
         network = stretch_network(spec, stretch)
-        own = balanced_weights(network, ids, counts, std=std, seed=seed)
+        before = stretch.layers[0] if stretch.layers else len(spec.network.layers)
+        own = balanced_weights(network, ids, counts, std, seed, before)
         weights += own
         if not stretch.has_readout:
             last = forward(network, own, ids, counts).layers[-1]
