@@ -39,7 +39,7 @@ class ConvLIF:
     reset: str = "zero"
     reset_gradient: str = "mask"
     delay: int = 0
-    surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
+    surrogate: Surrogate = SuperSpike()
 
     def __post_init__(self) -> None:
         instance("geometry", self.geometry, ConvGeometry)

@@ -28,7 +28,7 @@ class LayerEquations:
 
     neuron: NeuronEquations
     neurons: int
-    surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
+    surrogate: Surrogate = SuperSpike()
     truncate: Optional[int] = None
 
     @property

@@ -84,7 +84,7 @@ class SequenceLayer(NetworkLayer):
         input_scale: float = 1.0,
         time_major: bool = True,
         backend: str = "cpu",
-        placement: Union[Placement, Dict[str, Any]] = Placement(),  # noqa: B008 (frozen)
+        placement: Union[Placement, Dict[str, Any]] = Placement(),
         tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
     ) -> None:

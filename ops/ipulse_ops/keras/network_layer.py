@@ -54,7 +54,7 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
         reset_gradient: str = "mask",
         reset_on: str = "state",
         delay: Union[int, Sequence[int]] = 0,
-        surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
+        surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),
         truncate: Optional[int] = None,
         trainable: Trainable = (),
         seed: int = 0,

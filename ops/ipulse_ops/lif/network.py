@@ -53,7 +53,7 @@ class Network:
     reset: str = "zero"
     reset_gradient: str = "mask"
     delay: Union[int, Tuple[int, ...]] = 0
-    surrogate: Surrogate = SuperSpike()  # noqa: RUF009 (frozen)
+    surrogate: Surrogate = SuperSpike()
     reset_on: str = "state"
     truncate: Optional[int] = None
 

@@ -35,5 +35,5 @@ class RunOptions:
     memory: str = "slots"
     weights_dtype: str = "float32"
     return_membranes: bool = False
-    placement: Placement = Placement()  # noqa: RUF009 (frozen)
+    placement: Placement = Placement()
     tiles_per_ipu: int = MK2_TILES

@@ -49,7 +49,7 @@ def run_network(
     weights_dtype: str = "float32",
     return_membranes: bool = False,
     backend: str = "cpu",
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),
     tiles_per_ipu: int = MK2_TILES,
 ) -> LIFOutputs:
     """Run the network from rest on input spikes.

@@ -29,7 +29,7 @@ def select_spikes(
     second_threshold: Optional[Any] = None,
     capacity: Optional[int] = None,
     policy: str = "index",
-    surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
+    surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),
     seed: Any = 0,
     first_step: Any = 0,
     layer: int = 0,

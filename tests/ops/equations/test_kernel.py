@@ -18,7 +18,7 @@ from tests.ops.flushing import flushing_to_zero, needs_flushing
 
 def check(
     neuron: NeuronEquations,
-    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    surrogate: Surrogate = SuperSpike(),
     truncate: int = 0,
     seed: int = 0,
 ) -> None:

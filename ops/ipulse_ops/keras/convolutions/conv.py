@@ -66,7 +66,7 @@ class LIFConv2D(Convolution):
         reset: str = "zero",
         reset_gradient: str = "mask",
         delay: int = 0,
-        surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),  # noqa: B008 (frozen)
+        surrogate: Union[Surrogate, Dict[str, Any], str] = SuperSpike(),
         threads: int = 0,
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,

@@ -28,7 +28,7 @@ class PoplarAdam:
     def __init__(
         self,
         network: Network,
-        placement: Placement = Placement(),  # noqa: B008 (frozen)
+        placement: Placement = Placement(),
         input_slots: int = 1,
         beta_1: float = 0.9,
         beta_2: float = 0.999,

@@ -46,8 +46,8 @@ class PoplarLIF:
         steps: int,
         batch: int,
         input_slots: int,
-        placement: Placement = Placement(),  # noqa: B008 (frozen)
-        wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+        placement: Placement = Placement(),
+        wanted: Wanted = Wanted(),
         tiles_per_ipu: int = MK2_TILES,
         api_level: int = API_LEVEL,
         options: Mapping[str, str] = {},

@@ -18,8 +18,8 @@ def output_specs(
     network: Network,
     steps: int,
     batch: int,
-    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    wanted: Wanted = Wanted(),
+    placement: Placement = Placement(),
 ) -> List[Tuple[str, int, Tuple[int, ...]]]:
     """Return name, layer and shape of the op's outputs in order (operands.h), all float32."""
     readout = len(network.layers)
@@ -65,8 +65,8 @@ def steps_between_checkpoints(
     network: Network,
     steps: int,
     batch: int,
-    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    wanted: Wanted = Wanted(),
+    placement: Placement = Placement(),
 ) -> int:
     """Return the `recompute` of Wanted with which the op stores the fewest bytes."""
     stored = output_specs(network, steps, batch, replace(wanted, recompute=0), placement)

@@ -44,7 +44,7 @@ def select_spikes_op(
     neurons: int,
     slots: int,
     second_threshold: bool = False,
-    surrogate: Surrogate = SuperSpike(),  # noqa: B008 (frozen)
+    surrogate: Surrogate = SuperSpike(),
     policy: str = "index",
     tiles_per_ipu: int = 16,
 ) -> CustomOp:

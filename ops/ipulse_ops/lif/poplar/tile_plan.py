@@ -16,7 +16,7 @@ def tile_plan(
     network: Network,
     batch: int,
     input_slots: int,
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),
     tiles_per_ipu: int = MK2_TILES,
 ) -> Dict[str, Any]:
     """Return the tiles of each layer, and `load_balance`: mean over maximum of the tiles' work.

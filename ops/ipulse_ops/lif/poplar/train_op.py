@@ -83,7 +83,7 @@ def run_training_step(
     built: BuiltOp,
     constants: Optional[Sequence[Mapping[str, Any]]] = None,
     seed: Any = 0,
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),
     memory: str = "slots",
 ) -> TrainedStep:
     """Run forward pass, loss, backward pass and update as one program.

@@ -29,7 +29,7 @@ def run_user_op(
     constants: Optional[Sequence[Mapping[str, Any]]] = None,
     seed: Any = 0,
     return_membranes: bool = False,
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),
     memory: str = "slots",
 ) -> LIFOutputs:
     """Run a network as ipulse_ops.lif.tensorflow_op.run_network does.

@@ -28,7 +28,7 @@ def run_reference(
     weights: Sequence[Any],
     ids: Any,
     counts: Any,
-    options: RunOptions = RunOptions(),  # noqa: B008 (frozen)
+    options: RunOptions = RunOptions(),
 ) -> LIFOutputs:
     """Run the network with ipulse_ops.lif.reference.network_pass.
 

@@ -33,7 +33,7 @@ class Case:
 
     layer: Dict[str, Any] = field(default_factory=dict)
     network: Dict[str, Any] = field(default_factory=dict)
-    wanted: Wanted = Wanted()  # noqa: RUF009 (frozen)
+    wanted: Wanted = Wanted()
     hidden: int = 2
     ipus: Tuple[int, ...] = (1,)
     neurons: Tuple[int, ...] = (2,)

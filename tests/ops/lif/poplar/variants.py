@@ -31,7 +31,7 @@ def split_over(problem: Problem, ipus: int) -> Placement:
 
 def compiled(
     problem: Problem,
-    placement: Placement = Placement(),  # noqa: B008 (frozen)
+    placement: Placement = Placement(),
     tiles: int = TILES,
     **more: Any,
 ) -> PoplarLIF:
