@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Iterator, Tuple
+
 from ipulse_core.pva.node import Child, Children, Node, Value
 
 
@@ -40,7 +42,7 @@ class MemoryCategories(Node):
     vertexInstanceState = Child(MemoryCategory, "Fields of the vertices.")
     vertexFieldData = Child(MemoryCategory, "Tables that fields of vertices point to.")
 
-    def __iter__(self):  # type: ignore[no-untyped-def] # yields (name, MemoryCategory)
+    def __iter__(self) -> Iterator[Tuple[str, MemoryCategory]]:
         """Yield the name and the memory of every category."""
         for name in self._data:
             yield name, self._child(MemoryCategory, name)

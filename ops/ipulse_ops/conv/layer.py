@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class ConvLIF:
         return float(current_scale(np.asarray(self.decay), np.asarray(self.gain)))
 
 
-def _number(name: str, value: object) -> None:
+def _number(name: str, value: Any) -> None:
     number = isinstance(value, (int, float, np.integer, np.floating))
-    if isinstance(value, bool) or not number or not abs(float(np.float32(value))) < np.inf:  # type: ignore[arg-type] # numbers only
+    if isinstance(value, bool) or not number or not abs(float(np.float32(value))) < np.inf:
         raise ValueError(f"{name} must be one finite number for all neurons; got {value!r}")

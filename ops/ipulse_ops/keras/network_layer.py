@@ -201,11 +201,10 @@ class NetworkLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow ha
 
     def _options_of(self, shape: WeightShape) -> Dict[str, Any]:
         """Return how a weight is initialised and trained."""
-        if shape.role != "delays":
+        connections = self._all[shape.layer].delays
+        if connections is None or shape.role != "delays":
             initializer = "zeros" if shape.role == "bias" else "glorot_uniform"
             return {"initializer": initializer, "trainable": True}
-        connections = self._all[shape.layer].delays
-        assert connections is not None  # noqa: S101 - it has an array of delays
         sizes = self.network.sizes[shape.layer : shape.layer + 2]
         drawn = drawn_delays(connections, self.seed, shape.layer, *sizes)
         found: Dict[str, Any] = {

@@ -20,7 +20,7 @@ The gradient of d is that of f: the sum over i of W[j, i] (dW'[N_in + j, i] - dW
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import List, NamedTuple, Tuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def delayed_spikes(
     arrivals: of `Taps`.
     """
     senders, (steps, batch) = arrivals.shape[1], counts.shape
-    lists = [[[] for _ in range(batch)] for _ in range(steps)]  # type: ignore[var-annotated]
+    lists: List[List[List[int]]] = [[[] for _ in range(batch)] for _ in range(steps)]
     for t in range(steps):
         for b in range(batch):
             for sender in ids[t, b, : counts[t, b]]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import List
+from typing import Callable, List
 
 import pytest
 
@@ -64,9 +64,9 @@ def test_any_part_makes_another_key() -> None:
     ],
 )
 def test_a_damaged_or_foreign_file_is_ignored_with_a_warning(
-    kept: Cache, damage: object, words: str
+    kept: Cache, damage: Callable[[bytes], bytes], words: str
 ) -> None:
-    kept.file().write_bytes(damage(kept.file().read_bytes()))  # type: ignore[operator]  # a lambda above
+    kept.file().write_bytes(damage(kept.file().read_bytes()))
     assert kept.cache.load(KEY) is None
     (warning,) = kept.warnings
     assert words in warning

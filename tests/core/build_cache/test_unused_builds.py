@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from pathlib import Path
-from typing import List, Set
+from typing import Any, List, Set
 
 import pytest
 
@@ -85,11 +85,11 @@ def test_a_removed_lock_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path, flock = tmp_path / "kernels.lock", fcntl.flock
     removed: List[Path] = []
 
-    def removed_while_waiting(file: object, kind: int) -> None:
+    def removed_while_waiting(file: Any, kind: int) -> None:
         if not removed:
             path.unlink()
             removed.append(path)
-        flock(file, kind)  # type: ignore[arg-type] # a file, as given
+        flock(file, kind)
 
     monkeypatch.setattr(fcntl, "flock", removed_while_waiting)
     with locked(path):

@@ -66,7 +66,7 @@ from ipulse_ops.lif.network import LeakyReadout, Network
 from ipulse_ops.lif.reference.adjoint import Adjoint, layer_adjoint
 from ipulse_ops.lif.reference.delay import earlier, later
 from ipulse_ops.lif.reference.dynamics import Slots, run_layer, run_readout
-from ipulse_ops.lif.reference.senders import DelayedConnections, Senders, senders_in_training
+from ipulse_ops.lif.reference.senders import Senders, delayed_connections, senders_in_training
 from ipulse_ops.lif.reference.trace import Gradients, LayerTrace, Trace
 from ipulse_ops.lif.weights import LayerWeights, by_layer, flat
 from ipulse_ops.reference.select_spikes import filled
@@ -171,10 +171,9 @@ def backward(
             by_u[number],
         )
         by_senders = adjoint.current @ arrays.input.T
-        delays = (*network.layers, network.readout)[number].delays
-        if delays is not None:
-            scaled = senders[number].scaled(layers[number])
-            connections = DelayedConnections(delays.longest, scaled)
+        layer = (*network.layers, network.readout)[number]
+        connections = delayed_connections(layer, senders[number].scaled(layers[number]))
+        if connections is not None:
             adjoint = adjoint._replace(weights=connections.gradient(adjoint.weights))
             by_senders = connections.by_senders(by_senders)
         adjoint = adjoint._replace(weights=senders[number].unscaled(adjoint.weights))
@@ -201,10 +200,9 @@ def _entering(
 ) -> Tuple[LayerWeights, Slots]:
     """Return the weights in use of layer `number`, and the spikes that they multiply."""
     arrays, entering = senders.received(weights, _added(network, number, sent))
-    delays = (*network.layers, network.readout)[number].delays
-    if delays is None:
-        return arrays, entering
-    return DelayedConnections(delays.longest, arrays).received(entering)
+    layer = (*network.layers, network.readout)[number]
+    connections = delayed_connections(layer, arrays)
+    return (arrays, entering) if connections is None else connections.received(entering)
 
 
 def _added(network: Network, number: int, sent: Sequence[Slots]) -> Slots:

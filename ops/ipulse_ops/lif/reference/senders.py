@@ -7,7 +7,7 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 
-from ipulse_ops.lif.network import Network
+from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.reference.dynamics import Slots
 from ipulse_ops.lif.weights import LayerWeights
 from ipulse_ops.reference.connection_delays import (
@@ -51,6 +51,7 @@ class DelayedConnections:
     """The connections of a layer with delays of its own, by the taps of their spikes."""
 
     longest: int
+    delays: np.ndarray  # [N_in, neurons] of synapses, [N_in] of senders
     weights: LayerWeights  # in use
 
     def received(self, sent: Slots) -> Tuple[LayerWeights, Slots]:
@@ -61,7 +62,7 @@ class DelayedConnections:
 
     def gradient(self, by_taps: LayerWeights) -> LayerWeights:
         """Return the gradient of the weights in use and the delays from that of `received`'s."""
-        given = (self.weights.input, self._delays, self.longest)
+        given = (self.weights.input, self.delays, self.longest)
         by_weights, by_delays = taps_gradient(*given, by_taps.input)
         return by_taps._replace(input=by_weights, delays=by_delays)
 
@@ -69,13 +70,18 @@ class DelayedConnections:
         """Return a gradient by the senders' spikes from that by the taps' spikes."""
         return by_senders(by_taps, self._taps().arrivals)
 
-    @property
-    def _delays(self) -> np.ndarray:
-        assert self.weights.delays is not None  # noqa: S101 - the layer has delays
-        return self.weights.delays
-
     def _taps(self) -> Taps:
-        return taps_of(self.weights.input, self._delays, self.longest)
+        return taps_of(self.weights.input, self.delays, self.longest)
+
+
+def delayed_connections(layer: Layer, weights: LayerWeights) -> Optional[DelayedConnections]:
+    """Return the connections of a layer that has delays of its own, else None.
+
+    weights: in use.
+    """
+    if layer.delays is None or weights.delays is None:
+        return None
+    return DelayedConnections(layer.delays.longest, weights.delays, weights)
 
 
 def senders_in_training(
