@@ -11,7 +11,8 @@ from typing import Iterator
 import pytest
 
 needs_flushing = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "aarch64"), reason="another CPU"
+    platform.machine() not in ("x86_64", "aarch64"),
+    reason="the flag to flush is known for x86-64 and 64-bit ARM",
 )
 
 
