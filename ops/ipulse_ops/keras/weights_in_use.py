@@ -44,8 +44,7 @@ def weights_in_use(
     for kernel, shape in zip(kernels, shapes):
         deviation = deviations[shape.layer] if shape.role == "input" else None
         weights = kernel if deviation is None else standardised(kernel, deviation)
-        is_matrix = shape.role in ("input", "recurrent")
-        found.append(quantised(weights, rules[shape.layer] if is_matrix else None))
+        found.append(quantised(weights, rules[shape.layer] if shape.is_matrix else None))
     return found
 
 

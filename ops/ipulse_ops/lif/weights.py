@@ -16,7 +16,12 @@ class WeightShape:
 
     layer: int  # number of the layer; the readout follows the hidden layers
     role: str  # "input", "recurrent", "bias" or "delays"
-    shape: Tuple[int, ...]  # [from, to] of a matrix, [neurons] of a bias
+    shape: Tuple[int, ...]  # [from, to] of a matrix, [neurons] of a bias; delays have either
+
+    @property
+    def is_matrix(self) -> bool:
+        """True for weights that may be rounded or quantised: neither a bias nor delays."""
+        return self.role in ("input", "recurrent")
 
 
 class LayerWeights(NamedTuple):

@@ -40,9 +40,7 @@ def run_reference(
     # Only matrices are rounded, as in the kernels; a bias stays float32.
     scales = _scales(network, options)
     weights = [
-        _rounded(array, scale, options.weights_dtype)
-        if shape.role in ("input", "recurrent")
-        else array
+        _rounded(array, scale, options.weights_dtype) if shape.is_matrix else array
         for array, scale, shape in zip(
             map(tf.convert_to_tensor, weights), scales, weight_shapes(network)
         )
