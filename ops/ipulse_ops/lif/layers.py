@@ -13,7 +13,6 @@ import numpy as np
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.neuron_constants import PerNeuron, per_neuron
 from ipulse_ops.reference.select_spikes import POLICIES
-from ipulse_ops.surrogate import SuperSpike as SuperSpike
 from ipulse_ops.validation import choice, flag, instance, whole
 
 
