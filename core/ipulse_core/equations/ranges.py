@@ -1,4 +1,4 @@
-"""Which divisions of a neuron's equations may be by 0, from the bounds of its parameters.
+"""Finds divisions by 0 in a neuron's equations, from the bounds of its parameters.
 
 States and the input current may be any number, r is 0 to 1.
 """
@@ -31,7 +31,7 @@ ANY = Interval(-math.inf, math.inf)
 
 
 def risky_divisions(neuron: NeuronEquations) -> List[Tuple[str, str]]:
-    """Returns, for each division whose divisor may be 0, the equation that has it, and why."""
+    """Returns the equation and the range of each divisor that may be 0."""
     names = {parameter.name: _bounds(parameter) for parameter in neuron.parameters}
     names[SPIKE] = Interval(0.0, 1.0)
     equations = [("spike", neuron.spike)]

@@ -1,4 +1,4 @@
-"""The builds of custom ops in the cache: which go, and which stay."""
+"""Removal of builds of custom ops from the cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 1000
 
 @pytest.fixture
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Path]:
-    """Four builds, the least recently used first, beside a build that is no op."""
+    """Four builds of ops, the least recently used first; the cache also has a build of kernels."""
     monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
     cache = OpBuilds().directory
     cache.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from tests.equations import lif, neuron_of, random_neuron
 
 
 def check(neuron: NeuronEquations, tiles: int, tolerance: float, truncate: int = 0) -> None:
-    """Without exp and tanh, whose last bit may differ, spikes are equal to the bit."""
+    """Compares values and gradients; `tolerance` is for the last bits of exp and tanh."""
     layer = LayerEquations(neuron, 3, truncate=truncate or None)
     rng = np.random.default_rng(tiles)
     current = rng.normal(0.5, 1.5, (7, 2, 3)).astype(np.float32)
