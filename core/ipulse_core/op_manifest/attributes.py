@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 
 from ipulse_core import strict_json
 from ipulse_core.errors import Problem
+from ipulse_core.op_manifest.fields import unknown_fields
 
 MAX_ATTRIBUTES = 32
 MAX_STRING = 256
@@ -112,10 +113,7 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
     if not isinstance(value, dict):
         yield "", "expected an object with type, default, minimum and maximum"
         return
-    for name in value:
-        if name not in OpAttribute._fields:
-            known = ", ".join(OpAttribute._fields)
-            yield f"/{strict_json.escape(name)}", f"unknown field; known are {known}"
+    yield from unknown_fields(value, OpAttribute._fields)
     kind = value.get("type")
     if kind not in TYPES:
         yield "/type", f"expected one of {', '.join(TYPES)}"

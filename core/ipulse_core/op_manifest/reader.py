@@ -8,11 +8,9 @@ from typing import Any, Callable, Dict, List, Union
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
-from ipulse_core.op_manifest.attributes import (
-    OpAttribute,
-    read_attributes,
-)
+from ipulse_core.op_manifest.attributes import OpAttribute, read_attributes
 from ipulse_core.op_manifest.expressions import WrongSize, size_of
+from ipulse_core.op_manifest.fields import unknown_fields
 from ipulse_core.op_manifest.manifest import FILE, NAME, OpManifest, OpTensor
 from ipulse_core.op_manifest.weights import MAX_RANK, PER_BATCH, is_size, read_weights
 
@@ -41,11 +39,8 @@ class _Reader:
         self._has_file = has_file
 
     def manifest(self) -> OpManifest:
-        for name in self._document:
-            if name not in OpManifest._fields:
-                pointer = f"/{strict_json.escape(name)}"
-                known = ", ".join(OpManifest._fields)
-                self._problem(pointer, f"unknown field; known are {known}")
+        for pointer, detail in unknown_fields(self._document, OpManifest._fields):
+            self._problem(pointer, detail)
         name = self._text("name", "")
         if not re.fullmatch(NAME, name):
             self._problem("/name", "expected a C identifier of at most 64 characters")

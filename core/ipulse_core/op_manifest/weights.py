@@ -9,6 +9,7 @@ from ipulse_core import strict_json
 from ipulse_core.errors import Problem
 from ipulse_core.limits import MAX_FLOAT32
 from ipulse_core.op_manifest.expressions import Size
+from ipulse_core.op_manifest.fields import unknown_fields
 
 PER_BATCH = ("steps", "batch")  # sizes on which no weights may depend
 MAX_WEIGHTS, MAX_RANK = 16, 8
@@ -88,10 +89,7 @@ def _wrong(value: Any) -> Iterator[Tuple[str, str]]:
     if not isinstance(value, dict):
         yield "", "expected an object with name, shape, initialiser and trainable"
         return
-    for name in value:
-        if name not in OpWeight._fields:
-            known = ", ".join(OpWeight._fields)
-            yield f"/{strict_json.escape(name)}", f"unknown field; known are {known}"
+    yield from unknown_fields(value, OpWeight._fields)
     if not isinstance(value.get("name"), str) or not _NAME.fullmatch(value["name"]):
         yield "/name", "expected an identifier of at most 64 characters that begins with a letter"
     shape = value.get("shape")
