@@ -18,7 +18,7 @@ REGISTER_OP("IpulseAddedSpikes")
     .SetShapeFn([](InferenceContext *c) {
       int n;
       TF_RETURN_IF_ERROR(c->GetAttr("N", &n));
-      ShapeHandle leading, shape;
+      ShapeHandle leading;
       for (int i = 0; i < n; ++i) {
         ShapeHandle each;
         TF_RETURN_IF_ERROR(spikes_shape(c, i, n + i, &each));
@@ -26,11 +26,7 @@ REGISTER_OP("IpulseAddedSpikes")
           TF_RETURN_IF_ERROR(c->Merge(leading, each, &each));
         leading = each;
       }
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
-      c->set_output(0, shape);
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
-      c->set_output(1, shape);
-      return Status();
+      return set_lists(c, leading, c->UnknownDim());
     });
 
 // The gradient by the slots of each of them.

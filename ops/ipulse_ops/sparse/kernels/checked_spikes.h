@@ -130,6 +130,16 @@ inline Status append_axis(InferenceContext *c, ShapeHandle leading, DimensionHan
   return c->Concatenate(leading, c->Vector(size), shape);
 }
 
+// Sets the shapes of the first two outputs: ids [..., slots], and their spikes and filled slots.
+inline Status set_lists(InferenceContext *c, ShapeHandle leading, DimensionHandle slots) {
+  ShapeHandle shape;
+  TF_RETURN_IF_ERROR(append_axis(c, leading, slots, &shape));
+  c->set_output(0, shape);
+  TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
+  c->set_output(1, shape);
+  return Status();
+}
+
 } // namespace ipulse
 
 #endif

@@ -13,15 +13,11 @@ REGISTER_OP("IpulseDelayedSpikes")
     .Output("delayed_ids: float")    // as many slots as the longest list needs, and at least 1
     .Output("delayed_counts: float") // spikes, filled slots
     .SetShapeFn([](InferenceContext *c) {
-      ShapeHandle ids, leading, shape;
+      ShapeHandle ids, arrivals, leading;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &ids));
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 2, &shape));
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 2, &arrivals));
       TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
-      c->set_output(0, shape);
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
-      c->set_output(1, shape);
-      return Status();
+      return set_lists(c, leading, c->UnknownDim());
     });
 
 // The gradient by the slots of the spikes that were sent.

@@ -6,18 +6,20 @@
 
 namespace ipulse {
 
+inline Status dense_shape(InferenceContext *c) {
+  ShapeHandle leading, shape;
+  TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
+  int neurons;
+  TF_RETURN_IF_ERROR(c->GetAttr("neurons", &neurons));
+  TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(neurons), &shape));
+  c->set_output(0, shape);
+  return Status();
+}
+
 REGISTER_OP("IpulseSparseToDense")
     .SPIKES.Attr("neurons: int >= 1")
     .Output("dense: float")
-    .SetShapeFn([](InferenceContext *c) {
-      ShapeHandle leading, shape;
-      TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      int neurons;
-      TF_RETURN_IF_ERROR(c->GetAttr("neurons", &neurons));
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(neurons), &shape));
-      c->set_output(0, shape);
-      return Status();
-    });
+    .SetShapeFn(dense_shape);
 
 // The values at the filled slots' ids. It is the gradient of IpulseSparseToDense.
 REGISTER_OP("IpulseGatherSlots")
@@ -33,15 +35,7 @@ REGISTER_OP("IpulseScatterSlots")
     .SPIKES.Input("slots: float")
     .Attr("neurons: int >= 1")
     .Output("dense: float")
-    .SetShapeFn([](InferenceContext *c) {
-      ShapeHandle leading, shape;
-      TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      int neurons;
-      TF_RETURN_IF_ERROR(c->GetAttr("neurons", &neurons));
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(neurons), &shape));
-      c->set_output(0, shape);
-      return Status();
-    });
+    .SetShapeFn(dense_shape);
 
 REGISTER_OP("IpulseDenseToSparse")
     .Input("dense: float")

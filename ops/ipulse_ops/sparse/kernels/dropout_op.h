@@ -14,15 +14,10 @@ REGISTER_OP("IpulseKeptSpikes")
     .SPIKES.DROPOUT_ATTRIBUTES.Output("kept_ids: float")
     .Output("kept_counts: float") // spikes, filled slots
     .SetShapeFn([](InferenceContext *c) {
-      ShapeHandle ids, leading, shape;
+      ShapeHandle ids, leading;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &ids));
       TF_RETURN_IF_ERROR(spikes_shape(c, 0, 1, &leading));
-      // The length of the longest list, at least 1.
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->UnknownDim(), &shape));
-      c->set_output(0, shape);
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
-      c->set_output(1, shape);
-      return Status();
+      return set_lists(c, leading, c->UnknownDim()); // the length of the longest list, at least 1
     });
 
 // The gradient by the slots of the spikes that were sent.

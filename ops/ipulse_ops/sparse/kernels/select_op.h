@@ -25,19 +25,15 @@ REGISTER_OP("IpulseSelectSpikes")
     .Output("counts: float")
     .Output("dropped: float")
     .SetShapeFn([](InferenceContext *c) {
-      ShapeHandle u, leading, shape;
+      ShapeHandle u, leading;
       TF_RETURN_IF_ERROR(c->WithRankAtLeast(c->input(0), 2, &u));
       TF_RETURN_IF_ERROR(c->WithRankAtMost(u, 3, &u));
       TF_RETURN_IF_ERROR(c->Subshape(u, 0, -1, &leading));
       int capacity;
       TF_RETURN_IF_ERROR(c->GetAttr("capacity", &capacity));
       DimensionHandle slots = capacity ? c->MakeDim(capacity) : c->Dim(u, -1);
-      TF_RETURN_IF_ERROR(append_axis(c, leading, slots, &shape));
-      c->set_output(0, shape);
-      TF_RETURN_IF_ERROR(append_axis(c, leading, c->MakeDim(2), &shape));
-      c->set_output(1, shape);
       c->set_output(2, leading);
-      return Status();
+      return set_lists(c, leading, slots);
     });
 
 REGISTER_OP("IpulseSelectSpikesGrad")
