@@ -133,7 +133,7 @@ def _random(random: np.random.RandomState, tensor: TestedTensor) -> np.ndarray:
         return random.uniform(low, high, tensor.shape).astype(tensor.dtype)
     sign = random.choice([-1.0, 1.0], tensor.shape)
     made = (sign * random.uniform(0.25, 1.5, tensor.shape)).astype(tensor.dtype)
-    return made if low is high is None else np.clip(made, low, high)
+    return made if low is None and high is None else np.clip(made, low, high)
 
 
 class _Judge:
@@ -219,20 +219,22 @@ class _Judge:
     def _objective(self, index: int, change: np.ndarray) -> float:
         changed = in_float64(self.inputs)
         changed[index] = changed[index] + change
-        outputs = self._relaxed(changed) if self._reference.relaxed else self._forward(changed)
+        outputs = self._differentiable(changed)
         return float(sum(np.sum(w * o) for w, o in zip(in_float64(self.weights), outputs)))
 
     def _forward(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
         attributes = self._project.manifest.default_attributes
         return self._of_declared_shapes(self._reference.function(inputs, attributes))
 
-    def _relaxed(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
-        """Return the differentiable outputs at `inputs`, near those of the comparison."""
-        assert self._reference.relaxed is not None  # noqa: S101 - asked before
+    def _differentiable(self, inputs: Sequence[np.ndarray]) -> List[np.ndarray]:
+        """Return the outputs of `relaxed` at `inputs`, or those of `forward` without it."""
+        relaxed = self._reference.relaxed
+        if relaxed is None:
+            return self._forward(inputs)
         if self._outputs is None:
             self._outputs = self._forward(in_float64(self.inputs))
         attributes = self._project.manifest.default_attributes
-        return self._of_declared_shapes(self._reference.relaxed(inputs, self._outputs, attributes))
+        return self._of_declared_shapes(relaxed(inputs, self._outputs, attributes))
 
     def _of_declared_shapes(self, made: Any) -> List[np.ndarray]:
         outputs = [np.asarray(array) for array in made]
