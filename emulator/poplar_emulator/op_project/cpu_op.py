@@ -80,8 +80,8 @@ class KernelOp(_CPUOp):
 class ReferenceOp(_CPUOp):
     """The functions `forward`, `backward` and `relaxed` of a Python file.
 
-    `relaxed(inputs, outputs, attributes)` is there if the gradient is a surrogate: a differentiable
-    function with that gradient. `outputs` are those of `forward`, which it holds constant.
+    `relaxed(inputs, outputs, attributes)` is optional. It is a differentiable function whose
+    gradient `backward` returns as a surrogate. `outputs` are those of `forward`, as constants.
     """
 
     def __init__(self, path: Path, attributes: str) -> None:

@@ -35,9 +35,10 @@ def backward(
 def relaxed(
     inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], attributes: str
 ) -> List[np.ndarray]:
-    """Return the differentiable function whose gradient `backward` computes, a surrogate.
+    """Return differentiable outputs. Their gradient is the surrogate that `backward` returns.
 
-    `ipulse op test` takes differences of it. An op whose outputs are differentiable needs none.
+    `ipulse op test` compares `backward` with differences of these outputs. If `forward` is
+    differentiable, remove this function.
     """
     above = _drive(inputs, attributes) - THRESHOLD
     return [above / (1 + np.abs(above))]
