@@ -3,6 +3,7 @@
 #include <popsparse/SparsePartitioner.hpp>
 #include <popsparse/codelets.hpp>
 #include <popsparse/experimental/BlockSparseMatMul.hpp>
+#include <poputil/exceptions.hpp>
 
 #include "network_fixture.h"
 
@@ -13,6 +14,9 @@ using Mask = std::vector<unsigned char>;
 
 // Two groups of 2 x 3 blocks.
 const Mask kMask{1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0};
+// Two groups of 2 x 3 blocks of {4, 2}, none of them above the diagonal. In the first group, rows 0
+// and 1 have only elements above it.
+const Mask kLower{0, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1};
 
 /// [2 * 4, 4] by two groups of [4, 12] of which 3 blocks each are there, or their transpositions.
 void denseBySparse(Network &n, const std::string &name, bool transposed) {
@@ -26,8 +30,7 @@ void denseBySparse(Network &n, const std::string &name, bool transposed) {
   n.show(name + "_product", bsMatMul(n.graph, params, n.prog, left, right));
 }
 
-void denseByDense(Network &n, const std::string &name, SubBlockMask hidden) {
-  const BSMatMulParams params({4, 5, 12}, {2, 5, 4}, kMask, FLOAT, FLOAT, FLOAT, hidden, 2);
+void denseByDense(Network &n, const std::string &name, const BSMatMulParams &params) {
   const Tensor left = createBSMatMulInputLHS(n.graph, params, "left");
   const Tensor right = createBSMatMulInputRHS(n.graph, params, "right");
   n.filled(name + "_left", left, 3);
@@ -36,12 +39,17 @@ void denseByDense(Network &n, const std::string &name, SubBlockMask hidden) {
 }
 
 void softmax(Network &n) {
-  const Tensor in = n.filled("softmax_in", {6, 8}, 5);
+  const Tensor in = n.filled("softmax_in", {7, 8}, 5);
   const Tensor out =
-      bsSoftmax(n.graph, in, {8, 12}, {2, 4}, kMask, SubBlockMask::ZeroUpperTriangle, 2, n.prog);
+      bsSoftmax(n.graph, in, {8, 6}, {4, 2}, kLower, SubBlockMask::ZeroUpperTriangle, 2, n.prog);
   n.show("softmax_out", out);
-  n.show("softmax_gradient", bsSoftmaxGrad(n.graph, out, n.filled("softmax_up", {6, 8}, 6), {8, 12},
-                                           {2, 4}, kMask, n.prog));
+  n.show("softmax_gradient", bsSoftmaxGrad(n.graph, out, n.filled("softmax_up", {7, 8}, 6), {16, 6},
+                                           {4, 2}, kLower, n.prog));
+  try {
+    bsSoftmax(n.graph, in, {8, 6}, {4, 2}, kLower, SubBlockMask::ZeroLowerTriangle, 2, n.prog);
+  } catch (const poputil::poplibs_error &e) {
+    std::cerr << e.what() << '\n';
+  }
 }
 
 /// A table of 6 rows and 8 columns with 3 blocks of 2 x 2.
@@ -77,8 +85,11 @@ int main() {
   Network n;
   denseBySparse(n, "right", false);
   denseBySparse(n, "transposed", true);
-  denseByDense(n, "all", SubBlockMask::None);
-  denseByDense(n, "lower", SubBlockMask::ZeroUpperTriangle);
+  denseByDense(n, "all",
+               {{4, 5, 12}, {2, 5, 4}, kMask, FLOAT, FLOAT, FLOAT, SubBlockMask::None, 2});
+  denseByDense(
+      n, "lower",
+      {{8, 5, 6}, {4, 5, 2}, kLower, FLOAT, FLOAT, FLOAT, SubBlockMask::ZeroUpperTriangle, 2});
   softmax(n);
   embedding(n);
   n.run();

@@ -72,6 +72,7 @@ std::vector<float> BlockMatrix::counted(SubBlockMask hidden, std::size_t groups)
   for (std::size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i])
       continue;
+    bool remains = false;
     for (std::size_t element = 0; element < blockSize(); ++element) {
       const std::size_t row = (i / across * blockRows + element / blockColumns) % each;
       const std::size_t column = i % across * blockColumns + element % blockColumns;
@@ -79,7 +80,12 @@ std::vector<float> BlockMatrix::counted(SubBlockMask hidden, std::size_t groups)
                          : hidden == SubBlockMask::ZeroLowerTriangle ? column < row
                                                                      : false;
       counts.push_back(hides ? 0.0f : 1.0f);
+      remains = remains || !hides;
     }
+    if (!remains)
+      throw poputil::poplibs_error("the sub-block mask hides all of block [" +
+                                   std::to_string(i / across) + "," + std::to_string(i % across) +
+                                   "]: set its entry of the sparsity mask to 0");
   }
   return counts;
 }

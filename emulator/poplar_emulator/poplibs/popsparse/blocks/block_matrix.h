@@ -21,7 +21,7 @@ struct BlockMatrix {
   /// The blocks of a matrix [rows, columns]: no copy.
   poplar::Tensor sparse(const poplar::Tensor &matrix) const;
   /// 1 where the elements of the blocks count and 0 where `hidden` hides them; `groups` matrices of
-  /// rows / groups rows have a diagonal each.
+  /// rows / groups rows have a diagonal each. Raises poplibs_error for a block that is hidden.
   std::vector<float> counted(SubBlockMask hidden, std::size_t groups) const;
 };
 

@@ -35,7 +35,8 @@ void bsSoftmaxInPlace(Graph &graph, Tensor sparseTensor, const std::array<int, 2
                       SubBlockMask subBlockMaskType, unsigned numGroups, Sequence &prog,
                       const DebugContext &debugContext) {
   const DebugContext dc{debugContext, "bsSoftmax"};
-  const BlockMatrix matrix(dim[0], dim[1], blockSize[0], blockSize[1], sparsity);
+  const BlockMatrix matrix(dim[0] * static_cast<int>(numGroups), dim[1], blockSize[0], blockSize[1],
+                           sparsity);
   const poplar::Type type = sparseTensor.elementType();
   const Tensor blocks = sparseTensor.reshape({matrix.blocks(), matrix.blockSize()});
   if (matrix.blocks() == 0)
