@@ -49,7 +49,8 @@ def samples(
 @pytest.mark.parametrize("name", ["regions", "aligned"])
 def test_roi_align_is_a_mean_of_bilinear_samples(tensors: Tensors, name: str) -> None:
     images, gradient = tensors[f"{name}_images"], tensors[f"{name}_gradient"]
-    pooled, back = np.zeros((4, 3, 3, 2)), np.zeros_like(images)
+    pooled, back = np.zeros((5, 3, 3, 2)), np.zeros_like(images)
+    pooled[4] = np.nan  # of an image that does not exist
     for region, image in enumerate([1, 0, 1, 0]):
         for into, at, share in samples(tensors[f"{name}_rois"][region], name == "aligned"):
             pooled[(region, slice(None), *into)] += share * images[(image, slice(None), *at)]

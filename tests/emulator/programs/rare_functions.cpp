@@ -27,16 +27,16 @@ void factors(Network &n, const std::string &name, std::size_t rows, std::size_t 
 
 void regions(Network &n, const std::string &name, bool aligned) {
   Tensor images = n.filled(name + "_images", {2, 3, 5, 6}, 1);
-  const std::vector<float> boxes{1, 2, 9, 7, 0, 0, 3, 4, -2, 5, 14, 30, 4, 4, 4, 4};
-  Tensor rois = n.graph.addVariable(FLOAT, {4, 4}, VariableMappingMethod::LINEAR, "rois");
+  const std::vector<float> boxes{1, 2, 9, 7, 0, 0, 3, 4, -2, 5, 14, 30, 4, 4, 4, 4, 1, 2, 9, 7};
+  Tensor rois = n.graph.addVariable(FLOAT, {5, 4}, VariableMappingMethod::LINEAR, "rois");
   n.graph.setInitialValue(rois, ArrayRef<float>(boxes));
-  Tensor of = n.graph.addVariable(INT, {4}, VariableMappingMethod::LINEAR, "of");
-  n.graph.setInitialValue(of, ArrayRef<int>({1, 0, 1, 0}));
+  Tensor of = n.graph.addVariable(INT, {5}, VariableMappingMethod::LINEAR, "of");
+  n.graph.setInitialValue(of, ArrayRef<int>({1, 0, 1, 0, -1}));
   const popnn::experimental::roiAlignParams params(2, 3, 2, aligned, 0.5f);
   n.show(name + "_rois", rois);
   n.show(name + "_pooled",
          popnn::experimental::roiAlignFwd(n.graph, n.prog, images, rois, of, params));
-  Tensor gradient = n.filled(name + "_gradient", {4, 3, 3, 2}, 2);
+  Tensor gradient = n.filled(name + "_gradient", {5, 3, 3, 2}, 2);
   n.show(name + "_image_gradient", popnn::experimental::roiAlignInputGradient(
                                        n.graph, n.prog, images, rois, of, gradient, params));
 }

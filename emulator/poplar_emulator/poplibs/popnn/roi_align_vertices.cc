@@ -64,7 +64,7 @@ bool roiAlignCompute(void *state, unsigned) {
   const Type type = typeOf(v.type);
   const field::Span &box = row(v.rows, v.rows.count - 1);
   const std::uint32_t image = *static_cast<const std::uint32_t *>(v.scalar.first);
-  const bool fits = image + 1 < v.rows.count;
+  const bool fits = image < v.rows.count - 1;
   std::vector<double> sums(v.out.count, fits ? 0.0 : std::nan(""));
   double region[4];
   for (std::size_t i = 0; i < 4; ++i)
