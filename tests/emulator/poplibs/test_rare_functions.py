@@ -59,23 +59,35 @@ def test_roi_align_is_a_mean_of_bilinear_samples(tensors: Tensors, name: str) ->
     np.testing.assert_allclose(tensors[f"{name}_image_gradient"], back, atol=1e-5)
 
 
-def test_a_search_with_every_beam_finds_the_most_probable_labels(tensors: Tensors) -> None:
-    logits = tensors["search_logits"]
-    logs = logits - np.log(np.exp(logits).sum(2, keepdims=True))
+def labels_of(path: Tuple[int, ...]) -> Tuple[int, ...]:
+    """Return the labels of a path of classes, of which 1 is the blank."""
+    return tuple(c for c, _ in itertools.groupby(path) if c != 1)
+
+
+def best_labels(steps: np.ndarray, beams: int) -> Dict[Tuple[int, ...], float]:
+    """Return the labels that a search keeps, and the sum over their paths, the largest first."""
+    paths: Dict[Tuple[int, ...], float] = {(): 1.0}
+    for step in steps:
+        paths = {(*path, c): p * step[c] for path, p in paths.items() for c in range(3)}
+        sums: Dict[Tuple[int, ...], float] = {}
+        for path, p in paths.items():
+            sums[labels_of(path)] = sums.get(labels_of(path), 0.0) + p
+        kept = sorted(sums, key=lambda labels: -sums[labels])[:beams]
+        paths = {path: p for path, p in paths.items() if labels_of(path) in kept}
+    return {labels: sums[labels] for labels in kept}
+
+
+@pytest.mark.parametrize(("name", "beams"), [("exhaustive", 100), ("narrow", 2)])
+def test_a_search_keeps_the_most_probable_labels(tensors: Tensors, name: str, beams: int) -> None:
+    powers = np.exp(tensors[f"{name}_logits"])
+    shares = powers / powers.sum(2, keepdims=True)
     for sample, steps in enumerate([4, 3]):
-        shares: Dict[Tuple[int, ...], float] = {}
-        for path in itertools.product(range(3), repeat=steps):
-            labels = tuple(c for c, _ in itertools.groupby(path) if c != 1)
-            shares[labels] = shares.get(labels, 0) + np.exp(
-                sum(logs[t, sample, c] for t, c in enumerate(path))
-            )
-        best = sorted(shares.values(), reverse=True)[:5]
-        probabilities = tensors["search_probabilities"][sample]
-        np.testing.assert_allclose(probabilities, np.log(best), atol=1e-5)
-        for path in range(5):
-            size = int(tensors["search_sizes"][sample, path])
-            found = tensors["search_labels"][sample, path].astype(int)
+        best = best_labels(shares[:steps, sample], beams)
+        probabilities = tensors[f"{name}_probabilities"][sample]
+        expected = np.log(list(best.values()))[: len(probabilities)]
+        np.testing.assert_allclose(probabilities, expected, atol=1e-5)
+        for path, probability in enumerate(probabilities):
+            size = int(tensors[f"{name}_sizes"][sample, path])
+            found = tensors[f"{name}_labels"][sample, path].astype(int)
             assert not found[size:].any()
-            np.testing.assert_allclose(
-                np.log(shares[tuple(found[:size])]), probabilities[path], atol=1e-5
-            )
+            np.testing.assert_allclose(np.log(best[tuple(found[:size])]), probability, atol=1e-5)
