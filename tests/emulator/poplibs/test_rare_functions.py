@@ -15,8 +15,14 @@ pytestmark = pytest.mark.same_on_every_python
 
 
 @pytest.fixture(scope="module")
-def tensors(run_program: Callable[..., subprocess.CompletedProcess[str]]) -> Tensors:
-    run = run_program("rare_functions")
+def run(
+    run_program: Callable[..., subprocess.CompletedProcess[str]],
+) -> subprocess.CompletedProcess[str]:
+    return run_program("rare_functions")
+
+
+@pytest.fixture(scope="module")
+def tensors(run: subprocess.CompletedProcess[str]) -> Tensors:
     assert run.returncode == 0, run.stderr
     return printed_tensors(run.stdout)
 
@@ -27,6 +33,10 @@ def test_qr_gives_an_orthogonal_and_an_upper_triangular_factor(tensors: Tensors,
     np.testing.assert_allclose(q @ q.T, np.eye(len(q)), atol=1e-5)
     np.testing.assert_allclose(q @ r, matrix, atol=1e-5)
     assert not np.tril(r, -1).any()
+
+
+def test_qr_refuses_an_option_that_is_not_a_number(run: subprocess.CompletedProcess[str]) -> None:
+    assert 'rowsPerIteration is "3x"' in run.stderr
 
 
 def samples(

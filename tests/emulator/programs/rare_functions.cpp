@@ -65,5 +65,10 @@ int main() {
   regions(n, "aligned", true);
   search(n, "exhaustive", 100, 5);
   search(n, "narrow", 2, 2);
+  try {
+    factors(n, "refused", 2, 2, "3x");
+  } catch (const poplar_error &e) {
+    std::cerr << e.what() << '\n';
+  }
   n.run();
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include <poplin/experimental/QRFactorization.hpp>
 #include <popops/DynamicSlice.hpp>
@@ -28,6 +29,21 @@ void check(const Tensor &a, const Tensor &q) {
                                  a.getDebugStr() + " and " + q.getDebugStr());
   if (a.elementType() != poplar::FLOAT || q.elementType() != poplar::FLOAT)
     throw poputil::poplibs_error("QRFactorization needs matrices of float");
+}
+
+/// The columns of a loop.
+std::size_t columnsOfLoop(const poplar::OptionFlags &options) {
+  std::size_t columns = 32;
+  for (const auto &[name, value] : options) {
+    if (name != "rowsPerIteration")
+      throw poplar::invalid_option("QRFactorization has no option " + name);
+    const char *end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, columns);
+    if (read.ec != std::errc() || read.ptr != end || columns == 0)
+      throw poplar::invalid_option("QRFactorization: rowsPerIteration is \"" + value +
+                                   "\", not a whole number of 1 or more");
+  }
+  return columns;
 }
 
 Tensor numbered(Graph &graph, std::size_t count, Sequence &prog, const DebugContext &dc) {
@@ -93,13 +109,7 @@ void QRFactorization(Graph &graph, Tensor &A, Tensor &Q, Sequence &prog,
                      const DebugContext &debugContext, const poplar::OptionFlags &options) {
   const DebugContext dc{debugContext, "QRFactorization"};
   check(A, Q);
-  std::size_t most = 32;
-  for (const auto &[name, value] : options) {
-    if (name != "rowsPerIteration")
-      throw poplar::invalid_option("QRFactorization has no option " + name);
-    most = std::max<std::size_t>(std::stoul(value), 1);
-  }
-  const std::size_t m = A.dim(0), n = A.dim(1);
+  const std::size_t m = A.dim(0), n = A.dim(1), most = columnsOfLoop(options);
   const Tensor rows = numbered(graph, m, prog, {dc, "rows"});
   // A loop over some columns works on what is left of the matrices.
   for (std::size_t first = 0; first < n; first += most) {
