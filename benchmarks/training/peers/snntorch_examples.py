@@ -2,10 +2,14 @@
 
     python -m benchmarks.training.peers.snntorch_examples SPEC.json DATA.npz --rate 0.005
 
-The network has the example's sizes, decays, thresholds, dropout and pools; optimizer, schedule,
-clipping, loss, epochs and batches are the example's, too. Learning rate, slope of the surrogate
-gradient and scale of the initial weights are arguments, which benchmarks.training.example_peers
-chooses. DATA.npz has what `data_file` there writes.
+The network has the example's sizes, decays, thresholds, pools and probabilities of dropout;
+optimizer, schedule, clipping, loss, epochs and batches are the example's, too. Learning rate, slope
+of the surrogate gradient and scale of the initial weights are arguments, which
+benchmarks.training.example_peers chooses. DATA.npz has what `data_file` there writes.
+
+Other than ours: neurons do not scale their input by gain (1 - decay); nn.Dropout draws a mask for
+each step, not for a sample; an RLeaky has biases in its recurrence, and ignores the input of the
+step after its spike.
 """
 
 from __future__ import annotations
@@ -44,14 +48,15 @@ class Quantised(nn.Module):
 
 
 class Adaptive(nn.Module):
-    """Recurrent neurons with adaptive thresholds, which snnTorch lacks: written upon its Leaky.
+    """Recurrent neurons with adaptive thresholds, which snnTorch lacks: written by hand.
 
-    An adaptation a grows by 1 with each spike and decays; the threshold is 1 + strength * a.
+    An adaptation a grows by 1 with each spike and decays; the threshold rises by strength * a.
     """
 
     def __init__(self, layer: dict[str, Any], gradient: Any) -> None:
         super().__init__()
-        self.decay, self.rule = layer["decay"], layer["adaptation"]
+        self.decay, self.threshold = layer["decay"], layer["threshold"]
+        self.rule = layer["adaptation"]
         self.gradient = gradient
         self.recurrent = nn.Linear(layer["neurons"], layer["neurons"], bias=False)
         self.reset_mem()
@@ -67,7 +72,7 @@ class Adaptive(nn.Module):
         if self.spikes is not None:
             current = current + self.recurrent(self.spikes)
         self.membrane = self.decay * self.membrane + current
-        threshold = 1.0 + self.rule["strength"] * self.adaptation
+        threshold = self.threshold + self.rule["strength"] * self.adaptation
         self.spikes = self.gradient(self.membrane - threshold)
         self.membrane = self.membrane * (1 - self.spikes.detach())
         self.adaptation = self.rule["decay"] * self.adaptation + self.spikes
@@ -104,8 +109,9 @@ class Network(nn.Module):
             self.layers.append(nn.Sequential(*parts))
         self.last = linear(math.prod(sizes), classes)
         decay = spec["network"]["readout"]["decay"]
-        self.readout = snntorch.Leaky(beta=decay, reset_mechanism="none", init_hidden=True)
-        self.readout.output = True
+        self.readout = snntorch.Leaky(
+            beta=decay, reset_mechanism="none", init_hidden=True, output=True
+        )
         with torch.no_grad():
             for parameter in self.parameters():
                 parameter *= options.scale
@@ -160,13 +166,14 @@ def train(spec: dict[str, Any], data: Any, options: Any) -> float:
     training, labels = data["training"], torch.from_numpy(data["labels"].astype(np.int64))
     steps = options.epochs * math.ceil(len(training) / batch)
 
-    def factor(step: int) -> float:
-        if step < schedule["warmup_steps"]:
-            return float((step + 1) / schedule["warmup_steps"])
+    def factor(done: int) -> float:
+        step, first = done + 1, max(schedule["warmup_steps"], 1)
+        if step < first:
+            return float(step / first)
         if schedule["shape"] == "constant":
             return 1.0
-        least = float(schedule["final_share"])
-        return least + (1 - least) * (1 + math.cos(math.pi * step / steps)) / 2
+        progress, least = (step - first) / max(steps - first, 1), float(schedule["final_share"])
+        return least + (1 - least) * (1 + math.cos(math.pi * progress)) / 2
 
     rates = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     clipped = settings["gradient_clipping"]["global_norm"]
@@ -207,9 +214,9 @@ def main() -> None:
     parser.add_argument("--bits", type=int, choices=(BITS, 32), default=32)
     parser.add_argument("--adapts", action="store_true", help="adaptive thresholds")
     options = parser.parse_args()
-    spec, data = json.loads(options.spec.read_text()), dict(np.load(options.data))
+    spec = json.loads(options.spec.read_text())
     began = time.perf_counter()
-    accuracy = train(spec, data, options)
+    accuracy = train(spec, dict(np.load(options.data)), options)
     print(json.dumps({"accuracy": accuracy, "seconds": time.perf_counter() - began}))
 
 
