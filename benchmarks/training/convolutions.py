@@ -13,7 +13,7 @@ neurons per step. A step is forward pass, backward pass and Adam; the loss is th
 the mean membrane. Times are in milliseconds: of the clock, the fastest and the median of the
 repeats, which are interleaved; and of all processors together, the least, which depends less on
 other programs. Peers run between two halves of our repeats: a loop over time in PyTorch whose step
-is compiled, the fastest form found, and snnTorch.
+is compiled, and snnTorch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -39,6 +38,7 @@ import tensorflow as tf
 from benchmarks.common import command_line
 from benchmarks.common.environments import MissingEnvironment, python_of
 from benchmarks.common.tables import ROOT, Row, finish
+from benchmarks.training.child import memory
 from benchmarks.training.comparison import REQUIREMENTS
 from benchmarks.training.rounds import program_times
 from ipulse_core.spec.conv_geometry import Planes, conv_geometry
@@ -219,7 +219,7 @@ def compared(name: str, options: Any, python: Path | None) -> list[Row]:
             for program, (clock, spent) in found["programs"].items()
         ]
     more = program_times(runs, options.repeats // 2)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    peak = round(memory()["peak_mib"])
     return [
         _row(
             *(name, f"IPUlse, {variant}" if program == "step" else "IPUlse", program),

@@ -4,15 +4,14 @@
     python -m benchmarks.training.peers.torch_convolutions CONFIG.json snntorch
 
 CONFIG.json has the fields of benchmarks.training.convolutions.ConvConfig. compiled: a loop over
-time whose step is compiled, the fastest form found for processors; snntorch: Conv2d, snn.Leaky and
-AvgPool2d of snnTorch. Both compute on dense spikes, so that their times do not depend on rates.
+time whose step is compiled; snntorch: Conv2d and AvgPool2d of PyTorch, and snn.Leaky, not compiled.
+Both compute on dense spikes, so that their times do not depend on rates.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,7 @@ from snntorch import surrogate
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from benchmarks.training.child import memory
 from benchmarks.training.peers.torch_common import spike
 from benchmarks.training.workload import DECAY, SLOPE
 
@@ -154,8 +154,7 @@ def main() -> None:
             times.append(1e3 * (time.perf_counter() - began))
             processor.append(1e3 * (time.process_time() - spent))
         found[name] = (times, processor)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"programs": found, "peak_mib": peak}))
+    print(json.dumps({"programs": found, "peak_mib": round(memory()["peak_mib"])}))
 
 
 if __name__ == "__main__":
