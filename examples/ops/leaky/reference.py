@@ -19,7 +19,7 @@ def forward(inputs: Sequence[np.ndarray], attributes: str) -> List[np.ndarray]:
 def relaxed(
     inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], attributes: str
 ) -> List[np.ndarray]:
-    """Return the smooth function whose gradient `backward` computes; resets are constants."""
+    """Return smooth values in place of spikes; `backward` is their gradient, but for resets."""
     above, _ = _run(inputs, attributes, resets=outputs[0])
     return [above / (1 + SLOPE * np.abs(above))]
 
@@ -49,7 +49,7 @@ def backward(
 def _run(
     inputs: Sequence[np.ndarray], attributes: str, resets: Optional[np.ndarray] = None
 ) -> Tuple[np.ndarray, np.ndarray]:
-    """Return membranes minus the threshold, and spikes; `resets` replace these as resets."""
+    """Return membranes minus the threshold, and spikes. `resets`: where to reset instead."""
     spikes, weights, decay = inputs
     threshold = json.loads(attributes)["threshold"]
     current = spikes @ weights
