@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Tuple
+from typing import TYPE_CHECKING, Any, List, Tuple
 
 import numpy as np
 
 from ipulse_core.equations.neuron import read_neuron
-from ipulse_core.spec.part_layers import has_equations, indexed_equations
+from ipulse_core.spec.part_layers import indexed_equations
 from ipulse_ops.equations.initialisation import balanced_layer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_worker.runner.model.layers_of_spec import surrogate_of
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
     """Return hidden layer `index`, from 0, which has equations."""
-    layer = spec.network.layers[index]
-    assert has_equations(layer)  # noqa: S101
+    layer: Any = spec.network.layers[index]
     return LayerEquations(
-        neuron=read_neuron(layer.neuron),  # type: ignore[union-attr] # asserted
-        neurons=layer.neurons,  # type: ignore[union-attr]
+        neuron=read_neuron(layer.neuron),
+        neurons=layer.neurons,
         surrogate=surrogate_of(spec.network.surrogate),
         truncate=getattr(spec.training, "truncate_steps", None),
     )
@@ -47,8 +46,8 @@ def balanced_equations(
     Raises ValueError if no weights make it active.
     """
     senders = next(each.senders for each in stretches_of(spec) if each.layers == (index,))
-    layer = equations_of(spec, index)
+    layer, described = equations_of(spec, index), dict(indexed_equations(spec.network))[index]
     weights, spikes = balanced_layer(layer, senders, ids, counts, std, seed, index)
-    if spec.network.layers[index].bias:  # type: ignore[union-attr] # not an op
+    if described.bias:
         return [weights, np.zeros(layer.neurons, np.float32)], spikes
     return [weights], spikes
