@@ -1,4 +1,4 @@
-"""What all phases of an attempt use: its assignment, device, events and time line."""
+"""The parts of an attempt that all its phases use: assignment, device, events, time line."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def training_outcome(
 def failure_of_ops(
     ops: Optional[CustomOps], training: Optional[Training]
 ) -> Optional[BaseException]:
-    """Return the error of a custom op, or of the network's own weights; None without one."""
+    """Return the error of a custom op or of a layer with equations; None without one."""
     if ops is not None and ops.failure is not None:
         return ops.failure
     failure = None if training is None else getattr(training.model.net, "failure", None)
