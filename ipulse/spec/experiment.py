@@ -28,9 +28,8 @@ from .profile import ProfileSpec
 from .rules.convolutions import convolution_problems
 from .rules.delays import delay_problems
 from .rules.device_training import device_training_problems
-from .rules.equations import equations_problems
 from .rules.on_ipus import problems_on_ipus
-from .rules.ops import op_problems
+from .rules.parts import part_problems
 from .rules.quantised_layers import quantisation_problems
 from .rules.regression import regression_problems
 from .rules.truncation import truncation_problems
@@ -112,8 +111,7 @@ class ExperimentSpec(StrictModel):
         if misfits:  # the sizes of the layers behind are unknown
             yield from misfits
             return
-        yield from op_problems(self)
-        yield from equations_problems(self)
+        yield from part_problems(self)
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
         yield from regression_problems(self)

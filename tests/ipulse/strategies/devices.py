@@ -11,7 +11,7 @@ from ipulse.spec import (
     IPUDevice,
 )
 from ipulse.spec.rules.device_training import device_training_problems
-from ipulse.spec.rules.ops import op_problems
+from ipulse.spec.rules.parts import part_problems
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
     input_channels,
@@ -55,7 +55,7 @@ def fit_device_training(spec: ExperimentSpec) -> Any:
     device = spec.device
     if not isinstance(device, EmulatorDevice):
         return device
-    problems = [*device_training_problems(spec), *op_problems(spec)]
+    problems = [*device_training_problems(spec), *part_problems(spec)]
     training = "host" if problems else device.training
     dtype = device.weights_dtype if training == "device" else "float32"
     rounds = device.stochastic_rounding and dtype == "float16"

@@ -1,0 +1,74 @@
+"""The rules between custom ops or equations in a network, the training and the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
+from ipulse_core.errors import Problem
+from ipulse_core.op_manifest.layer import indexed_ops
+from ipulse_core.spec.part_layers import (
+    equation_layers,
+    indexed_equations,
+    part_layers,
+    part_name,
+)
+
+if TYPE_CHECKING:
+    from ipulse.spec.experiment import ExperimentSpec
+
+MAX_VALUES = 2**31  # of all states in all steps of a batch
+
+
+def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields what cannot be combined with custom ops and with layers with equations."""
+    if not part_layers(spec.network):
+        return
+    parts, device = part_name(spec.network), spec.device
+    if isinstance(device, IPUDevice):
+        yield from _problems_on_ipus(spec)
+    elif isinstance(device, EmulatorDevice):
+        if device.ipus != 1:
+            detail = f"a network with {parts} is on one emulated IPU; got {device.ipus}"
+            yield Problem("/device/ipus", "unsupported", detail)
+        if device.training == "device":
+            detail = f"the loss of a network with {parts} is on the host: set it to host"
+            yield Problem("/device/training", "unsupported", detail)
+    for number, bound in enumerate(spec.training.regularisers):
+        if bound.kind == "membrane":
+            detail = f"membranes cannot be bounded in a network with {parts}: remove it"
+            yield Problem(f"/training/regularisers/{number}/kind", "unsupported", detail)
+    if equation_layers(spec.network):
+        yield from _problems_of_equations(spec)
+
+
+def _problems_on_ipus(spec: ExperimentSpec) -> Iterator[Problem]:
+    for index, _ in indexed_ops(spec.network):
+        detail = (
+            "custom ops run on the devices cpu and emulator; got ipu, where TensorFlow loads "
+            "an op into the training's own process, outside of any sandbox"
+        )
+        yield Problem(f"/network/layers/{index}/op", "unsupported", detail)
+    for index, _ in indexed_equations(spec.network):
+        detail = "equations run on the devices cpu and emulator; got ipu"
+        yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
+
+
+def _problems_of_equations(spec: ExperimentSpec) -> Iterator[Problem]:
+    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
+        detail = "the weights of a network with equations are float32: remove it"
+        yield Problem("/device/weights_dtype", "unsupported", detail)
+    if spec.network.surrogate.name == "table":
+        detail = "a table is no surrogate of neurons with equations: choose another shape"
+        yield Problem("/network/surrogate/name", "unsupported", detail)
+    values = sum(
+        layer.neurons * (len(layer.neuron.states) + 2) for layer in equation_layers(spec.network)
+    )
+    stored = values * spec.data.steps * spec.training.batch_size
+    if stored > MAX_VALUES:
+        detail = (
+            f"the states of a batch in all steps are {stored:,} numbers; at most {MAX_VALUES:,} "
+            "are allowed: use a smaller batch"
+        )
+        yield Problem("/training/batch_size", "too_large", detail)
