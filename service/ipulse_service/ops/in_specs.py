@@ -24,6 +24,12 @@ def names_op(spec: AnySpec) -> bool:
     return isinstance(spec, ExperimentSpec) and bool(op_layers(spec.network))
 
 
+def references(spec: AnySpec) -> list[OpReference]:
+    """Returns the different custom ops that a spec names."""
+    names = op_names(spec.network) if isinstance(spec, ExperimentSpec) else []
+    return [OpReference.of(name) for name in names]
+
+
 def check(transaction: Transaction, spec: AnySpec) -> list[OpRow]:
     """Returns the different ops that a resolved spec names.
 

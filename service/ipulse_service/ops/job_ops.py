@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import insert, select
 
 from ipulse_core.errors import NotFound
+from ipulse_core.op_manifest.layer import OpReference
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import job_ops
 from ipulse_service.files.artifacts import ArtifactRow
@@ -40,11 +41,13 @@ class JobOp(NamedTuple):
 
 def add(transaction: Transaction, job_pk: int, used: Iterable[OpRow]) -> None:
     """Stores the ops of a new job."""
-    rows = [
-        {"job_pk": job_pk, "sha256": op.sha256, "name": op.name, "size": op.size} for op in used
-    ]
-    if rows:
-        transaction.connection.execute(insert(job_ops), rows)
+    _insert(transaction, job_pk, [JobOp(op.name, op.sha256, op.size) for op in used])
+
+
+def add_imported(transaction: Transaction, job_pk: int, named: Iterable[OpReference]) -> None:
+    """Stores the ops of an imported job, without their packages, which no archive has."""
+    by_digest = {op.digest: JobOp(op.name, op.digest, size=0) for op in named}
+    _insert(transaction, job_pk, by_digest.values())
 
 
 def of_job(transaction: Transaction, job_pk: int) -> list[JobOp]:
@@ -59,3 +62,9 @@ def get(transaction: Transaction, job_pk: int, sha256: str) -> JobOp:
         if op.sha256 == sha256:
             return op
     raise NotFound("the job uses no op with this digest")
+
+
+def _insert(transaction: Transaction, job_pk: int, used: Iterable[JobOp]) -> None:
+    rows = [{"job_pk": job_pk, **op._asdict()} for op in used]
+    if rows:
+        transaction.connection.execute(insert(job_ops), rows)

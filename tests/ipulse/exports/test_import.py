@@ -80,6 +80,21 @@ def test_a_failed_job_is_imported(
     assert "nothing is left" in messages
 
 
+def test_an_imported_job_is_found_by_its_ops(archive: Path, job: JobHandle, client: Client) -> None:
+    digest = "0f" * 32
+    names = [f"pool_op@sha256:{digest}", f"scale_op@sha256:{'1e' * 32}"]
+    members = members_of(archive)
+    own = (*names, f"twin@sha256:{digest}")
+    layers = [{"kind": "op", "op": name, "neurons": 6} for name in own]
+    of_spec(lambda spec: spec["network"]["layers"].extend(layers))(members)
+    client.delete(job.id)
+    imported = client.import_archive(write(archive, members))
+    for query in ("op:scale_op", f'op:"{names[1]}"', f"op:*@sha256:{digest}"):
+        assert [found.id for found in client.list(query=query)] == [imported.id], query
+    assert list(client.list(query="op:pool")) == []
+    client.delete(imported.id)
+
+
 def test_a_job_that_is_there_is_not_replaced(archive: Path, job: JobHandle, client: Client) -> None:
     with pytest.raises(Conflict, match="delete it first") as error:
         client.import_archive(archive)
@@ -133,12 +148,15 @@ def of_metadata(**changes: Any) -> Callable[[Members], None]:
     return change
 
 
-def _with_spec(members: Members) -> None:
-    job = json.loads(members["job.json"])
-    job["spec"]["training"]["epochs"] = -1
-    text = json.dumps(job["spec"], sort_keys=True, separators=(",", ":")).encode()
-    job["spec_sha256"] = hashlib.sha256(text).hexdigest()
-    members["job.json"], members["spec.json"] = json.dumps(job).encode(), text
+def of_spec(edit: Callable[[dict[str, Any]], Any]) -> Callable[[Members], None]:
+    def change(members: Members) -> None:
+        job = json.loads(members["job.json"])
+        edit(job["spec"])
+        text = json.dumps(job["spec"], sort_keys=True, separators=(",", ":")).encode()
+        job["spec_sha256"] = hashlib.sha256(text).hexdigest()
+        members["job.json"], members["spec.json"] = json.dumps(job).encode(), text
+
+    return change
 
 
 HOSTILE_ARCHIVES: list[tuple[str, Callable[[Members], Any], str]] = [
@@ -154,7 +172,7 @@ HOSTILE_ARCHIVES: list[tuple[str, Callable[[Members], Any], str]] = [
     ("digest", of_job(spec_sha256="0" * 64), "spec_sha256"),
     ("list", lambda members: members.update({"job.json": b"[]"}), "object"),
     ("deep", lambda members: members.update({"job.json": b"[" * 10**5}), "nested"),
-    ("spec", _with_spec, "/training/epochs"),
+    ("spec", of_spec(lambda spec: spec["training"].update(epochs=-1)), "/training/epochs"),
     ("gap", of_events(lambda events: events.pop(3)), "events.jsonl/3/seq"),
     ("short", of_events(lambda events: events.pop()), "events.jsonl"),
     ("kind", of_events(lambda events: events[2].update(kind="artifact")), "events.jsonl/2"),

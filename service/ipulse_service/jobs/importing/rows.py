@@ -22,6 +22,7 @@ from ipulse_service.jobs.job_attributes import JobAttributes
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.search import metrics_index, settings_index
 from ipulse_service.jobs.start.start_file import StartFile
+from ipulse_service.ops import in_specs, job_ops
 
 _BATCH = 10_000  # events that are inserted at once
 
@@ -73,6 +74,7 @@ def add(
     if archive.files:
         _add_files(transaction, row, attempt_pks[-1], archive.files)
     _add_events(transaction, row.pk, found)
+    job_ops.add_imported(transaction, row.pk, in_specs.references(archive.spec))
     settings_index.add(transaction, row.pk, resolved.value)
     metrics_index.add_epochs(
         transaction,
