@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.service.pushed_ops import package, pushed, spec
+from tests.service.pushed_ops import coding, package, pushed, spec
 from tests.service.running import InProcess
 
 from .conftest import Page
@@ -35,10 +35,7 @@ def test_pushed_ops_are_listed_with_their_jobs(page: Page, service: InProcess) -
     page.open("/ops")
     page.until(lambda: "ipulse op new" in page.find(".empty").text)
     content = package(note="of the page")
-    body = {"name": "coder", "role": "user", "seconds": 600, "submit_code": True}
-    token = service.user.post("/v1/tokens", json=body).json()["token"]
-    with service.client() as coder:
-        coder.headers["authorization"] = f"Bearer {token}"
+    with coding(service) as coder:
         run(page, service, coder, content)
 
 
