@@ -27,7 +27,7 @@ const HINTS = {
   ipu_reset: RESET,
   partition_reset: RESET,
   full_reset: RESET,
-  unrecoverable: "No known reset clears this error of the IPU system: see to the machine.",
+  unrecoverable: "No known reset clears this error of the IPU system: have its hardware checked.",
   gate_failed: "All results are stored: compare the profile with that of a job that met the gates.",
   program_failed: "The log has what the program wrote.",
   limit_exceeded: "Raise limits.seconds of the spec.",

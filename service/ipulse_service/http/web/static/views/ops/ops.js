@@ -1,4 +1,4 @@
-// The custom ops that were pushed: what each takes and gives, and the jobs that name it.
+// The custom ops that were pushed: their inputs and outputs, and the jobs that name them.
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { who } from "../../app/session.js";
@@ -57,13 +57,13 @@ class OpsView extends View {
     return html`${inputsHead("/ops")}
       <p class="soft">A layer names an op by name and digest: <code>{kind: op, op: NAME@sha256:…, neurons: N}</code>. <code>ipulse op push FOLDER</code> adds one.</p>
       <div class="grid-box jobs" tabindex="0" role="region" aria-label="Custom ops"><table class="grid"><caption>Custom ops</caption>
-        <thead><tr><th scope="col">Op</th><th scope="col">Takes and gives</th><th scope="col">Attributes</th><th scope="col">Runs by</th><th scope="col" class="number">Size</th><th scope="col" class="number">Jobs</th>
+        <thead><tr><th scope="col">Op</th><th scope="col">Inputs and outputs</th><th scope="col">Attributes</th><th scope="col">Back ends</th><th scope="col" class="number">Size</th><th scope="col" class="number">Jobs</th>
           <th scope="col">Pushed by</th><th scope="col">Pushed</th>${mayDelete ? html`<th scope="col"><span class="visually-hidden">Actions</span></th>` : nothing}</tr></thead>
         <tbody>${repeat(ops, (op) => op.sha256, (op) => html`<tr>
           <th scope="row"><span class="nowrap">${op.name} <span class="soft small id" title=${op.sha256}>${op.sha256.slice(0, DIGITS)}</span>${copyButton(op.reference, "Copy the name for a spec")}</span></th>
-          <td data-label="Takes, gives" class="wrapped"><span><code>${shape(op.manifest.inputs)}</code> → <code>${shape(op.manifest.outputs)}</code></span></td>
+          <td data-label="Inputs, outputs" class="wrapped"><span><code>${shape(op.manifest.inputs)}</code> → <code>${shape(op.manifest.outputs)}</code></span></td>
           <td data-label="Attributes" class="wrapped"><span>${attributes(op.manifest.attributes)}</span></td>
-          <td data-label="Runs by">${op.backends.join(", ")}</td>
+          <td data-label="Back ends">${op.backends.join(", ")}</td>
           <td class="number" data-label="Size">${bytes(op.size)}</td>
           <td class="number" data-label="Jobs">${op.jobs ? html`<a href="/jobs?q=${query(op)}" aria-label="${number(op.jobs)} jobs with ${op.name}">${number(op.jobs)}</a>` : "0"}</td>
           <td data-label="Pushed by">${op.pushed_by ?? nothing}</td><td data-label="Pushed">${ago(op.created_at)}</td>
