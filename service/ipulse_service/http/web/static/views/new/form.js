@@ -2,6 +2,9 @@
 import { html, live, nothing } from "../../vendor.js";
 import { alternatives, resolved } from "../../lib/schema.js";
 
+/** How specs are written; the reference of an op fits one line. */
+export const NOTATION = { lineWidth: 160, flowCollectionPadding: false };
+
 /** @typedef {{path: (string | number)[], words: string, kind: "text" | "number" | "choice" | "layers" | "each", hint?: string, step?: string}} Field */
 
 /** @type {Field[]} */
@@ -30,7 +33,7 @@ export function form(YAML, text, schema, write) {
   const value = isBroken ? {} : document.toJS({ maxAliasCount: 100 });
   const change = (field, entry) => {
     apply(YAML, document, field, entry);
-    write(document.toString({ lineWidth: 160, flowCollectionPadding: false }));
+    write(document.toString(NOTATION));
   };
   return html`<fieldset class="usual" ?disabled=${isBroken}>
     <legend class="visually-hidden">Usual fields</legend>

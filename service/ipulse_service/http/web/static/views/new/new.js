@@ -7,7 +7,7 @@ import { fullId, isKeyUsed, newKey } from "../../lib/ids.js";
 import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { toast } from "../../parts/toast.js";
 import { EXAMPLES, exampleNamed } from "./examples.js";
-import { form } from "./form.js";
+import { NOTATION, form } from "./form.js";
 import { check } from "./check.js";
 import { plan } from "./plan.js";
 import { changeList, changed, marks } from "./changes.js";
@@ -50,7 +50,7 @@ class NewView extends View {
     } else if (/^job_|^latest$|^[0-9a-f]{4,24}$/.test(from)) {
       const job = await api.get(`/v1/jobs/${await fullId(from, signal)}`, { signal });
       this.parent = { id: job.id, name: job.name, spec: job.spec };
-      this.write(YAML.stringify(withoutDefaults(job.spec, schema), { lineWidth: 160, flowCollectionPadding: false }), { isQuiet: true });
+      this.write(YAML.stringify(withoutDefaults(job.spec, schema), NOTATION), { isQuiet: true });
     } else {
       this.parent = null;
       this.write(from === "dataset" ? forDataset(route.query) : exampleNamed(from).text, { isQuiet: true });
@@ -201,7 +201,7 @@ function stored() {
 /** JSON in the notation of YAML; a text that is no JSON stays as it is, with its error. */
 function fromJson(YAML, text) {
   try {
-    return YAML.stringify(JSON.parse(text), { lineWidth: 160 });
+    return YAML.stringify(JSON.parse(text), NOTATION);
   } catch {
     return text;
   }
