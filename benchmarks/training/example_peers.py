@@ -58,13 +58,14 @@ def _task(name: str, **changes: bool) -> Task:
     )
 
 
+_RECALL: dict[str, Any] = {"rates": (0.003, 0.01), "scales": (1.0,), "search_epochs": 5}
 EXAMPLES = (
-    Example(_task("few_samples", drops=True)),
-    Example(_task("few_samples", drops=True), weights="int8"),
-    Example(_task("few_samples", drops=False)),
-    Example(_task("delayed_recall", adapts=False), search_epochs=10),
-    Example(_task("delayed_recall", adapts=True), adapts=True, search_epochs=10),
+    Example(_task("few_samples", drops=True), search_epochs=40),
+    Example(_task("few_samples", drops=True), weights="int8", search_epochs=40),
+    Example(_task("few_samples", drops=False), search_epochs=40),
     Example(_task("moving_digits"), slopes=(25.0,), search_epochs=1),
+    Example(_task("delayed_recall", adapts=True), adapts=True, **_RECALL),
+    Example(_task("delayed_recall", adapts=False), **_RECALL),
 )
 
 
