@@ -7,8 +7,8 @@
 
 namespace ipulse {
 
-constexpr uint32_t CYCLIC_OFFSET = 0, RANDOM_SPIKES = 1,
-                   DROPOUT = 2; // the counter's last word; 3 is NumPy's
+// The counter's last word, by use. Of philox.py's, C++ does not need DELAYS, which is 3.
+constexpr uint32_t CYCLIC_OFFSET = 0, RANDOM_SPIKES = 1, DROPOUT = 2;
 
 inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, uint64_t seed) {
   auto key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);

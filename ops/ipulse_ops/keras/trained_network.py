@@ -8,6 +8,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ipulse_core.spec.conv_layers import CONV_KINDS
+from ipulse_core.spec.start_weights import DELAYS
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.convolutions.trained_convolutions import (
@@ -24,7 +25,7 @@ from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
 
 # Endings of the names of arrays, by role.
-_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias", "delays": "_delays"}
+_SUFFIXES = {"input": "", "recurrent": "_recurrent", "bias": "_bias", "delays": DELAYS}
 
 
 def trained_network(

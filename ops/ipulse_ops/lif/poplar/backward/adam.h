@@ -17,10 +17,8 @@ struct AdamConstants {
   double weightDecay = 0; // times the rate, the share of each weight that is taken away
 };
 
-enum class Rounding : unsigned {
-  Nearest,
-  Stochastic
-}; // the numbers of codelets/optimizers/rounding.h
+/// With the numbers of codelets/optimizers/rounding.h.
+enum class Rounding : unsigned { Nearest, Stochastic };
 
 /// How weights of half are rounded; key: of the random numbers.
 struct WeightRounding {
