@@ -33,6 +33,7 @@ class Machine:
 
 
 def _run(*command: str) -> str:
+    """Run a command that prepares or causes a fault; skip the test without the right to."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{' '.join(command)} is not permitted here: {done.stderr.strip()}")
@@ -42,12 +43,13 @@ def _run(*command: str) -> str:
 @contextmanager
 def _full(folder: Path) -> Iterator[Machine]:
     with small_disk(folder / "disk", "size=8m,mode=0700") as disk:
+        fillers: list[Path] = []
 
         def cause(_pid: int) -> None:
-            fill(disk)
+            fillers.append(fill(disk))
 
         def mend(_pid: int) -> None:
-            (disk / ".filler").unlink()
+            fillers.pop().unlink()
 
         yield Machine(disk, "worker_disk_full", cause, mend)
 
@@ -79,7 +81,7 @@ def _read_only(folder: Path) -> Iterator[Machine]:
             _run("mount", "-o", "remount,bind,ro", str(disk))
 
         def mend(_pid: int) -> None:
-            _run("mount", "-o", "remount,bind,rw", str(disk))
+            subprocess.run(["mount", "-o", "remount,bind,rw", disk], check=True)
 
         yield Machine(disk, "worker_disk_failed", cause, mend)
 
@@ -107,8 +109,9 @@ def _failing(folder: Path) -> Iterator[Machine]:
 
         def mend(_pid: int) -> None:
             """Put another disk into its place: files are still open on the former one."""
-            _run("umount", "--lazy", str(disk))
-            _run("mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "tmpfs", str(disk))
+            subprocess.run(["umount", "--lazy", disk], check=True)
+            mount = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "tmpfs", disk]
+            subprocess.run(mount, check=True)
 
         yield Machine(disk, "worker_disk_failed", cause, mend)
 
