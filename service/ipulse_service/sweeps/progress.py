@@ -7,7 +7,7 @@ of the next trial, so that a crash at any point neither loses nor repeats a tria
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ipulse.sweeps import SweepConfig
@@ -78,11 +78,18 @@ def is_due(transaction: Transaction, pk: int) -> bool:
     if sweep is None or sweep.state is SweepState.ENDED:
         return False
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
-    groups = trial_store.jobs_of(transaction, running).values()
-    if any(trial_end.has_ended(job) for group in groups for job in group):
+    groups = trial_store.jobs_of(transaction, running)
+    if any(trial_end.has_ended(job) for group in groups.values() for job in group):
         return True
-    if seeds.is_due(sweep, sweep.definition, groups):
-        return True
+    due = seeds.due(sweep, sweep.definition, groups)
+    for trial in running:
+        if trial.pk not in due:
+            continue
+        if not seeds.is_open(groups[trial.pk]):
+            return True
+        specs = _specs_of_seeds(sweep, sweep.definition, trial, groups[trial.pk])
+        if _refusal(transaction, specs) is None:  # else it ends with the jobs that it has
+            return True
     if sweep.state is SweepState.RUNNING and sweep.next_trial <= sweep.trials:
         return limits.is_out_of_time(sweep, transaction.now) or len(running) < sweep.parallel
     return not running and (sweep.state is not SweepState.PAUSED or sweep.next_trial > sweep.trials)
@@ -104,37 +111,34 @@ def _store_results(
     """
     running = trial_store.trials(transaction, sweep, [TrialState.RUNNING])
     jobs = trial_store.jobs_of(transaction, running)
-    waiting: list[tuple[TrialRow, list[TrialJob], list[int]]] = []
+    waiting: list[tuple[TrialRow, list[TrialJob]]] = []
     left, busy = len(running), 0
     for trial in running:
         group = [trial_end.store_job(transaction, job, config) for job in jobs[trial.pk]]
         is_open = seeds.is_open(group)
-        missing = seeds.missing(sweep, config, group)
         busy += is_open
-        if missing:
+        if seeds.missing(sweep, config, group):
             if seeds.may_add(sweep, config, group):
-                waiting.append((trial, group, missing))
+                waiting.append((trial, group))
         elif not is_open:
             columns = trial_end.columns(group)
             trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
             left -= 1
     added = 0
-    for trial, group, missing in waiting:
+    for trial, group in waiting:
         is_open = seeds.is_open(group)
         if added >= JOBS_AT_ONCE or (not is_open and busy >= sweep.parallel):
             continue
-        specs = proposals.specs_of(config, json.loads(trial.parameters))
-        try:
-            for seed in missing:
-                submission.check_admission(transaction, specs[seed])
-        except InvalidInput as error:  # such as a custom op that was deleted
+        specs = _specs_of_seeds(sweep, config, trial, group)
+        refusal = _refusal(transaction, specs)
+        if refusal is not None:  # such as a custom op that was deleted
             if not is_open:  # it ends with the seeds that it has
-                columns = {**trial_end.columns(group), "message": _text_of(error)}
+                columns = {**trial_end.columns(group), "message": refusal}
                 trial_store.change_trial(transaction, trial, **columns, finished_at=transaction.now)
                 left -= 1
             continue
-        _add_jobs(transaction, sweep, config, trial, {seed: specs[seed] for seed in missing})
-        added += len(missing)
+        _add_jobs(transaction, sweep, config, trial, specs)
+        added += len(specs)
         busy += not is_open
     if added or left != len(running):
         sweep = store.change(transaction, sweep)
@@ -170,10 +174,11 @@ def _begin(
     """Adds the next trial with its jobs; returns how many. A trial that cannot run has failed."""
     try:
         specs = proposals.specs_of(config, proposal.parameters)
-        for resolved in specs.values():
-            submission.check_admission(transaction, resolved)
     except InvalidInput as error:
-        message = _text_of(error)
+        message: str | None = _text_of(error)
+    else:
+        message = _refusal(transaction, specs)
+    if message is not None:
         trial_store.add_trial(transaction, sweep, proposal, TrialState.FAILED, message)
         return 0
     trial = trial_store.add_trial(transaction, sweep, proposal)
@@ -181,6 +186,24 @@ def _begin(
         specs = dict(list(specs.items())[:1])
     _add_jobs(transaction, sweep, config, trial, specs)
     return len(specs)
+
+
+def _specs_of_seeds(
+    sweep: SweepRow, config: SweepConfig, trial: TrialRow, group: Sequence[TrialJob]
+) -> dict[int, ResolvedSpec]:
+    """Returns the specs of the seeds of a trial that have no job yet."""
+    specs = proposals.specs_of(config, json.loads(trial.parameters))
+    return {seed: specs[seed] for seed in seeds.missing(sweep, config, group)}
+
+
+def _refusal(transaction: Transaction, specs: Mapping[int, ResolvedSpec]) -> str | None:
+    """Returns why jobs of these specs cannot be added now, None if they can."""
+    try:
+        for resolved in specs.values():
+            submission.check_admission(transaction, resolved)
+    except InvalidInput as error:
+        return _text_of(error)
+    return None
 
 
 def _text_of(error: InvalidInput) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from ipulse.sweeps import SweepConfig
 from ipulse_service.sweeps import trial_end
@@ -30,16 +30,18 @@ def may_add(sweep: SweepRow, config: SweepConfig, group: Sequence[TrialJob]) -> 
     return sweep.state is not SweepState.PAUSED or (config.stopping is not None and len(group) == 1)
 
 
-def is_due(sweep: SweepRow, config: SweepConfig, groups: Collection[Sequence[TrialJob]]) -> bool:
-    """Returns whether jobs of further seeds may be added, or a trial ends without them."""
-    busy = sum(is_open(group) for group in groups)
-    for group in groups:
+def due(sweep: SweepRow, config: SweepConfig, groups: Mapping[int, Sequence[TrialJob]]) -> set[int]:
+    """Returns the keys of trials to which jobs of further seeds may be added, or that end."""
+    busy = sum(is_open(group) for group in groups.values())
+    found = set()
+    for key, group in groups.items():
         if not missing(sweep, config, group):
-            if not is_open(group):
-                return True
-        elif may_add(sweep, config, group) and (is_open(group) or busy < sweep.parallel):
-            return True
-    return False
+            is_due = not is_open(group)
+        else:
+            is_due = may_add(sweep, config, group) and (is_open(group) or busy < sweep.parallel)
+        if is_due:
+            found.add(key)
+    return found
 
 
 def is_open(group: Sequence[TrialJob]) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
 
+from ipulse_service.sweeps import progress, store
+from tests.service import pushed_ops
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_submission import check_problem
 from tests.service.running import InProcess
@@ -167,6 +170,30 @@ class TestMoreSeeds:
         ended = sweep_of(service, sweep["id"])
         assert (ended["state"], ended["reason"]) == ("ended", "stopped_by_user")
         assert ended["by_state"] == {"succeeded": 6}
+
+    def test_trials_whose_op_was_deleted_end_without_them(self, service: InProcess) -> None:
+        """Until then nothing is due, so that the controller leaves the sweep alone."""
+        content = pushed_ops.package(note="deleted while its trial runs")
+        with pushed_ops.coding(service) as coder:
+            pushed_ops.pushed(coder, content)
+            definition = pushed_ops.sweep_of(
+                pushed_ops.spec(content), parameters={RATE: {"values": [0.1]}}, seeds=[1]
+            )
+            sweep = coder.post("/v1/sweeps", json=definition).json()
+            [trial] = begun(service, sweep["id"], 1)
+            coder.post(f"/v1/sweeps/{sweep['id']}/pause")
+            assert coder.patch(f"/v1/sweeps/{sweep['id']}", json={"seeds": [2]}).is_success
+            digest = hashlib.sha256(content).hexdigest()
+            assert coder.delete(f"/v1/ops/{digest}").status_code == 204
+            coder.post(f"/v1/sweeps/{sweep['id']}/resume")
+        assert sweep_of(service, sweep["id"])["state"] == "running"
+        with service.database.read() as transaction:
+            assert not any(progress.is_due(transaction, pk) for pk in store.open_pks(transaction))
+        service.user.post(f"/v1/jobs/{trial['jobs'][0]['id']}/cancel")
+        eventually(lambda: sweep_of(service, sweep["id"])["state"] == "ended")
+        [trial] = trials_of(service, sweep["id"])
+        assert (trial["state"], len(trial["jobs"])) == ("cancelled", 1)
+        assert "/network/layers/1/op" in trial["message"]
 
 
 class TestDeletion:
