@@ -24,11 +24,16 @@ _EVENT_ID = re.compile(r"([0-9]{1,16})(?:-([0-9a-f]{1,12}))?")
 
 @dataclass(frozen=True)
 class EventSelection:
-    """Which events of which job a client reads, and how many at once."""
+    """Which events of which job a client reads, and how many at once.
+
+    Attributes:
+        is_last: Whether it reads the last events instead of the first.
+    """
 
     job_id: str
     limit: int
     kinds: Sequence[str] = ()
+    is_last: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ def read_events(state: AppState, selection: EventSelection, after: Position) -> 
         if after.seq > job.last_seq:
             detail = f"this job has only {job.last_seq} events"
             raise InvalidParameter([Problem(after.pointer, "out_of_range", detail)])
-        page = events.page(
+        read_page = events.last_page if selection.is_last else events.page
+        page = read_page(
             transaction, job.pk, job.last_seq, after.seq, selection.limit, selection.kinds
         )
         end = job.state.is_terminal and page.next_after >= job.last_seq

@@ -62,6 +62,8 @@ _PAGE = (
     .order_by(events.c.seq)
     .limit(bindparam("most", type_=Integer))
 )
+_LAST = _PAGE.order_by(None).order_by(events.c.seq.desc())
+_LAST_OF_KINDS = _LAST.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 _PAGE_OF_KINDS = _PAGE.where(events.c.kind.in_(bindparam("kinds", expanding=True)))
 _TIME = select(events.c.time).where(
     events.c.job_pk == bindparam("of_job"), events.c.seq == bindparam("seq")
@@ -154,6 +156,22 @@ def page(
     stored = [_stored_event(*row) for row in rows]
     is_full = len(stored) == limit
     return Page(stored, stored[-1].seq if is_full else max(after, last_seq))
+
+
+def last_page(
+    transaction: Transaction,
+    job_pk: int,
+    last_seq: int,
+    after: int,
+    limit: int,
+    kinds: Collection[str] = (),
+) -> Page:
+    """Returns the last `limit` events after `after`, oldest first, as `page` does the first."""
+    parameters = {"of_job": job_pk, "after": after, "most": limit}
+    query = _LAST_OF_KINDS if kinds else _LAST
+    more = {"kinds": sorted(kinds)} if kinds else {}
+    rows = transaction.connection.execute(query, {**parameters, **more})
+    return Page([_stored_event(*row) for row in rows][::-1], max(after, last_seq))
 
 
 def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> None:

@@ -66,6 +66,20 @@ class TestPages:
             after, end = page["next_after"], page["end"]
         assert received == list(range(1, service.job(finished)["last_seq"] + 1))
 
+    def test_the_last_events_are_those_of_the_whole_list(
+        self, service: InProcess, finished: str
+    ) -> None:
+        events = service.events(finished)["events"]
+        for more in ({}, {"kind": "state"}, {"after": events[-2]["seq"]}):
+            wanted = service.events(finished, **more)["events"]
+            last = service.events(finished, **more, last=True, limit=3)
+            assert last["events"] == wanted[-3:]
+            assert last["next_after"] == events[-1]["seq"]
+        path = f"/v1/jobs/{finished}/events?last=true"
+        refused = service.user.get(path, headers={"accept": "text/event-stream"})
+        [problem] = check_problem(refused, 400)["errors"]
+        assert problem["pointer"] == "/query/last"
+
     def test_contain_log_lines_and_every_change_of_state(
         self, service: InProcess, finished: str
     ) -> None:

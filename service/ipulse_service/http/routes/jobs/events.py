@@ -10,11 +10,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from ipulse_core.errors import Problem
 from ipulse_core.limits import MAX_INTEGER
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems, sse
 from ipulse_service.http.caller import Caller
 from ipulse_service.http.dependencies import DIGITS, CurrentCaller, JobId, State
+from ipulse_service.http.problems import InvalidParameter
 from ipulse_service.http.schemas.jobs.events import EventList
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import events
@@ -57,6 +59,10 @@ class EventQuery(StreamQuery):
     limit: Annotated[int, Field(ge=0), DIGITS] = Field(
         default=0, description=f"0 means {DEFAULT_PAGE}; at most {MAX_PAGE} are returned."
     )
+    last: bool = Field(
+        default=False,
+        description="Return the last events instead of the first ones; not for a stream.",
+    )
 
 
 @router.get(
@@ -80,9 +86,12 @@ async def list_events(
     """
     limit = min(query.limit, MAX_PAGE) or DEFAULT_PAGE
     if sse.MEDIA_TYPE in accept.lower():
+        if query.last:
+            detail = "a stream has all events; leave it out, or do not ask for a stream"
+            raise InvalidParameter([Problem("/query/last", "contradiction", detail)])
         return await _stream(job_id, query, limit, state, caller, last_event_id)
     log.bind(job=job_id)
-    selection = sse.EventSelection(job_id, limit, query.kind)
+    selection = sse.EventSelection(job_id, limit, query.kind, query.last)
     after = sse.Position(query.after)
     read = await run_in_threadpool(sse.read_events, state, selection, after)
     return EventList(

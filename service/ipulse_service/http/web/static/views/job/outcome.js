@@ -54,11 +54,8 @@ function lostAttempt(job) {
 /** The last lines of the log of a job that an attempt has left. @param {any} job @param {AbortSignal} signal */
 export async function lastLines(job, signal) {
   if (!job.attempt || !(STOPPED.has(job.state) || lostAttempt(job))) return [];
-  for (let back = 200; ; back *= 8) {
-    const after = Math.max(0, job.last_seq - back);
-    const { events } = await api.get(`/v1/jobs/${job.id}/events`, { query: { kind: "log", after, limit: 1000 }, signal });
-    if (events.length >= LAST_LINES || after === 0 || back > 10_000) return events.slice(-LAST_LINES);
-  }
+  const query = { kind: "log", last: true, limit: LAST_LINES };
+  return (await api.get(`/v1/jobs/${job.id}/events`, { query, signal })).events;
 }
 
 /** @param {any} job @param {import("./store.js").JobStore | null} store @param {any[]} lines */
