@@ -24,6 +24,10 @@ class LateAuthorities(ssl.SSLContext):
 
     @cached_property
     def _read(self) -> ssl.SSLContext:
+        return self._machines()
+
+    @staticmethod
+    def _machines() -> ssl.SSLContext:
         import httpx
 
         return httpx.create_ssl_context()

@@ -15,9 +15,11 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
+from urllib.parse import urlsplit
 
 from ipulse.stack.late_authorities import LateAuthorities
 from ipulse.stack.self_signed import make_pair
+from ipulse.stack.trust_by_host import TrustByHost
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.worker_faults import errors_name
 
@@ -52,6 +54,16 @@ def authorities(path: PathLike) -> ssl.SSLContext:
 def machines_trust() -> ssl.SSLContext:
     """Return a context that trusts the authorities of this machine and verifies the name."""
     return LateAuthorities(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def trust_from(url: str, trust: ssl.SSLContext | None) -> ssl.SSLContext:
+    """Return the context of a client of the service at `url`, which may lead to other hosts.
+
+    `trust` verifies the service alone; None means the authorities of this machine.
+    """
+    if trust is None:
+        return machines_trust()
+    return TrustByHost.of(urlsplit(url).hostname or "", trust)
 
 
 def pinned(path: PathLike) -> ssl.SSLContext:

@@ -25,7 +25,7 @@ def options_for(service: ServiceLocation, timeout: float) -> dict[str, Any]:
             "User-Agent": f"ipulse/{__version__}",
         },
         "timeout": httpx.Timeout(timeout),
-        "verify": service.trust or tls.machines_trust(),
+        "verify": tls.trust_from(service.url, service.trust),
         # A proxy from the environment cannot reach an address of this machine.
         "trust_env": not service.is_local,
         # A redirect would send the token to another host.

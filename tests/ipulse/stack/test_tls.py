@@ -210,6 +210,39 @@ class TestClient:
             assert client.get(url).json()["jobs"] == []
         assert asyncio.run(_status(service, url)) == 200
 
+    def test_verifies_an_object_store_otherwise_than_the_service(
+        self,
+        url: str,
+        made: tuple[Path, Path],
+        other: tuple[Path, Path],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """What is pinned for the service is neither asked of others nor trusted from them."""
+        refused = "CERTIFICATE_VERIFY_FAILED"
+        for trust in (tls.pinned(other[0]), tls.pinned(made[0])):
+            service = ServiceLocation("https://lab.example", "token", trust)
+            with (
+                httpx.Client(**options_for(service, 30.0)) as client,
+                pytest.raises(httpx.ConnectError, match=refused),
+            ):
+                client.get(url)
+        service = ServiceLocation("https://lab.example", "token", tls.pinned(other[0]))
+        monkeypatch.setenv("SSL_CERT_FILE", str(made[0]))
+        with httpx.Client(**options_for(service, 30.0)) as client:
+            assert client.get(url).status_code == 200
+        assert asyncio.run(_status(service, url)) == 200
+        service = ServiceLocation(url, "token", tls.pinned(other[0]))
+        wrong = pytest.raises(httpx.ConnectError, match=refused)
+        with httpx.Client(**options_for(service, 30.0)) as client, wrong:
+            client.get(url)
+
+    def test_trusts_the_authority_of_the_service_for_object_stores(
+        self, url: str, made: tuple[Path, Path]
+    ) -> None:
+        service = ServiceLocation("https://lab.example", "token", tls.authorities(made[0]))
+        with httpx.Client(**options_for(service, 30.0)) as client:
+            assert client.get(url).status_code == 200
+
 
 async def _status(service: ServiceLocation, url: str) -> int:
     async with httpx.AsyncClient(**options_for(service, 30.0)) as client:

@@ -37,7 +37,7 @@ class Connections:
                 messages.SESSION_HEADER: secrets.token_hex(16),
             },
             transport=httpx.HTTPTransport(
-                verify=trust or tls.machines_trust(), socket_options=KEEP_ALIVE
+                verify=tls.trust_from(url, trust), socket_options=KEEP_ALIVE
             ),
             timeout=TIMEOUT,
             trust_env=False,  # a proxy for browsing does not lead to the service
