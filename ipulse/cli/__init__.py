@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -19,6 +20,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if "_IPULSE_COMPLETE" in os.environ:
+        from .quick_completion import answer
+
+        answered = answer()
+        if answered is not None:
+            return answered
     from ipulse_core.errors import MissingDependency
 
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from typing import Annotated, Any
@@ -13,9 +14,11 @@ from ipulse.cli.commands.jobs.status import priority
 
 from .command_list import COMMANDS, FORMER_GROUPS, GROUP_HELP, GROUPS, version
 from .completing import PROGRAM, prepare_completion
+from .completion_index import write_index
 from .default_command import DEFAULT, GroupWithDefault
 from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
+from .quick_completion import VARIABLE
 from .terminal import be_quiet, say
 
 # The backspace makes click keep the lines as they are.
@@ -94,6 +97,8 @@ def run(arguments: list[str]) -> int:
     try:
         whole_command().main(arguments, prog_name=PROGRAM)
     except SystemExit as ended:
+        if VARIABLE in os.environ:
+            write_index(whole_command())
         return ended.code if isinstance(ended.code, int) else int(Exit.OTHER)
     except OSError as error:  # while printing the help, which no command does
         say(f"ipulse: {error.strerror}", style="red")

@@ -12,11 +12,10 @@ from ipulse.client import Client
 from ipulse_core.errors import IPUlseError
 from ipulse_core.ids import JOB, is_id
 
+from .quick_completion import VARIABLE
 from .terminal import short_id
 
 PROGRAM = "ipulse"
-VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
-
 OFFERED = 20  # jobs
 TIMEOUT = 2.0  # seconds that a shell may wait for the service
 

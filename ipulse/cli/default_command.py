@@ -12,6 +12,8 @@ DEFAULT = "show"
 class GroupWithDefault(TyperGroup):
     """A group that runs `show` if the first word is not the name of a command."""
 
+    default_command = DEFAULT
+
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         """Insert the default command where no other is named."""
         if args and args[0] not in self.commands and args[0] not in context.help_option_names:

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-from ipulse.cli.completing import PROGRAM, VARIABLE
+from ipulse.cli.completing import PROGRAM
 from ipulse.cli.exits import Exit
+from ipulse.cli.quick_completion import VARIABLE
 from ipulse.cli.terminal import show
 
 
@@ -21,6 +22,7 @@ def completion(
 
     Load it where the shell starts: `source <(ipulse completion bash)` in ~/.bashrc, the same with
     zsh in ~/.zshrc after compinit, or for fish a file in ~/.config/fish/completions.
+    Commands and options are completed from an index, which the first answer of a version writes.
     """
     script = get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell)
     show(script.strip())

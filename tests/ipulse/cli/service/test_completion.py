@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
+from ipulse.cli import quick_completion
+from ipulse.cli.app import whole_command
+from ipulse.cli.completion_index import read_index, write_index
+from ipulse.cli.quick_completion import VARIABLE
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
 
-SHELLS = ("bash", "zsh", "fish")
+ENGINES: dict[str, Any] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+SHELLS = tuple(ENGINES)
 
 
 @pytest.fixture
@@ -100,6 +110,64 @@ def asked_in(shell: str, bin_folder: Path, program: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
+
+
+def command_lines(command: Any, words: list[str], seen: set[str]) -> Iterator[list[str]]:
+    """Every command with nothing, with an option, and with the value of each option behind it."""
+    yield [*words, ""]
+    yield [*words, "-"]
+    for option in (one.opts[0] for one in command.params if one.opts[0] not in seen):
+        seen.add(option)
+        if option.startswith("-"):
+            yield [*words, option, ""]
+    for name, child in getattr(command, "commands", {}).items():
+        yield [*words, name[:2]]
+        yield from command_lines(child, [*words, name], seen)
+
+
+def test_the_index_answers_as_the_application_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For every command, unless it leaves the answer to the application; the shells in turn."""
+    monkeypatch.setenv("IPULSE_CACHE", str(tmp_path))
+    monkeypatch.setenv("IPULSE_HOME", str(tmp_path))
+    assert read_index() is None
+    write_index(whole_command())
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    left = asked = 0
+    lines = command_lines(whole_command(), ["ipulse"], set())
+    for words, shell in zip(lines, cycle(SHELLS), strict=False):
+        line = " ".join(words)
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv(VARIABLE, f"complete_{shell}")
+        capsys.readouterr()
+        code = quick_completion.answer()
+        asked += 1
+        left += code is None
+        if code is not None:
+            expected = ENGINES[shell](whole_command(), {}, "ipulse", VARIABLE).complete()
+            shown = capsys.readouterr().out  # Typer breaks long lines for a terminal
+            assert "".join(shown.split()) == "".join(expected.split()), (shell, line)
+            assert shown.count("\n") <= expected.count("\n") + 1
+    assert asked > 300
+    assert left < asked / 8, "only ids of jobs need the application"
+
+
+def test_it_takes_at_most_100_ms(tmp_path: Path) -> None:
+    """Of a processor, once a first answer has written the index; the best of several."""
+    line = {"_IPULSE_COMPLETE": "complete_bash", "COMP_WORDS": "ipulse submit --wa"}
+    env = environment(**line, COMP_CWORD="2", IPULSE_CACHE=str(tmp_path))
+    seconds = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "ipulse"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert "--watch" in done.stdout
+    assert min(seconds[1:]) <= 0.1
 
 
 def test_another_shell_is_refused_with_the_choices(offline: Run) -> None:
