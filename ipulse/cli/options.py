@@ -77,6 +77,10 @@ JobIds = Annotated[
     ),
 ]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Wide = Annotated[
+    bool,
+    typer.Option("--wide", help="Cut no cell to fit the terminal; a pipe has all."),
+]
 URL = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Address of the service. [env: IPULSE_URL]"),

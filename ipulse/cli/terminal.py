@@ -6,6 +6,7 @@ Control characters are escaped, because names and messages of jobs come from oth
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -31,12 +32,18 @@ class _Terminal(Console):
 
 def console() -> Console:
     """Return a console for standard output."""
-    return _Terminal(highlight=False, markup=False, emoji=False)
+    return _terminal()
 
 
 def remarks() -> Console:
     """Return a console for standard error."""
-    return _Terminal(stderr=True, highlight=False, markup=False, emoji=False)
+    return _terminal(stderr=True)
+
+
+def _terminal(**options: Any) -> Console:
+    if os.environ.get("NO_COLOR"):  # nor bold, which rich would leave
+        options["color_system"] = None
+    return _Terminal(highlight=False, markup=False, emoji=False, **options)
 
 
 def write(output: Console, line: str, style: str = "") -> None:
@@ -74,37 +81,12 @@ def emit(value: Any, indent: int = 2) -> None:
         raise ReaderGone() from None
 
 
-def show_list(
-    name: str,
-    documents: Sequence[Any],
-    headers: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    as_json: bool,
-) -> None:
-    """Write items: their JSON under a name, or a table with a row for each."""
-    if as_json:
-        emit({name: documents})
-    else:
-        show_table(headers, rows)
-
-
 def show_done(verb: str, name: str, as_json: bool) -> None:
     """Write what was done, such as "revoked", and to which item."""
     if as_json:
         emit({verb: name})
     else:
         show(f"{verb} {name}")
-
-
-def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table; cells are never cut, so that ids stay complete."""
-    cells: list[list[str]] = [list(headers), *([_cell(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
-    for number, row in enumerate(cells):
-        line = "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        show(line, style="" if number else "bold")
 
 
 def show_facts(facts: Iterable[Sequence[str]]) -> None:

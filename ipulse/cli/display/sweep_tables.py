@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import duration
-from ipulse.cli.terminal import second_text, short_id, show_facts, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import second_text, short_id, show_facts
 from ipulse.client import SweepStatus, SweepTrial
 from ipulse.client.times import time_of
 from ipulse.sweeps.file import name_of

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list
+from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done
 from ipulse.client.administration.resources import AgentStatus
 from ipulse.client.location import is_local_url
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
@@ -74,7 +75,7 @@ def create_join_token(
 
 
 @addressed
-def list_join_tokens(at: Address, as_json: AsJSON = False) -> Exit:
+def list_join_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the join tokens that can still be used, without their secrets."""
     with at.connect() as client:
         tokens = client.join_tokens()
@@ -83,7 +84,9 @@ def list_join_tokens(at: Address, as_json: AsJSON = False) -> Exit:
         for token in tokens
     ]
     documents = [token.json["about"] for token in tokens]
-    show_list("join_tokens", documents, ["ID", "USES LEFT", "EXPIRES", "LABELS"], rows, as_json)
+    show_list(
+        "join_tokens", documents, ["ID", "USES LEFT", "EXPIRES", "LABELS"], rows, as_json, wide
+    )
     return Exit.OK
 
 
@@ -101,7 +104,7 @@ def revoke_join_token(
 
 
 @addressed
-def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
+def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the agents that were seen in the last week, and the jobs that they hold."""
     with at.connect() as client:
         agents = client.agents()
@@ -118,7 +121,7 @@ def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
         for agent in agents
     ]
     headers = ["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"]
-    show_list("agents", [agent.json for agent in agents], headers, rows, as_json)
+    show_list("agents", [agent.json for agent in agents], headers, rows, as_json, wide)
     unknown = [agent.name for agent in agents if agent.has_unknown_data]
     if unknown and not as_json:
         say(
@@ -130,7 +133,7 @@ def list_agents(at: Address, as_json: AsJSON = False) -> Exit:
 
 
 @addressed
-def list_devices(at: Address, as_json: AsJSON = False) -> Exit:
+def list_devices(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the devices of all agents, and the jobs that use them."""
     with at.connect() as client:
         devices = client.devices()
@@ -146,7 +149,7 @@ def list_devices(at: Address, as_json: AsJSON = False) -> Exit:
         for device in devices
     ]
     headers = ["AGENT", "DEVICE", "STATE", "JOB", "SINCE", "LABELS"]
-    show_list("devices", [device.json for device in devices], headers, rows, as_json)
+    show_list("devices", [device.json for device in devices], headers, rows, as_json, wide)
     return Exit.OK
 
 

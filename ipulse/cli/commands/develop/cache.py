@@ -11,7 +11,8 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
-from ipulse.cli.terminal import emit, last_line, show, show_table, size_text
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import emit, last_line, show, size_text
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 

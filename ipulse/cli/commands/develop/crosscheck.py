@@ -13,7 +13,8 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON, SpecPath
-from ipulse.cli.terminal import emit, last_line, say, show, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import emit, last_line, say, show
 from ipulse.install_hint import require_modules
 from ipulse.spec import spec_to_json
 from ipulse.spec.document.file import read_spec_file

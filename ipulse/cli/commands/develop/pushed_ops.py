@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list, size_text
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done, size_text
+from ipulse.client import Client
+from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.op_manifest.manifest import FILE
 from ipulse_core.op_manifest.reader import parse_manifest
+
+LEAST_DIGITS, DIGEST_DIGITS = 6, 64  # of a digest that is shortened, and of a whole one
 
 
 @addressed
@@ -44,7 +48,7 @@ def push_op(
 
 
 @addressed
-def list_ops(at: Address, as_json: AsJSON = False) -> Exit:
+def list_ops(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the custom ops that were pushed, newest first."""
     with at.connect() as client:
         found = client.ops()
@@ -60,7 +64,7 @@ def list_ops(at: Address, as_json: AsJSON = False) -> Exit:
         for op in found
     ]
     headers = ["OP", "BACK ENDS", "SIZE", "JOBS", "BY", "PUSHED"]
-    show_list("ops", [op.json for op in found], headers, rows, as_json)
+    show_list("ops", [op.json for op in found], headers, rows, as_json, wide)
     return Exit.OK
 
 
@@ -69,7 +73,10 @@ def delete_op(
     at: Address,
     reference: Annotated[
         str,
-        typer.Argument(metavar="NAME@DIGEST", help="As `ipulse op list` shows it."),
+        typer.Argument(
+            metavar="NAME@DIGEST",
+            help="As `ipulse op list` shows it; some first digits do.",
+        ),
     ],
     as_json: AsJSON = False,
 ) -> Exit:
@@ -78,6 +85,18 @@ def delete_op(
     Jobs that do keep its package. The token must have the right to submit code.
     """
     with at.connect() as client:
-        client.delete_op(reference)
-    show_done("deleted", reference, as_json)
+        whole = _whole(reference, client)
+        client.delete_op(whole)
+    show_done("deleted", whole, as_json)
     return Exit.OK
+
+
+def _whole(reference: str, client: Client) -> str:
+    """Return a reference with its whole digest. Raises NotFound if several ops begin so."""
+    name, _, digits = reference.partition("@sha256:")
+    if not LEAST_DIGITS <= len(digits) < DIGEST_DIGITS:
+        return reference
+    found = [op.reference for op in client.ops() if op.reference.startswith(reference)]
+    if len(found) > 1:
+        raise NotFound(f"several ops named {name} have digests that begin with {digits}")
+    return found[0] if found else reference

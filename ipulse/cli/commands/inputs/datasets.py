@@ -10,7 +10,8 @@ import typer
 from ipulse.cli.display.raster import raster
 from ipulse.cli.display.uploading import upload_progress
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import (
     confirm,
     emit,
@@ -19,7 +20,6 @@ from ipulse.cli.terminal import (
     show,
     show_done,
     show_facts,
-    show_list,
     size_text,
 )
 from ipulse.client import Client, DatasetVersion
@@ -64,7 +64,7 @@ def push(
 
 
 @addressed
-def list_datasets(at: Address, as_json: AsJSON = False) -> Exit:
+def list_datasets(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the data sets with their latest versions."""
     with at.connect() as client:
         found = client.datasets()
@@ -77,12 +77,12 @@ def list_datasets(at: Address, as_json: AsJSON = False) -> Exit:
             _count(version, "channels"),
             _count(version, "classes"),
             size_text(version.size),
-            minute_text(version.created_at),
+            f"{version.created_at.astimezone():%Y-%m-%d}",
         )
         for version in found
     ]
     headers = ["NAME", "STATE", "KIND", "SAMPLES", "CHANNELS", "CLASSES", "SIZE", "CREATED"]
-    show_list("datasets", [version.json for version in found], headers, rows, as_json)
+    show_list("datasets", [version.json for version in found], headers, rows, as_json, wide)
     return Exit.OK
 
 

@@ -14,8 +14,9 @@ import typer
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import accuracy_of
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed, names_in
-from ipulse.cli.terminal import say, second_text, show, show_list
+from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import say, second_text, show
 from ipulse.client import Job
 from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
@@ -56,6 +57,7 @@ def list_jobs(
     ] = "",
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of jobs, at most.")] = 20,
     as_csv: AsCSV = False,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """List jobs, newest first, or those that a query finds.
@@ -84,7 +86,7 @@ def list_jobs(
         else _usual_row(job)
         for job in jobs
     ]
-    show_list("jobs", [job.json for job in jobs], headers, rows, as_json)
+    show_list("jobs", [job.json for job in jobs], headers, rows, as_json, wide)
     if total is not None and total > limit:
         say(f"{limit:,} of {total:,} jobs; more with --limit")
     return Exit.OK

@@ -11,7 +11,8 @@ from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed, names_in
-from ipulse.cli.terminal import emit, say, short_id, show, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import emit, say, short_id, show
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 

@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, JobId, addressed
-from ipulse.cli.terminal import emit, say, show, show_list
+from ipulse.cli.options import Address, AsJSON, JobId, Wide, addressed
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import emit, say, show
 from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.events import Role
 
@@ -21,6 +22,7 @@ _ROLES = get_args(Role)
 def artifacts(
     at: Address,
     job_id: JobId,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """List the files of a job."""
@@ -28,7 +30,7 @@ def artifacts(
         files = client.artifacts(client.find_id(job_id))
     rows = [(file.name, file.role, f"{file.size:,}", file.sha256, file.id) for file in files]
     headers = ["NAME", "ROLE", "BYTES", "SHA-256", "ID"]
-    show_list("artifacts", [file.json for file in files], headers, rows, as_json)
+    show_list("artifacts", [file.json for file in files], headers, rows, as_json, wide)
     return Exit.OK
 
 

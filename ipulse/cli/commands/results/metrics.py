@@ -10,7 +10,8 @@ import typer
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed, names_in
-from ipulse.cli.terminal import emit, say, show, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import emit, say, show
 from ipulse.client.jobs.curves import MetricCurve
 from ipulse.curve_choices import Axis, Scope
 

@@ -9,7 +9,8 @@ import typer
 
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import AsJSON
-from ipulse.cli.terminal import emit, say, show, show_facts, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import emit, say, show, show_facts
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import InvalidInput, MissingDependency, Problem
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
-from ipulse.cli.terminal import emit, minute_text, say, show, show_done, show_list
+from ipulse.cli.options import Address, AsJSON, Wide, addressed
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import emit, minute_text, say, show, show_done
 
 DAY_SECONDS = 86_400
 
@@ -52,7 +53,7 @@ def create_token(
 
 
 @addressed
-def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
+def list_tokens(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """List the tokens that were created and not revoked, without their secrets."""
     with at.connect() as client:
         tokens = client.tokens()
@@ -61,7 +62,7 @@ def list_tokens(at: Address, as_json: AsJSON = False) -> Exit:
         for t in tokens
     ]
     documents = [token.json for token in tokens]
-    show_list("tokens", documents, ["ID", "NAME", "ROLE", "CODE", "EXPIRES"], rows, as_json)
+    show_list("tokens", documents, ["ID", "NAME", "ROLE", "CODE", "EXPIRES"], rows, as_json, wide)
     return Exit.OK
 
 

@@ -9,9 +9,10 @@ import typer
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import best_first, setting_text, show_sweep, show_trials
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, addressed
+from ipulse.cli.options import Address, AsJSON, Wide, addressed
 from ipulse.cli.sweep_reference import SweepId, find_sweep
-from ipulse.cli.terminal import emit, say, second_text, show_list
+from ipulse.cli.tables import show_list
+from ipulse.cli.terminal import emit, say, second_text
 from ipulse.client import Client, SweepStatus
 from ipulse.client.times import time_of
 from ipulse_core.errors import NotFound
@@ -21,6 +22,7 @@ from ipulse_core.errors import NotFound
 def list_sweeps(
     at: Address,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Number of sweeps, at most.")] = 20,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """List the latest sweeps, newest first."""
@@ -38,7 +40,7 @@ def list_sweeps(
         for sweep in sweeps
     ]
     headers = ["ID", "NAME", "STATE", "ENDED", "CREATED", "BEST"]
-    show_list("sweeps", [sweep.json for sweep in sweeps], headers, rows, as_json)
+    show_list("sweeps", [sweep.json for sweep in sweeps], headers, rows, as_json, wide)
     return Exit.OK
 
 

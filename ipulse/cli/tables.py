@@ -1,0 +1,83 @@
+"""Tables on standard output, which fit the width of a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .terminal import clean, console, emit, show
+
+LEAST = 8  # characters that a cut column keeps
+_GAP = 2  # spaces between columns
+# Commands accept the first digits of these: ids of jobs and sweeps, digests.
+_LONG = re.compile(r"\b((?:job|swp)_[0-9a-f]{8})[0-9a-f]{16}\b|\b([0-9a-f]{12})[0-9a-f]{52}\b")
+_TIMES = frozenset({"CREATED", "EXPIRES", "LAST SEEN", "PUSHED", "SINCE"})
+
+
+def show_list(
+    name: str,
+    documents: Sequence[Any],
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    as_json: bool,
+    wide: bool = False,
+) -> None:
+    """Write items: their JSON under a name, or a table with a row for each."""
+    if as_json:
+        emit({name: documents})
+    else:
+        show_table(headers, rows, wide)
+
+
+def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], wide: bool = False) -> None:
+    """Write a table; cells are cut only on a terminal that is too narrow, and unless `wide`."""
+    cells: list[list[str]] = [list(headers), *([_cell(cell) for cell in row] for row in rows)]
+    if sys.stdout.isatty() and not wide:
+        cells = fitted(cells, console().width)
+    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
+    for number, row in enumerate(cells):
+        line = "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        show(line, style="" if number else "bold")
+
+
+def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Return a table, of which the first row is the headers, that fits a width if it can.
+
+    Ids and digests are shortened to prefixes that commands accept, then the widest texts are cut
+    and end with a mark. Times and the ids of tokens are never cut.
+    """
+    rows = [list(row) for row in cells]
+    if _width(rows) > width:
+        rows = [
+            [_LONG.sub(lambda match: match[1] or match[2], cell) for cell in row] for row in rows
+        ]
+    headers = rows[0]
+    cut = [n for n, header in enumerate(headers) if header not in _TIMES and header != "ID"]
+    widths = _widths(rows)
+    while sum(widths) + _GAP * (len(widths) - 1) > width:
+        widest = max(cut, key=lambda n: widths[n], default=0)
+        if not cut or widths[widest] <= max(LEAST, len(headers[widest])):
+            break
+        widths[widest] -= 1
+    return [[_cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    widths = _widths(rows)
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("\n", "\\n")
