@@ -3,6 +3,7 @@
 
 #include "../../../surrogate.h"
 #include "conv_passes.h"
+#include "places.h"
 #include "sample.h"
 #include "support/pool.h"
 
@@ -28,10 +29,12 @@ float conv_surrogate_at(const LifSurrogate &s, float x) {
 class ConvBackwardSample {
 public:
   ConvBackwardSample(const Kernel &kernel, const ConvLayer &layer, const ConvPlan &plan,
-                     const std::vector<float> &weights, const ConvBackward &gradient)
-      : kernel_(kernel.conv), layer_(layer), plan_(plan), weights_(weights), gradient_(gradient),
-        forward_(layer, kernel, plan, weights), lambda_(plan.floats()), by_site_(plan.sites()),
-        e_(layer.gated ? 0 : plan.floats()) {}
+                     const std::vector<float> &weights, const ConvPlaceGroups *places,
+                     const ConvBackward &gradient)
+      : kernel_(kernel.conv), layer_(layer), plan_(plan), weights_(weights), places_(places),
+        gradient_(gradient), forward_(layer, kernel, plan, weights), lambda_(plan.floats()),
+        by_site_(plan.sites()), e_(layer.gated ? 0 : plan.floats()),
+        by_input_(places ? places->floats() : 0) {}
 
   // Adds to weights, packed, and to bias, a plane or null.
   void run(int b, float *weights, float *bias) {
@@ -51,8 +54,7 @@ public:
       const int32_t *ids = events.ids.data() + events.start[before];
       kernel_.collect(plan_.tables(), ids, events.counts[before], lambda_.data(), weights);
       if (gradient_.inputs)
-        kernel_.gather(plan_.tables(), ids, events.start[before + 1] - events.start[before],
-                       weights_.data(), lambda_.data(), input_gradient(b, before));
+        gather(ids, events.start[before + 1] - events.start[before], input_gradient(b, before));
     }
     if (gradient_.inputs)
       for (int t = 0; t < layer_.steps; ++t) {
@@ -69,6 +71,15 @@ private:
     const float *ids, *gradients;
     int64_t spikes, filled;
   };
+
+  // Products for all inputs at once cost about half as much each as for single ones.
+  void gather(const int32_t *ids, int64_t filled, float *to) {
+    if (!places_ || 2 * filled < plan_.inputs())
+      return kernel_.gather(plan_.tables(), ids, filled, weights_.data(), lambda_.data(), to);
+    places_->gradient(kernel_, lambda_.data(), by_input_.data());
+    for (int64_t k = 0; k < filled; ++k)
+      to[k] = by_input_[places_->index_of()[ids[k]]];
+  }
 
   float *input_gradient(int b, int t) const {
     return gradient_.inputs + (int64_t(t) * layer_.batch + b) * layer_.input_slots;
@@ -150,9 +161,10 @@ private:
   const ConvLayer &layer_;
   const ConvPlan &plan_;
   const std::vector<float> &weights_;
+  const ConvPlaceGroups *places_; // null: single products only
   const ConvBackward &gradient_;
   ConvSample forward_;
-  std::vector<float> lambda_, by_site_, e_;
+  std::vector<float> lambda_, by_site_, e_, by_input_;
 };
 
 class ConvBackwardPass {
@@ -162,6 +174,9 @@ public:
         weights_(plan_.packed()) {}
 
   void run() {
+    std::unique_ptr<ConvPlaceGroups> places;
+    if (gradient_.inputs && layer_.groups == 1)
+      places = std::make_unique<ConvPlaceGroups>(layer_, plan_, weights_);
     int threads = layer_.threads ? layer_.threads : default_threads();
     // Fixed, so that the order of the sums does not depend on the threads.
     int groups = std::max(1, std::min<int>(CONV_GROUPS, layer_.batch));
@@ -172,8 +187,8 @@ public:
       if (gradient_.bias)
         by_bias[group].assign(plan_.floats(), 0.0f);
       if (!samples[worker])
-        samples[worker] =
-            std::make_unique<ConvBackwardSample>(kernel_, layer_, plan_, weights_, gradient_);
+        samples[worker] = std::make_unique<ConvBackwardSample>(kernel_, layer_, plan_, weights_,
+                                                               places.get(), gradient_);
       int64_t first = group * layer_.batch / groups, last = (group + 1) * layer_.batch / groups;
       for (int64_t b = first; b < last; ++b)
         samples[worker]->run(static_cast<int>(b), by_weights[group].data(),

@@ -11,6 +11,7 @@
 namespace lif {
 
 constexpr int CONV_BLOCK = 64; // floats
+constexpr int CONV_LANES = 16; // of channels whose gradients are summed together
 
 // Where an input's weights and outputs begin.
 struct ConvSite {
@@ -38,6 +39,21 @@ struct ConvTables {
   const ConvRow *row;
   const int32_t *first_run; // of each x, and behind the last
   const ConvRun *run;
+};
+
+// Neighbouring outputs that places reach, and the rows of transposed weights that lead there.
+struct ConvSegment {
+  int32_t target, floats; // from the place's first output
+  int64_t row;
+};
+
+// Places of the input that reach outputs by the same taps.
+struct ConvPlaces {
+  const int32_t *first; // of each place: its first output in a plane
+  const int32_t *place; // y * width + x of the input
+  int32_t places;
+  const ConvSegment *segment;
+  int32_t segments;
 };
 
 // A step of all neurons of a sample: who spikes, and the membranes with which the next step begins.
@@ -77,6 +93,10 @@ struct ConvKernel {
   // The product of each event's weights with the plane.
   void (*gather)(const ConvTables &, const int32_t *events, int64_t count, const float *weights,
                  const float *plane, float *out);
+  // The products of all channels at each place with the plane; `width` floats are a row of the
+  // transposed weights, and a place of `out`.
+  void (*gather_places)(const ConvPlaces &, const float *weights, int64_t width, const float *plane,
+                        float *out);
   void (*fire)(ConvFire &);
   void (*adjoint)(const ConvAdjoint &);
   void (*decay)(float *plane, int64_t floats, float factor);

@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_CONV_LOOPS_H
 
 #include "conv_kernel.h"
+#include "dense_gather.h"
 #include "kernels/surrogate.h"
 #include "kernels/vectors.h"
 
@@ -200,7 +201,8 @@ void conv_decay(float *plane, int64_t floats, float factor) {
 }
 
 constexpr ConvKernel conv_kernel() {
-  return {conv_scatter, conv_collect, conv_gather, conv_fire, conv_adjoint, conv_decay, add_floats};
+  return {conv_scatter, conv_collect, conv_gather, conv_gather_places,
+          conv_fire,    conv_adjoint, conv_decay,  add_floats};
 }
 
 } // namespace

@@ -49,12 +49,14 @@ void ConvPlan::add_runs() {
   tap_stride_.resize(n.kernel_width);
   for (const std::vector<int32_t> &block : taps) {
     auto stride = static_cast<int32_t>(block.size()) * group_filters_;
+    block_start_.push_back(packed_floats_);
     for (size_t i = 0; i < block.size(); ++i) {
       tap_start_[block[i]] = packed_floats_ + static_cast<int64_t>(i) * group_filters_;
       tap_stride_[block[i]] = stride;
     }
     packed_floats_ += int64_t(stride) * n.kernel_height * n.channels;
   }
+  block_start_.push_back(packed_floats_);
   first_run_.push_back(0);
   for (int32_t x = 0; x < n.width; ++x) {
     size_t first = run_.size();
@@ -95,6 +97,25 @@ std::vector<float> ConvPlan::packed() const {
     found[packed] = layer_.weight_scale * layer_.weights[plain];
   });
   return found;
+}
+
+// A block has equally many floats of each channel, one channel behind the other.
+std::vector<float> ConvPlan::transposed(const std::vector<float> &packed, int64_t width) const {
+  std::vector<float> found(packed_floats_ / layer_.channels * width);
+  for (size_t block = 0; block + 1 < block_start_.size(); ++block) {
+    const int64_t start = block_start_[block], first = start / layer_.channels,
+                  rows = block_start_[block + 1] / layer_.channels - first;
+    for (int64_t c = 0; c < layer_.channels; ++c)
+      for (int64_t row = 0; row < rows; ++row)
+        found[(first + row) * width + c] = packed[start + c * rows + row];
+  }
+  return found;
+}
+
+int64_t ConvPlan::row_of(int64_t of_first_channel) const {
+  auto behind = std::upper_bound(block_start_.begin(), block_start_.end(), of_first_channel);
+  const int64_t start = *(behind - 1);
+  return start / layer_.channels + of_first_channel - start;
 }
 
 void ConvPlan::unpack(const float *from, float *to) const {

@@ -19,6 +19,10 @@ public:
   void unpack(const float *packed, float *to) const;
   int64_t packed_floats() const { return packed_floats_; }
 
+  // Packed weights with the channels innermost, [rows, width], and the row of a float of channel 0.
+  std::vector<float> transposed(const std::vector<float> &packed, int64_t width) const;
+  int64_t row_of(int64_t of_first_channel) const;
+
   int32_t inputs() const { return layer_.height * layer_.width * layer_.channels; }
   int32_t neurons() const { return layer_.out_height * layer_.out_width * layer_.filters; }
   // Neurons behind the pool.
@@ -43,8 +47,9 @@ private:
   std::vector<int32_t> first_row_, first_run_;
   std::vector<ConvRow> row_;
   std::vector<ConvRun> run_;
-  std::vector<int64_t> tap_start_;  // in packed weights, of each tap of a row
-  std::vector<int32_t> tap_stride_; // from a row to the next, of each tap
+  std::vector<int64_t> tap_start_;   // in packed weights, of each tap of a row
+  std::vector<int32_t> tap_stride_;  // from a row to the next, of each tap
+  std::vector<int64_t> block_start_; // in packed weights, of each block, and behind the last
   int64_t packed_floats_ = 0;
   std::vector<int32_t> site_of_;
   ConvTables tables_{};
