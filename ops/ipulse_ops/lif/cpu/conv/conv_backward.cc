@@ -93,10 +93,10 @@ private:
   }
 
   // dL/ds by site of the neurons that do not spike.
-  void spread(const Slots &slots) {
-    std::fill(by_site_.begin(), by_site_.end(), 0.0f);
+  void spread(const Slots &slots, std::vector<float> &by_site) const {
+    std::fill(by_site.begin(), by_site.end(), 0.0f);
     for (int64_t k = slots.spikes; k < slots.filled; ++k)
-      by_site_[static_cast<int32_t>(slots.ids[k])] = slots.gradients[k];
+      by_site[static_cast<int32_t>(slots.ids[k])] = slots.gradients[k];
   }
 
   float of_site(int32_t neuron) const {
@@ -106,9 +106,10 @@ private:
 
   void step(int b, int t) {
     Slots slots = slots_of(b, t);
-    spread(slots);
+    const bool unpooled = plan_.sites() == plan_.neurons();
+    spread(slots, unpooled ? e_ : by_site_);
     const ConvTrace &trace = forward_.trace();
-    for (int32_t n = 0; n < plan_.neurons(); ++n)
+    for (int32_t n = 0; n < plan_.neurons() && !unpooled; ++n)
       e_[n] = of_site(n);
     for (int64_t k = trace.spike_start[t], slot = 0; k < trace.spike_start[t + 1]; ++k) {
       int32_t neuron = trace.spikes[k];
@@ -129,7 +130,7 @@ private:
 
   void step_with_gate(int b, int t) {
     Slots slots = slots_of(b, t);
-    spread(slots);
+    spread(slots, by_site_);
     const ConvTrace &trace = forward_.trace();
     const bool zeroed =
         layer_.reset == LIF_RESET_ZERO && layer_.reset_gradient != LIF_RESET_GRADIENT_TERM;

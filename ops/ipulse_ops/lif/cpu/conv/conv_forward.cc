@@ -61,9 +61,7 @@ private:
       for (int64_t k = trace.other_start[t]; layer_.keep && k < trace.other_start[t + 1]; ++k)
         if (int32_t site = plan_.site_of()[trace.others[k]]; site >= 0 && !mark[site]++)
           slots.sites.push_back(site);
-      std::sort(slots.sites.begin() + static_cast<int64_t>(second), slots.sites.end());
-      for (size_t k = second; k < slots.sites.size(); ++k)
-        mark[slots.sites[k]] = 0;
+      sort_marked(slots.sites, second, mark);
       int64_t spiking = trace.spike_start[t + 1] - trace.spike_start[t],
               others = trace.other_start[t + 1] - trace.other_start[t];
       slots.spikes.push_back(static_cast<int32_t>(second - first));
@@ -74,6 +72,22 @@ private:
       activity[0] = static_cast<float>(spiking);
       activity[1] = static_cast<float>(layer_.gated ? spiking + others : plan_.neurons());
     }
+  }
+
+  // Sorts the sites from `first` on, which are those with marks, and takes the marks away. Looking
+  // at all marks takes less time than sorting many sites.
+  static void sort_marked(std::vector<int32_t> &sites, size_t first, std::vector<uint16_t> &mark) {
+    if (16 * (sites.size() - first) < mark.size()) {
+      std::sort(sites.begin() + static_cast<int64_t>(first), sites.end());
+      for (size_t k = first; k < sites.size(); ++k)
+        mark[sites[k]] = 0;
+      return;
+    }
+    for (size_t site = 0; site < mark.size(); ++site)
+      if (mark[site]) {
+        sites[first++] = static_cast<int32_t>(site);
+        mark[site] = 0;
+      }
   }
 
   // How many sites have neurons that do not spike.
