@@ -21,6 +21,7 @@ README = DOCS.parent / "README.md"
 # Pages that use a service and do not start it.
 ONLINE = [
     "tutorial/2-results.md",
+    "guides/own-loss.md",
     "guides/own-neuron.md",
     "guides/own-op.md",
     "guides/own_data.md",

@@ -91,6 +91,7 @@ def random_expression(random: Random, names: Sequence[str], levels: int = 3) -> 
         f"sqrt(1 + square({a}))",
         f"exp(tanh({a}))",
         f"tanh({a})",
+        f"log(1.5 + square({a}))",
         f"detach({a}) + ({b})",
         f"(({a}) >= ({b})) * ({c})",
     ]

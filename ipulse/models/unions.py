@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
@@ -127,10 +127,13 @@ def _shape(value: Any) -> str:
 def _shape_of_type(member: Any) -> str:
     if get_origin(_bare(member)) is tuple:
         return "list"
-    return "object" if issubclass(_bare(member), BaseModel) else "scalar"
+    bare = _bare(member)
+    return "object" if isinstance(bare, type) and issubclass(bare, BaseModel) else "scalar"
 
 
 def _name_of(member: Any) -> str:
+    if get_origin(_bare(member)) is Literal:
+        return ", ".join(map(str, get_args(_bare(member))))
     return {"list": "a list", "object": "an object"}.get(
         _shape_of_type(member), _NAMES.get(_bare(member), "a value")
     )

@@ -65,6 +65,7 @@ from .network.surrogate import (
 from .profile import ProfileSpec
 from .program import PoplarProgramSpec, ProgramDevice, ProgramLimits
 from .training.optimizers import AdamSpec, AdamWSpec, GradientClipping, Optimizer, SGDSpec
+from .training.own_loss import EquationsLossSpec, LossParameterSpec, LossValueSpec
 from .training.regularisers import LowerBound, MembraneBound, Regulariser, UpperBound
 from .training.schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 from .training.training import SpikeTargets, TrainingSpec
@@ -94,6 +95,7 @@ __all__ = [
     "EmulatorDevice",
     "Encoding",
     "EquationsLayerSpec",
+    "EquationsLossSpec",
     "EventsData",
     "ExperimentSpec",
     "ExponentialSpec",
@@ -108,6 +110,8 @@ __all__ = [
     "LeakyReadoutSpec",
     "LinearLatency",
     "LogLatency",
+    "LossParameterSpec",
+    "LossValueSpec",
     "LowerBound",
     "MembraneBound",
     "NMNISTData",

@@ -11,8 +11,10 @@ from ipulse.models import ByKind, ExactInteger, Field, StrictModel, TextByKey, v
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.limits import TRIMMED
 from ipulse_core.spec.derived_values import (
+    SPIKE_LOSSES,
     class_count,
     image_of,
+    reads_spikes,
     spiking_layers,
 )
 from ipulse_core.spec.nir_targets import SIMULATORS, losses
@@ -34,7 +36,7 @@ from .rules.quantised_layers import quantisation_problems
 from .rules.regression import regression_problems
 from .rules.truncation import truncation_problems
 from .sizes import layer_sizes, weight_count
-from .training.training import SPIKE_LOSSES, TrainingSpec
+from .training.training import TrainingSpec
 
 MAX_SYNAPSES = 2**27  # weights of the whole network: 512 MiB in float32
 MAX_STATE = 2**31  # membrane values that one training step may compute: time * batch * neurons
@@ -141,18 +143,18 @@ class ExperimentSpec(StrictModel):
             yield Problem("/training/batch_size", "too_large", detail)
 
     def _problems_of_readout(self) -> Iterator[Problem]:
-        readout, loss = self.network.readout, self.training.loss
+        readout, of_spikes = self.network.readout, reads_spikes(self.training)
         # 0 classes: those of an uploaded data set, which is looked up at submission.
         classes = class_count(self.data)
         for problem in readout.problems_of_size(classes) if classes else ():
             yield replace(problem, pointer=f"/network/readout{problem.pointer}")
-        if loss in SPIKE_LOSSES and readout.kind != "spiking":
+        if of_spikes and readout.kind != "spiking":
             detail = "needs the readout's spikes: set network.readout.kind to spiking"
             yield Problem("/training/loss", "inconsistent", detail)
-        if loss not in SPIKE_LOSSES and readout.kind == "spiking":
+        if not of_spikes and readout.kind == "spiking":
             detail = (
                 "needs the membrane of a leaky readout, and this readout spikes: choose "
-                f"{' or '.join(SPIKE_LOSSES)}"
+                f"{' or '.join(SPIKE_LOSSES)}, or equations of spike_count or first_spike"
             )
             yield Problem("/training/loss", "inconsistent", detail)
 

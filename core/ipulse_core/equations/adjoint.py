@@ -21,7 +21,7 @@ from ipulse_core.equations.tree import Expression
 BY_SPIKE = "by spike"  # an input: the loss's gradient of the spike
 SURROGATE_ARGUMENT = "x"  # the variable of a surrogate's expression
 
-_Terms = List[Tuple[int, int]]  # an argument, and what is added to its gradient
+Terms = List[Tuple[int, int]]  # an instruction, and what is added to its gradient
 
 
 def by_state(index: int) -> str:
@@ -44,21 +44,18 @@ def backward_program(
     """
     builder = ProgramBuilder()
     values = add_step(builder, neuron)
-    grads: Dict[int, int] = {}
-
-    def add_to(number: int, term: int) -> None:
-        known = grads.get(number)
-        grads[number] = term if known is None else builder.apply("add", known, term)
-
     last = len(builder.instructions)
-    add_to(values.spike, builder.input(BY_SPIKE))
-    for index, number in enumerate(values.states):
-        add_to(number, builder.input(by_state(index)))
-    for number in range(last - 1, -1, -1):
-        if number not in grads:
-            continue
-        for argument, term in _terms(builder, number, grads[number], surrogate):
-            add_to(argument, term)
+    seeds = [(values.spike, builder.input(BY_SPIKE))]
+    seeds += [(number, builder.input(by_state(at))) for at, number in enumerate(values.states)]
+
+    def terms(number: int, grad: int) -> Terms:
+        if builder.instructions[number].operation != "spike":
+            return elementwise_terms(builder, number, grad)
+        (x,) = builder.instructions[number].arguments
+        phi = builder.add(surrogate, {SURROGATE_ARGUMENT: x})
+        return [(x, builder.apply("multiply", phi, grad))]
+
+    grads = gradients(builder, last, seeds, terms)
     zero = builder.constant(0.0)
 
     def gradient(name: str) -> int:
@@ -71,43 +68,66 @@ def backward_program(
     return builder.program(outputs)
 
 
-def _terms(builder: ProgramBuilder, number: int, grad: int, surrogate: Expression) -> _Terms:
+def gradients(
+    builder: ProgramBuilder, last: int, seeds: Terms, terms: Callable[[int, int], Terms]
+) -> Dict[int, int]:
+    """Returns the gradients of instructions by their numbers, in reverse mode.
+
+    Args:
+        builder: Has the instructions, and gets those of the gradients.
+        last: The number of its instructions that are differentiated.
+        seeds: Results, and their gradients.
+        terms: Returns what an instruction's gradient adds to those of its arguments, given the
+            number of the instruction and of its gradient.
+    """
+    grads: Dict[int, int] = {}
+
+    def add_to(number: int, term: int) -> None:
+        known = grads.get(number)
+        grads[number] = term if known is None else builder.apply("add", known, term)
+
+    for number, grad in seeds:
+        add_to(number, grad)
+    for number in range(last - 1, -1, -1):
+        if number in grads:
+            for argument, term in terms(number, grads[number]):
+                add_to(argument, term)
+    return grads
+
+
+def elementwise_terms(builder: ProgramBuilder, number: int, grad: int) -> Terms:
     """Returns what the gradient of an instruction adds to those of its arguments."""
     operation, arguments, _, _ = builder.instructions[number]
-    if operation == "spike":
-        (x,) = arguments
-        phi = builder.add(surrogate, {SURROGATE_ARGUMENT: x})
-        return [(x, builder.apply("multiply", phi, grad))]
     rule: Optional[_Rule] = _RULES.get(operation)
     return [] if rule is None else rule(builder, arguments, number, grad)
 
 
-_Rule = Callable[[ProgramBuilder, Tuple[int, ...], int, int], _Terms]
+_Rule = Callable[[ProgramBuilder, Tuple[int, ...], int, int], Terms]
 
 
-def _add(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _add(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], grad), (args[1], grad)]
 
 
-def _subtract(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _subtract(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], grad), (args[1], b.apply("negate", grad))]
 
 
-def _multiply(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _multiply(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     left, right = args
     return [(left, b.apply("multiply", grad, right)), (right, b.apply("multiply", grad, left))]
 
 
-def _divide(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _divide(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     share = b.apply("divide", grad, args[1])
     return [(args[0], share), (args[1], b.apply("negate", b.apply("multiply", share, y)))]
 
 
-def _negate(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _negate(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], b.apply("negate", grad))]
 
 
-def _chosen(b: ProgramBuilder, args: Tuple[int, ...], grad: int) -> _Terms:
+def _chosen(b: ProgramBuilder, args: Tuple[int, ...], grad: int) -> Terms:
     condition, left, right = args
     zero = b.constant(0.0)
     return [
@@ -116,38 +136,42 @@ def _chosen(b: ProgramBuilder, args: Tuple[int, ...], grad: int) -> _Terms:
     ]
 
 
-def _min(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _min(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return _chosen(b, (b.apply("less_equal", *args), *args), grad)
 
 
-def _max(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _max(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return _chosen(b, (b.apply("greater_equal", *args), *args), grad)
 
 
-def _where(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _where(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return _chosen(b, args, grad)
 
 
-def _abs(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _abs(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     (x,) = args
     zero = b.constant(0.0)
     above = b.apply("where", b.apply("greater", x, zero), grad, zero)
     return [(x, b.apply("where", b.apply("less", x, zero), b.apply("negate", grad), above))]
 
 
-def _square(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _square(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], b.apply("multiply", grad, b.apply("multiply", b.constant(2.0), args[0])))]
 
 
-def _sqrt(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _sqrt(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], b.apply("divide", grad, b.apply("multiply", b.constant(2.0), y)))]
 
 
-def _exp(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _log(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
+    return [(args[0], b.apply("divide", grad, args[0]))]
+
+
+def _exp(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     return [(args[0], b.apply("multiply", grad, y))]
 
 
-def _tanh(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> _Terms:
+def _tanh(b: ProgramBuilder, args: Tuple[int, ...], y: int, grad: int) -> Terms:
     slope = b.apply("subtract", b.constant(1.0), b.apply("square", y))
     return [(args[0], b.apply("multiply", grad, slope))]
 
@@ -165,5 +189,6 @@ _RULES: Dict[str, _Rule] = {
     "square": _square,
     "sqrt": _sqrt,
     "exp": _exp,
+    "log": _log,
     "tanh": _tanh,
 }

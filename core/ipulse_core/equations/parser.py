@@ -10,16 +10,16 @@ comparison  = "<" | "<=" | ">" | ">=" | "==" | "!="
 
 from __future__ import annotations
 
-import difflib
-from typing import Collection, Dict, List
+from typing import Callable, Collection, List, Optional
 
+from ipulse_core.equations.hints import hint_for_one_argument, unknown_name
 from ipulse_core.equations.tokens import ExpressionError, ExpressionToken, tokens_of
 from ipulse_core.equations.tree import ARITIES, Constant, Expression, Operation, Variable, depth
 from ipulse_core.limits import MAX_FLOAT32
 
 MAX_DEPTH = 16
 MAX_LENGTH = 4096  # characters
-FUNCTIONS = ("abs", "detach", "exp", "max", "min", "sqrt", "square", "tanh", "where")
+FUNCTIONS = ("abs", "detach", "exp", "log", "max", "min", "sqrt", "square", "tanh", "where")
 NEW = "new"  # new(u) is the updated value of the state u
 _COMPARISONS = {
     "<": "less",
@@ -33,20 +33,31 @@ _SUMS = {"+": "add", "-": "subtract"}
 _PRODUCTS = {"*": "multiply", "/": "divide"}
 
 
-def parse(text: str, names: Collection[str], updated: Collection[str] = ()) -> Expression:
+Misuse = Callable[[Operation], Optional[str]]
+
+
+def parse(
+    text: str,
+    names: Collection[str],
+    updated: Collection[str] = (),
+    functions: Collection[str] = FUNCTIONS,
+    misuse: Misuse = lambda operation: None,
+) -> Expression:
     """Returns the tree of an expression.
 
     Args:
         text: The expression.
         names: What it may name.
         updated: The states that it may name by new(...).
+        functions: The functions that it may call.
+        misuse: Returns what is wrong with an operation on its arguments, None if nothing is.
 
     Raises:
         ExpressionError: It is no expression, names something else, or is too long or too deep.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(MAX_LENGTH, f"an expression has at most {MAX_LENGTH:,} characters")
-    return _Parser(tokens_of(text), names, updated).whole()
+    return _Parser(tokens_of(text), names, updated, functions, misuse).whole()
 
 
 def new(state: str) -> str:
@@ -56,9 +67,15 @@ def new(state: str) -> str:
 
 class _Parser:
     def __init__(
-        self, tokens: List[ExpressionToken], names: Collection[str], updated: Collection[str]
+        self,
+        tokens: List[ExpressionToken],
+        names: Collection[str],
+        updated: Collection[str],
+        functions: Collection[str],
+        misuse: Misuse,
     ) -> None:
         self._tokens, self._names, self._updated = tokens, names, updated
+        self._functions, self._misuse = functions, misuse
         self._at = 0
         self._nesting = 0
 
@@ -150,16 +167,16 @@ class _Parser:
             return self._called(token)
         if token.text in self._names:
             return Variable(token.text)
-        if token.text in (*FUNCTIONS, NEW):
+        if token.text in (*self._functions, NEW):
             raise ExpressionError(token.column, f"{token.text} needs arguments in parentheses")
-        raise ExpressionError(token.column, _unknown(token.text, self._names))
+        raise ExpressionError(token.column, unknown_name(token.text, self._names))
 
     def _called(self, token: ExpressionToken) -> Expression:
         if token.text == NEW and self._updated:
             return self._updated_state()
-        if token.text not in FUNCTIONS:
-            known = (*FUNCTIONS, NEW) if self._updated else FUNCTIONS
-            detail = _unknown(token.text, known, "function")
+        if token.text not in self._functions:
+            known = (*self._functions, NEW) if self._updated else self._functions
+            detail = unknown_name(token.text, known, "function")
             if token.text == NEW:
                 detail = "new(...) is for updates: here every state is updated already"
             elif token.text in self._names:
@@ -179,6 +196,8 @@ class _Parser:
         if len(arguments) != wanted:
             plural = "" if wanted == 1 else "s"
             detail = f"{token.text} has {wanted} argument{plural}; got {len(arguments)}"
+            if len(arguments) == 1 and "largest" in self._functions:
+                detail += hint_for_one_argument(token.text)
             raise ExpressionError(token.column, detail)
         return self._made(token.text, arguments, token)
 
@@ -186,7 +205,7 @@ class _Parser:
         self._take_sign("(")
         state = self._take()
         if state.kind != "name" or state.text not in self._updated:
-            raise ExpressionError(state.column, _unknown(state.text, self._updated, "state"))
+            raise ExpressionError(state.column, unknown_name(state.text, self._updated, "state"))
         self._take_sign(")")
         return Variable(new(state.text))
 
@@ -194,28 +213,7 @@ class _Parser:
         tree = Operation(name, tuple(arguments))
         if depth(tree) > MAX_DEPTH:
             raise ExpressionError(token.column, f"at most {MAX_DEPTH} operations are nested")
+        wrong = self._misuse(tree)
+        if wrong is not None:
+            raise ExpressionError(token.column, wrong)
         return tree
-
-
-_ALIASES: Dict[str, str] = {
-    "relu": "max(0, a)",
-    "pow": "a * a",
-    "heaviside": "a > 0",
-    "step": "a > 0",
-    "clip": "min(max(a, low), high)",
-    "stop_gradient": "detach(a)",
-    "if": "where(condition, a, b)",
-}
-
-
-def _unknown(text: str, known: Collection[str], what: str = "name") -> str:
-    """Returns the message for an unknown name."""
-    shown = f"{text[:40]!a}" if text else "the end"
-    listed = ", ".join(sorted(known))
-    detail = f"there is no {what} {shown} here"
-    near = difflib.get_close_matches(text[:40], list(known), n=1)
-    if near:
-        detail += f"; did you mean {near[0]}?"
-    elif what == "function" and text in _ALIASES:
-        detail += f"; write {_ALIASES[text]}"
-    return f"{detail} Known: {listed}" if near else f"{detail}; known are {listed}"

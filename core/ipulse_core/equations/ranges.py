@@ -88,6 +88,9 @@ def _of_function(name: str, a: Interval) -> Interval:
         return Interval(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0)))
     if name == "exp":  # as float32: 0 below some -104
         return Interval(math.exp(min(a.low, 88.0)) if a.low > -80 else 0.0, math.inf)
+    if name == "log":
+        low = math.log(a.low) if a.low > 0 else -math.inf
+        return Interval(low, math.log(a.high) if a.high > 0 else math.inf)
     if name == "tanh":
         return Interval(math.tanh(a.low), math.tanh(a.high))
     return a  # detach

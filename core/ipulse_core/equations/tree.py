@@ -10,8 +10,11 @@ ARITIES: Dict[str, int] = {
     **dict.fromkeys(("add", "subtract", "multiply", "divide"), 2),
     **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"), 2),
     **dict.fromkeys(("min", "max"), 2),
-    **dict.fromkeys(("negate", "abs", "square", "sqrt", "exp", "tanh", "detach"), 1),
+    **dict.fromkeys(("negate", "abs", "square", "sqrt", "exp", "log", "tanh", "detach"), 1),
     "where": 3,
+    # Of losses, over classes and over time.
+    **dict.fromkeys(("sum", "mean", "largest", "softmax", "log_softmax", "logsumexp"), 1),
+    **dict.fromkeys(("sum_over_time", "mean_over_time", "max_over_time", "last"), 1),
 }
 
 
@@ -24,7 +27,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Variable:
-    """A name: a state, a parameter, I or r; or new(u) for the updated state u."""
+    """A name, of a state for example; or new(u) for the updated state u."""
 
     name: str
 

@@ -9,6 +9,17 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Tuple
 
+from ipulse_core.equations.loss import (
+    FIRST_SPIKE,
+    SPIKE_COUNT,
+    STEP_TARGET,
+    TARGET,
+    equation_texts,
+    names_in,
+)
+
+# Losses of a spiking readout.
+SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse", "first_spike_cross_entropy")
 # Losses of a leaky readout's membrane against target values.
 REGRESSION_LOSSES = ("step_mse", "mean_membrane_mse", "last_membrane_mse")
 
@@ -129,7 +140,41 @@ def splits_neurons(device: Any, layers: int) -> bool:
 
 def is_regression(training: Any) -> bool:
     """Returns whether the loss compares the readout with target values instead of labels."""
+    if has_own_loss(training):
+        return not names_in(equation_texts(training.loss)).isdisjoint((TARGET, STEP_TARGET))
     return training.loss in REGRESSION_LOSSES
+
+
+def has_own_loss(training: Any) -> bool:
+    """Returns whether the loss is made of equations."""
+    return not isinstance(training.loss, str)
+
+
+def loss_name(training: Any) -> str:
+    """Returns the name of the loss, for messages."""
+    name: str = training.loss.name if has_own_loss(training) else training.loss
+    return name
+
+
+def reads_spikes(training: Any) -> bool:
+    """Returns whether the loss is of the readout's spikes instead of its membrane."""
+    if has_own_loss(training):
+        return not names_in(equation_texts(training.loss)).isdisjoint((SPIKE_COUNT, FIRST_SPIKE))
+    return training.loss in SPIKE_LOSSES
+
+
+def reads_first_spikes(training: Any) -> bool:
+    """Returns whether the loss is of the times of the readout's first spikes."""
+    if has_own_loss(training):
+        return FIRST_SPIKE in names_in(equation_texts(training.loss))
+    return bool(training.loss == "first_spike_cross_entropy")
+
+
+def has_step_targets(training: Any) -> bool:
+    """Returns whether the loss compares the readout with the targets of each step."""
+    if has_own_loss(training):
+        return STEP_TARGET in names_in(equation_texts(training.loss))
+    return bool(training.loss == "step_mse")
 
 
 def score_name(training: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ipulse_core.equations.loss import STEP_TARGET, TARGET, names_in
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
 
@@ -17,7 +18,18 @@ _LOSS = "/training/loss"
 def regresses(value: Any) -> bool:
     """Returns whether a spec as parsed JSON, valid or not, has the loss of a regression."""
     training = value.get("training") if isinstance(value, dict) else None
-    return isinstance(training, dict) and training.get("loss") in REGRESSION_LOSSES
+    loss = training.get("loss") if isinstance(training, dict) else None
+    if isinstance(loss, dict):
+        return not names_in(_texts(loss)).isdisjoint((TARGET, STEP_TARGET))
+    return isinstance(loss, str) and loss in REGRESSION_LOSSES
+
+
+def _texts(loss: dict[Any, Any]) -> Iterator[str]:
+    values = loss.get("values")
+    parts = [part for part in values if isinstance(part, dict)] if isinstance(values, list) else []
+    for text in (loss.get("loss"), loss.get("prediction"), *(part.get("value") for part in parts)):
+        if isinstance(text, str):
+            yield text
 
 
 def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
@@ -39,7 +51,7 @@ def regression_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     if outputs:
         detail = (
             "compares with labels, and data.outputs asks for targets: choose one of "
-            f"{', '.join(REGRESSION_LOSSES)}, or remove data.outputs"
+            f"{', '.join(REGRESSION_LOSSES)}, equations of target, or remove data.outputs"
         )
         yield Problem(_LOSS, "inconsistent", detail)
     if figure == "mae":

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from ipulse.models import ByKind, Field, ListOf, StrictModel, few, unit
+from ipulse.models import ByKind, ByShape, Field, ListOf, StrictModel, few, unit
 from ipulse.spec.fields import Steps
 from ipulse_core.errors import Problem
+from ipulse_core.spec.derived_values import loss_name
 
 from .augmentation import AugmentationSpec
 from .optimizers import AdamSpec, GradientClipping, Optimizer
+from .own_loss import EquationsLossSpec
 from .regularisers import Regulariser
 from .schedules import EarlyStoppingSpec, RateSchedule, SecondThresholdRamp
 
@@ -26,7 +28,6 @@ Loss = Literal[
     "mean_membrane_mse",
     "last_membrane_mse",
 ]
-SPIKE_LOSSES = ("spike_count_cross_entropy", "spike_count_mse", "first_spike_cross_entropy")
 
 
 class SpikeTargets(StrictModel):
@@ -63,7 +64,7 @@ class TrainingSpec(StrictModel):
     gradient_clipping: GradientClipping = Field(
         default=GradientClipping(), description="Bounds of the gradient."
     )
-    loss: Loss = Field(
+    loss: Annotated[Loss | EquationsLossSpec, ByShape()] = Field(
         default="mean_membrane_cross_entropy",
         description="With a leaky readout: cross-entropy of the membrane's mean over time, of its "
         "maximum over time, of its value at the last step, or at each step (mean of all steps; the "
@@ -72,7 +73,8 @@ class TrainingSpec(StrictModel):
         "cross-entropy of -t / first_spike_ms, where t is the time of a neuron's first spike, or "
         "the sample's duration without one (the class that spikes first is predicted). For a "
         "regression, with a leaky readout and the targets of an npz data set: mean squared error "
-        "of the membrane at each step, of its mean over time, or at the last step.",
+        "of the membrane at each step, of its mean over time, or at the last step. An object is a "
+        "loss of your own as equations.",
     )
     spike_targets: SpikeTargets | None = Field(
         default=None,
@@ -110,10 +112,10 @@ class TrainingSpec(StrictModel):
     def problems(self) -> Iterator[Problem]:
         """Yields targets that the loss does not use and a ramp longer than the training."""
         if self.spike_targets is not None and self.loss != "spike_count_mse":
-            detail = f"the loss {self.loss} does not use them: remove them"
+            detail = f"the loss {loss_name(self)} does not use them: remove them"
             yield Problem("/spike_targets", "inconsistent", detail)
         if self.first_spike_ms is not None and self.loss != "first_spike_cross_entropy":
-            detail = f"the loss {self.loss} does not use it: remove it"
+            detail = f"the loss {loss_name(self)} does not use it: remove it"
             yield Problem("/first_spike_ms", "inconsistent", detail)
         ramp = self.second_threshold_ramp
         if ramp is not None and ramp.epochs > self.epochs:

@@ -47,4 +47,9 @@ def mean_over(by_sample: Any, mask: Optional[Any]) -> Any:
     """Return the mean of `[batch]` over the samples that count."""
     if mask is None:
         return mean(by_sample)
-    return total(by_sample * mask) / tf.reduce_sum(mask)
+    return total(counted(by_sample, mask)) / tf.reduce_sum(mask)
+
+
+def counted(values: Any, mask: Any) -> Any:
+    """Return `[..., batch]` with 0 for samples that do not count, even where it is not finite."""
+    return tf.where(mask > 0, values, tf.zeros_like(values))

@@ -14,7 +14,12 @@ from ipulse.spec import (
     spec_to_json,
 )
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.spec.derived_values import REGRESSION_LOSSES, is_regression
+from ipulse_core.spec.derived_values import (
+    REGRESSION_LOSSES,
+    has_step_targets,
+    is_regression,
+    loss_name,
+)
 from ipulse_core.time_rounding import last_step
 from ipulse_service.datasets import removal, versions
 from ipulse_service.datasets.facts import DatasetFacts
@@ -162,7 +167,8 @@ def _outputs(
     spec: ExperimentSpec, version: VersionRow, facts: DatasetFacts, problems: list[Problem]
 ) -> dict[str, Any]:
     """Returns the number of target values, and adds what does not fit to the problems."""
-    name, given, loss = version.reference, getattr(spec.data, "outputs", 0), spec.training.loss
+    name, given = version.reference, getattr(spec.data, "outputs", 0)
+    loss = loss_name(spec.training)
     found = facts.outputs or 0
     if not found:
         detail = f"{name} has no targets, which the loss {loss} needs: add the array targets"
@@ -172,7 +178,7 @@ def _outputs(
         detail = f"{name} has {found:,} target values{limit}"
         problems.append(Problem("/data/outputs", "dataset_mismatch", detail))
     steps = facts.target_steps
-    if steps is not None and loss != "step_mse":
+    if steps is not None and not has_step_targets(spec.training):
         detail = f"{name} has targets of {steps:,} steps, and the loss needs one a sample: step_mse"
         problems.append(Problem("/training/loss", "dataset_mismatch", detail))
     if steps is not None and spec.data.steps not in (0, steps):

@@ -11,9 +11,14 @@ from ipulse.spec import (
     SpikingReadoutSpec,
     TrainingSpec,
 )
-from ipulse.spec.training.training import SPIKE_LOSSES
 from ipulse_core.spec.conv_layers import conv_layers
-from ipulse_core.spec.derived_values import image_of, is_regression, spiking_layers
+from ipulse_core.spec.derived_values import (
+    SPIKE_LOSSES,
+    image_of,
+    is_regression,
+    reads_spikes,
+    spiking_layers,
+)
 
 from .values import replace
 
@@ -36,10 +41,14 @@ def fit_training(spec: ExperimentSpec) -> TrainingSpec:
     loss, regresses = training.loss, getattr(spec.data, "outputs", 0) > 0
     if regresses != is_regression(training):
         loss = "last_membrane_mse" if regresses else "max_membrane_cross_entropy"
-    if spikes != (loss in SPIKE_LOSSES):
+    of_spikes = loss in SPIKE_LOSSES if isinstance(loss, str) else reads_spikes(training)
+    if spikes != of_spikes:
         loss = "spike_count_mse" if spikes else "step_cross_entropy"
-    if loss == "first_spike_cross_entropy" and isinstance(spec.device, IPUDevice):
+    if isinstance(spec.device, IPUDevice) and loss == "first_spike_cross_entropy":
         loss = "spike_count_cross_entropy"
+    if isinstance(spec.device, IPUDevice) and not isinstance(loss, str):
+        loss = "last_membrane_mse" if regresses else "step_cross_entropy"
+        loss = "spike_count_mse" if spikes else loss
     targets, ramp = training.spike_targets, training.second_threshold_ramp
     if ramp is not None:
         ramp = replace(ramp, epochs=min(ramp.epochs, training.epochs))

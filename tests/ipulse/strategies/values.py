@@ -15,6 +15,7 @@ from ipulse.models.fields import LabelName, LabelValue
 from ipulse.spec import (
     DelayedRecallData,
     EmulatorDevice,
+    EquationsLossSpec,
     EventsData,
     FrozenNoiseData,
     GrowingCapacity,
@@ -30,6 +31,7 @@ from ipulse.spec import (
 from ipulse.spec.network.initial import InitialSpec
 from tests.equations import lif
 from tests.ipulse.strategies.scalars import CHARACTERS, floats, integers, texts
+from tests.losses import cross_entropy, squared_outputs, squared_spikes
 
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
@@ -116,6 +118,10 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return values(GrowingCapacity).map(_ordered)
     if hint is NeuronSpec:
         return st.sampled_from([lif(), lif("subtract", theta=True)]).map(NeuronSpec.model_validate)
+    if hint is EquationsLossSpec:
+        return st.sampled_from([cross_entropy(), squared_spikes(), squared_outputs()]).map(
+            EquationsLossSpec.model_validate
+        )
     if hint in (EmulatorDevice, IPUDevice):
         return values(hint, **IPUS)
     if is_model(hint) or dataclasses.is_dataclass(hint):

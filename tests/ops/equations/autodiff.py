@@ -33,8 +33,19 @@ FUNCTIONS: Dict[str, Callable[..., Any]] = {
     "square": tf.square,
     "sqrt": tf.sqrt,
     "exp": tf.exp,
+    "log": tf.math.log,
     "tanh": tf.tanh,
     "detach": tf.stop_gradient,
+    "sum": lambda a: tf.reduce_sum(a, 2, keepdims=True),
+    "mean": lambda a: tf.reduce_mean(a, 2, keepdims=True),
+    "largest": lambda a: tf.reduce_max(a, 2, keepdims=True),
+    "logsumexp": lambda a: tf.reduce_logsumexp(a, 2, keepdims=True),
+    "softmax": lambda a: tf.nn.softmax(a, 2),
+    "log_softmax": lambda a: tf.nn.log_softmax(a, 2),
+    "sum_over_time": lambda a: tf.reduce_sum(a, 0, keepdims=True),
+    "mean_over_time": lambda a: tf.reduce_mean(a, 0, keepdims=True),
+    "max_over_time": lambda a: tf.reduce_max(a, 0, keepdims=True),
+    "last": lambda a: a[-1:],
 }
 
 

@@ -7,6 +7,7 @@ namespace {
 [[maybe_unused]] inline float absolute(float x) { return x < 0.0f ? -x : x; }
 [[maybe_unused]] inline float root(float x) { return std::sqrt(x); }
 [[maybe_unused]] inline float exponential(float x) { return std::exp(x); }
+[[maybe_unused]] inline float logarithm(float x) { return std::log(x); }
 [[maybe_unused]] inline float tangent(float x) { return std::tanh(x); }
 
 constexpr unsigned kStates = /*STATES*/;

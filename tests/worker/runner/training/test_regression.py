@@ -18,10 +18,12 @@ from ipulse_worker.runner.data.targets import with_targets
 from ipulse_worker.runner.training.evaluation import evaluate
 from ipulse_worker.runner.training.loop import Training
 from ipulse_worker.runner.training.output_errors import OutputErrors
+from tests.losses import loss_document, squared_outputs
 from tests.worker.runner.trainings import recorded_progress, spec_of, training_on
 
 STEPS, CHANNELS, SAMPLES = 20, 12, 120
 OPTIMIZER = {"kind": "adam", "learning_rate": 0.02}
+OWN_LOSS = loss_document("mean_over_time(mean(abs(membrane - step_target)))", name="absolute")
 READOUT = {"kind": "leaky", "decay": 0.9, "gain": 1.0, "bias": True}
 
 
@@ -46,7 +48,7 @@ def directory(tmp_path: Path) -> DataDirectory:
     return DataDirectory(tmp_path)
 
 
-def spec(name: str, loss: str, **data: Any) -> Any:
+def spec(name: str, loss: Any, **data: Any) -> Any:
     sizes: Dict[str, Any] = {"channels": CHANNELS, "outputs": 2, "steps": STEPS}
     return spec_of(
         data={"kind": "npz", "name": name, **sizes, **data},
@@ -70,11 +72,12 @@ def trained(settings: Any, directory: DataDirectory, cancellation: Cancellation)
         ("sample", "last_membrane_mse"),
         ("sample", "step_mse"),
         ("step", "step_mse"),
+        ("step", OWN_LOSS),
     ],
 )
 @pytest.mark.same_on_every_python
 def test_learns_the_targets(
-    name: str, loss: str, directory: DataDirectory, cancellation: Cancellation
+    name: str, loss: Any, directory: DataDirectory, cancellation: Cancellation
 ) -> None:
     training = trained(spec(name, loss, validation=0.2), directory, cancellation)
     history = training.history
@@ -88,7 +91,8 @@ def test_learns_the_targets(
     assert (errors.r2 or 0) > 0.3
     assert evaluation.confusion is None
     # The sums of the device and those in float64 by output are of the same samples.
-    np.testing.assert_allclose(errors.mean_squared.mean(), evaluation.metrics.loss, rtol=1e-5)
+    by_loss = errors.mean_squared if isinstance(loss, str) else errors.mean_absolute
+    np.testing.assert_allclose(by_loss.mean(), evaluation.metrics.loss, rtol=1e-5)
     np.testing.assert_allclose(errors.mean_absolute.mean(), evaluation.metrics.score, rtol=1e-5)
 
 
@@ -114,11 +118,12 @@ def test_threads_do_not_change_the_result(
         ("labels", "step_mse", {}),
         ("sample", "mean_membrane_mse", {"outputs": 3}),
         ("step", "mean_membrane_mse", {}),
+        ("step", squared_outputs(), {}),
         ("step", "step_mse", {"steps": STEPS - 1}),
     ],
 )
 def test_targets_that_do_not_fit_are_refused(
-    name: str, loss: str, data: Dict[str, Any], directory: DataDirectory
+    name: str, loss: Any, data: Dict[str, Any], directory: DataDirectory
 ) -> None:
     settings = spec(name, loss, **data)
     with pytest.raises(DataInvalid):

@@ -10,7 +10,12 @@ import numpy as np
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.errors import Conflict
 from ipulse_core.spec.conv_layers import conv_layers
-from ipulse_core.spec.derived_values import grows_capacity, spiking_layers
+from ipulse_core.spec.derived_values import (
+    grows_capacity,
+    has_own_loss,
+    loss_name,
+    spiking_layers,
+)
 from ipulse_core.spec.part_layers import part_layers, part_name
 from ipulse_core.spec.start_weights import CONSTANTS, layer_names
 from ipulse_ops.lif.network import Network
@@ -108,6 +113,11 @@ def problem_of(
 def notes_of(spec: ExperimentSpec) -> Iterator[str]:
     """Yield how the network of the comparison differs from that of a training step."""
     layers = (*spec.network.layers, spec.network.readout)
+    if has_own_loss(spec.training):
+        yield (
+            f"the loss {loss_name(spec.training)} is not applied: gradients are those of weighted "
+            "sums of membranes and spikes, whatever training.loss is"
+        )
     if any(getattr(layer, "dropout", 0.0) for layer in layers):
         yield "no spikes are dropped by dropout, as in an evaluation"
     if any(rule_of(layer) or is_standardised(layer) for layer in layers):

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipulse_core.spec.derived_values import class_count, is_regression
+from ipulse_core.spec.derived_values import (
+    class_count,
+    has_step_targets,
+    is_regression,
+    loss_name,
+)
 from ipulse_worker.runner.data.dataset import DataInvalid, Dataset
 
 if TYPE_CHECKING:
@@ -23,7 +28,7 @@ def with_targets(dataset: Dataset, spec: ExperimentSpec) -> Dataset:
     if not is_regression(spec.training):
         return replace(dataset, targets=None)
     loss, targets, outputs, steps = (
-        spec.training.loss,
+        loss_name(spec.training),
         dataset.targets,
         class_count(spec.data),
         spec.data.steps,
@@ -40,12 +45,13 @@ def with_targets(dataset: Dataset, spec: ExperimentSpec) -> Dataset:
         raise DataInvalid(
             f"the data set has targets of {targets.shape[1]:,} steps; data.steps is {steps:,}"
         )
-    if targets.ndim == 3 and loss != "step_mse":
+    of_steps = has_step_targets(spec.training)
+    if targets.ndim == 3 and not of_steps:
         raise DataInvalid(
             f"the data set has targets of every step, and the loss {loss} needs one of each "
-            "sample: use step_mse"
+            "sample: use step_mse, or step_target in equations"
         )
-    if targets.ndim == 2 and loss == "step_mse":
+    if targets.ndim == 2 and of_steps:
         # A view: the targets of a sample apply to all of its steps.
         targets = np.broadcast_to(targets[:, np.newaxis], (len(targets), steps, outputs))
     return replace(dataset, targets=targets)

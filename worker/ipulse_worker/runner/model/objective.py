@@ -1,7 +1,7 @@
 """The loss, predictions and penalties of a spec as TensorFlow ops.
 
 The labels of a batch are int32 `[batch]`, or for a regression the targets: float32
-`[batch, outputs]`, with the loss step_mse `[batch, time, outputs]`.
+`[batch, outputs]`, with a loss that compares each step `[batch, time, outputs]`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 import tensorflow as tf
 
 from ipulse_core.spec.conv_layers import hidden_sizes
-from ipulse_core.spec.derived_values import class_count, first_spike_steps, spike_targets
+from ipulse_core.spec.derived_values import (
+    class_count,
+    first_spike_steps,
+    has_own_loss,
+    has_step_targets,
+    is_regression,
+    spike_targets,
+)
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training import losses, regression, temporal_losses
 from ipulse_ops.training.membrane_bounds import membrane_bound
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
+from ipulse_worker.runner.model.own_loss import OwnLoss
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec, Regulariser
@@ -45,18 +53,23 @@ class Objective:
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self._loss = spec.training.loss
+        self._is_regression = is_regression(spec.training)
+        self._has_step_targets = has_step_targets(spec.training)
         self._targets = spike_targets(spec.training)
         self._first_spike_steps = first_spike_steps(spec)
         self._regularisers = spec.training.regularisers
         self._classes = class_count(spec.data)
         self._steps = spec.data.steps
         self._neurons = [*hidden_sizes(spec), self._classes]
+        self._own: Optional[OwnLoss] = OwnLoss(spec) if has_own_loss(spec.training) else None
 
     def evaluate(self, out: LIFOutputs, labels: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
         """Return losses float32 `[batch]` and predicted classes int32 `[batch]`.
 
         In a regression, the outputs, in the targets' shape, take the place of the classes.
         """
+        if self._own is not None:
+            return self._own.evaluate(out, labels)
         if self._loss in _OUTPUTS:
             outputs = _OUTPUTS[self._loss](out.membrane)
             return regression.squared_error(outputs, labels), outputs
@@ -80,15 +93,15 @@ class Objective:
 
     def scores(self, predicted: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         """Return float32 `[batch]`: 1 for right predictions, or the mean absolute errors."""
-        if self._loss in _OUTPUTS:
+        if self._is_regression:
             return regression.absolute_error(predicted, labels)
         return tf.cast(tf.equal(predicted, labels), tf.float32)
 
     def label_signature(self, batch: Optional[int]) -> tf.TensorSpec:
         """Return shape and type of the labels of a batch."""
-        if self._loss not in _OUTPUTS:
+        if not self._is_regression:
             return tf.TensorSpec([batch], tf.int32)
-        steps = [self._steps] if self._loss == "step_mse" else []
+        steps = [self._steps] if self._has_step_targets else []
         return tf.TensorSpec([batch, *steps, self._classes], tf.float32)
 
     def penalty(self, out: LIFOutputs, mask: Optional[tf.Tensor] = None) -> Optional[tf.Tensor]:

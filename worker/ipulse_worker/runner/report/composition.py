@@ -6,10 +6,11 @@ from typing import Any, Dict, Iterator, List
 
 import numpy as np
 
+from ipulse_core.equations.loss import default_prediction, read_loss
 from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
-from ipulse_core.spec.derived_values import spiking_layers
+from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
 from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.weight_names import spiking_names
@@ -45,7 +46,8 @@ def network(results: Results) -> Dict[str, Any]:
             sentence for name, layer in zip(names, layers) for sentence in _received(name, layer)
         ],
         "equations": [
-            equations for name, layer in zip(names, layers) for equations in _equations(name, layer)
+            *(found for name, layer in zip(names, layers) for found in _equations(name, layer)),
+            *_loss(results.spec.training),
         ],
         "memory": results.profile["memory"],
         "table": ReportTable(HEADS, rows),
@@ -84,6 +86,18 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
         trained = f", trained per {each.per}" if each.trainable else ""
         lines.append(f"{each.name} = {_constant(each.value)}{trained}")
     yield {"title": f"Layer {name} has neurons {neuron.name}, by their equations:", "lines": lines}
+
+
+def _loss(training: Any) -> Iterator[Dict[str, Any]]:
+    """Yield the equations of the loss, if it has some, as `_equations` does."""
+    if not has_own_loss(training):
+        return
+    loss = training.loss
+    lines = [f"{each.name} = {plain_number(each.value)}" for each in loss.parameters]
+    lines += [f"{each.name} = {each.value}" for each in loss.values]
+    lines.append(f"loss = {loss.loss}")
+    lines.append(f"prediction = {loss.prediction or default_prediction(read_loss(loss).reads)}")
+    yield {"title": f"The loss is {loss.name}, by its equations:", "lines": lines}
 
 
 def _row(results: Results, at: int, name: str, layer: Any) -> List[str]:

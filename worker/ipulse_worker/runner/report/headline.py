@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Tuple
 
 from ipulse_core.numbers import plain_number
-from ipulse_core.spec.derived_values import score_name
+from ipulse_core.spec.derived_values import has_own_loss, loss_name, score_name
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training.platforms import PlatformHistory
@@ -68,7 +68,7 @@ def scores(results: Results) -> List[Tuple[str, str, str]]:
         note = f"{samples:,} held-out samples, {_epochs(results)}"
         found = [
             (f"{split} mean absolute error", plain_number(metrics.score), note),
-            (f"{split} mean squared error", plain_number(metrics.loss), "the loss"),
+            (f"{split} {_loss_title(results)}", plain_number(metrics.loss), "the loss"),
         ]
     if results.spec.data.validation:
         value = results.history.epochs(f"validation_{score}")[results.kept_epoch - 1]
@@ -77,6 +77,11 @@ def scores(results: Results) -> List[Tuple[str, str, str]]:
         shown = percent(value) if is_accuracy else plain_number(value)
         found.append((title, shown, "samples out of the training part, to choose with"))
     return found
+
+
+def _loss_title(results: Results) -> str:
+    training = results.spec.training
+    return loss_name(training) if has_own_loss(training) else "mean squared error"
 
 
 def _epochs(results: Results) -> str:

@@ -7,7 +7,12 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from ipulse_core.numbers import plain_number
-from ipulse_core.spec.derived_values import REGRESSION_LOSSES, score_name
+from ipulse_core.spec.derived_values import (
+    REGRESSION_LOSSES,
+    has_own_loss,
+    loss_name,
+    score_name,
+)
 from ipulse_worker.runner.report.plots import charts
 from ipulse_worker.runner.report.quantities import percent
 from ipulse_worker.runner.report.tables import Cell, ReportTable
@@ -54,13 +59,20 @@ def learning(results: Results) -> Dict[str, Any]:
             loss,
             epochs,
             "epoch",
-            _LOSS_LABEL.get(results.spec.training.loss, "cross-entropy (nats)"),
+            _loss_label(results),
             charts.zero_range(loss),
             f"Loss over {len(epochs)} epochs, ending at {loss[0][2][-1]:.3f} held out",
             whole=True,
             show_last=".3f",
         ),
     }
+
+
+def _loss_label(results: Results) -> str:
+    training = results.spec.training
+    if has_own_loss(training):
+        return f"loss {loss_name(training)}"
+    return _LOSS_LABEL.get(loss_name(training), "cross-entropy (nats)")
 
 
 def _by_part(results: Results, name: str, scale: float) -> List[charts.Series]:

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Tuple, cast
 
+from ipulse_core.equations.loss import default_prediction, read_loss
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers
-from ipulse_core.spec.derived_values import first_capacity, spiking_layers
+from ipulse_core.spec.derived_values import (
+    first_capacity,
+    has_own_loss,
+    loss_name,
+    spiking_layers,
+)
 from ipulse_core.spec.nir_targets import (
     NO_ADAPTATION,
     SIMULATORS,
@@ -205,6 +211,16 @@ def write_export(
     write_graph(path, graph.build(), metadata, has_one_value=one)
 
 
+def _logits(spec: ExperimentSpec) -> str:
+    """Return what the classes are predicted by."""
+    if not has_own_loss(spec.training):
+        return _LOGITS[loss_name(spec.training)]
+    own = cast(Any, spec.training.loss)
+    reads = read_loss(own).reads
+    values = [f"{each.name} = {each.value}" for each in own.values]
+    return "; ".join([*values, own.prediction or default_prediction(reads)])
+
+
 def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int, target: str) -> Metadata:
     """Return the conventions of the graph, which a reader needs."""
     in_steps = target == "sinabs"
@@ -217,7 +233,7 @@ def _metadata(spec: ExperimentSpec, step_s: float, dropped_spikes: int, target: 
         "input": "a spike is a current of 1 during one step of dt",
         "recurrent": "a layer's own spikes arrive one dt later",
         "spike": f"where v > v_threshold, strictly; {_RESETS[spec.network.reset]}",
-        "logits": _LOGITS[spec.training.loss],
+        "logits": _logits(spec),
         "steps": spec.data.steps,
         "dropped_spikes": dropped_spikes,
     }

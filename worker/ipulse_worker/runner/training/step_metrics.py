@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.training.ordered_sums import exact_total
+from ipulse_ops.training.regularisers import counted
 
 
 class StepMetrics(NamedTuple):
@@ -80,7 +81,7 @@ class StepMetrics(NamedTuple):
 
     def _counted(self, values: Any) -> Any:
         """Set the values of padding samples, `[..., batch]`, to 0."""
-        return values if self.mask is None else values * self.mask
+        return values if self.mask is None else counted(values, self.mask)
 
 
 def sums_of(head: Any, spikes: Any, slots: Any, dropped: Any) -> np.ndarray:

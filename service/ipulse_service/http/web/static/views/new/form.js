@@ -59,8 +59,10 @@ function control(field, value, schema, change) {
     else change(field, target.value.trim());
   };
   if (kind === "choice") {
-    const options = choices(path, value, schema);
-    const chosen = present ?? (fallback || options[0]);
+    const isObject = typeof present === "object" && present !== null;
+    const words = choices(path, value, schema);
+    const options = isObject ? [present.kind, ...words] : words;
+    const chosen = (isObject ? present.kind : present) ?? (fallback || options[0]);
     return html`<select @change=${onChange} .value=${live(String(chosen))}>${options.map((one) => html`<option ?selected=${one === chosen}>${one}</option>`)}</select>`;
   }
   const isNumber = kind === "number" || kind === "each";
@@ -114,10 +116,11 @@ function choices(path, value, root) {
     const parent = path.slice(0, -1).reduce((node, key) => alternatives(node, root, {}).find(({ properties }) => properties?.[key])?.properties[key], root);
     return Object.keys(resolved(parent, root)?.discriminator?.mapping ?? {});
   }
-  return schemaAt(path, value, root)?.enum ?? [];
+  return alternatives(schemaAt(path, value, root), root, undefined).flatMap((one) => one.enum ?? []);
 }
 
 function apply(YAML, document, { path, kind }, entry) {
+  if (kind === "choice" && document.getIn([...path, "kind"]) === entry) return; // an object, as it was
   const read = (text) => (text === "" ? undefined : kind === "text" ? text : YAML.parse(text));
   if (kind === "layers") {
     putLayers(YAML, document, entry.split(/[\s,]+/).filter(Boolean));

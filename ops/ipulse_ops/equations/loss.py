@@ -1,0 +1,125 @@
+"""Evaluates a loss with equations, and its gradient, in NumPy with float64.
+
+Sums are taken in the order of their terms, and exp, log and tanh are of exact_math: the bits are
+equal on every CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, NamedTuple
+
+import numpy as np
+
+from ipulse_core.equations.loss import (
+    CLASS_COUNT,
+    LABEL,
+    MEMBRANE,
+    RIGHT,
+    STEP,
+    STEP_COUNT,
+    STEP_TARGET,
+    LossEquations,
+)
+from ipulse_core.equations.loss_program import LOSS, PREDICTION, by_readout, loss_program
+from ipulse_ops.equations.interpreter import FUNCTIONS, Function, run_step
+
+_TIME, _CLASSES = 0, 2  # axes of [time, batch, classes]
+
+
+class LossValues(NamedTuple):
+    """What a loss is for a batch."""
+
+    loss: np.ndarray  # float64 [batch]
+    prediction: np.ndarray  # float64 [batch, classes], or [batch, time, classes] of each step
+    gradients: Dict[str, np.ndarray]  # of what is read of the readout, in its shape
+
+
+class LossEvaluator:
+    """Computes a loss, its prediction and its gradients.
+
+    classes: readout neurons.
+    steps: time steps of a sample.
+    """
+
+    def __init__(self, equations: LossEquations, classes: int, steps: int) -> None:
+        self.equations = equations
+        self._program = loss_program(equations)
+        self._classes, self._steps = classes, steps
+        self._functions = {**FUNCTIONS, **_functions(classes, steps)}
+
+    def __call__(self, readout: Mapping[str, np.ndarray], right: np.ndarray) -> LossValues:
+        """Evaluate the loss.
+
+        readout: by name, the membrane `[time, batch, classes]`; others are `[batch, classes]`.
+        right: integer labels `[batch]`, or targets `[batch, classes]`, those of each step
+            `[batch, time, classes]`.
+        """
+        batch = len(right)
+        inputs: Dict[str, Any] = {
+            CLASS_COUNT: np.float64(self._classes),
+            STEP_COUNT: np.float64(self._steps),
+            STEP: np.arange(self._steps, dtype=np.float64)[:, None, None],
+        }
+        for name, values in readout.items():
+            wide = np.asarray(values, np.float64)
+            inputs[name] = wide if name == MEMBRANE else wide[None]
+        for name in RIGHT:
+            if name in self.equations.reads:
+                inputs[name] = self._compared(name, right)
+        found = run_step(self._program, inputs, self._functions)
+        loss = np.broadcast_to(found[LOSS], (1, batch, 1)).reshape(batch)
+        return LossValues(loss, self._predicted(found[PREDICTION], batch), self._by(found, readout))
+
+    def _compared(self, name: str, right: np.ndarray) -> np.ndarray:
+        if name == LABEL:
+            return (right[None, :, None] == np.arange(self._classes)).astype(np.float64)
+        wide = np.asarray(right, np.float64)
+        return wide.transpose(1, 0, 2) if name == STEP_TARGET else wide[None]
+
+    def _predicted(self, found: np.ndarray, batch: int) -> np.ndarray:
+        if STEP_TARGET in self.equations.reads:
+            shape = (self._steps, batch, self._classes)
+            return np.broadcast_to(found, shape).transpose(1, 0, 2)
+        return np.broadcast_to(found, (1, batch, self._classes))[0]
+
+    def _by(
+        self, found: Mapping[str, np.ndarray], readout: Mapping[str, np.ndarray]
+    ) -> Dict[str, np.ndarray]:
+        grads = {}
+        for name, values in readout.items():
+            shape = values.shape if name == MEMBRANE else (1, *values.shape)
+            grads[name] = np.broadcast_to(found[by_readout(name)], shape).reshape(values.shape)
+        return grads
+
+
+def _functions(classes: int, steps: int) -> Dict[str, Function]:
+    def at_last(x: np.ndarray) -> np.ndarray:
+        found = np.zeros((steps, *x.shape[1:]))
+        found[-1] = x[-1]
+        return found
+
+    def logsumexp(x: np.ndarray) -> np.ndarray:
+        most = x.max(axis=_CLASSES, keepdims=True)
+        return most + FUNCTIONS["log"](_summed(FUNCTIONS["exp"](x - most), _CLASSES))
+
+    return {
+        "sum": lambda x: _summed(x, _CLASSES),
+        "sum_over_time": lambda x: _summed(x, _TIME),
+        "largest": lambda x: x.max(axis=_CLASSES, keepdims=True),
+        "max_over_time": lambda x: x.max(axis=_TIME, keepdims=True),
+        "last": lambda x: x[-1:],
+        "logsumexp": logsumexp,
+        "spread": lambda x: np.broadcast_to(x, (*_three(x)[:_CLASSES], classes)),
+        "spread_over_time": lambda x: np.broadcast_to(x, (steps, *_three(x)[1:])),
+        "at_last": lambda x: at_last(np.reshape(x, _three(x))),
+    }
+
+
+def _summed(x: np.ndarray, axis: int) -> np.ndarray:
+    """Return the sum, term after term."""
+    return np.add.accumulate(x, axis=axis).take([-1], axis=axis)
+
+
+def _three(x: np.ndarray) -> Any:
+    """Return the shape of an array, with three axes also for a number."""
+    return x.shape or (1, 1, 1)
