@@ -15,6 +15,11 @@ def has_equations(layer: Any) -> bool:
     return getattr(layer, "kind", None) == "equations"
 
 
+def is_recurrent(layer: Any) -> bool:
+    """Returns whether a layer receives its own spikes; specs of older jobs lack the field."""
+    return bool(getattr(layer, "recurrent", False))
+
+
 def is_part(layer: Any) -> bool:
     """Returns whether a layer of a spec runs as a part of its own."""
     return is_op(layer) or has_equations(layer)

@@ -100,6 +100,11 @@ class EquationsLayerSpec(StrictModel):
     neurons: Neurons = Field(description="Neurons in the layer.")
     neuron: NeuronSpec = Field(description="The neuron.")
     bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
+    recurrent: bool = Field(
+        default=False,
+        description="Whether the layer also receives its own spikes of the previous step, through "
+        "trained weights, which are part of I.",
+    )
     trainable: bool = Field(
         default=True,
         description="Whether training changes the layer's weights, bias and trained parameters; "

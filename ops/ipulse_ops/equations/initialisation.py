@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import List, Tuple
 
 import numpy as np
 
@@ -25,8 +25,11 @@ def balanced_layer(
     std: float,
     seed: int,
     number: int,
-) -> Tuple[np.ndarray, np.ndarray]:
+) -> Tuple[List[np.ndarray], np.ndarray]:
     """Return float32 weights `[senders, neurons]`, and the layer's spikes on the sample.
+
+    A recurrent layer has weights `[neurons, neurons]` as well. Both are smaller by the root of the
+    share of spikes that come from the senders, measured without recurrence.
 
     Weights are uniform in -w to w. Without a spike, the value that `spike` is compared with 0 is
     at rest without input, and input makes it vary: w is such that its standard deviation is `std`
@@ -66,6 +69,17 @@ def balanced_layer(
             f"equations hardly depend on I, or are not finite; with weights of {scale:.3g} it "
             f"varies by {found:.3g}"
         )
-    weights = (uniform * float(f"{scale:.{_DIGITS}g}")).astype(np.float32)
-    spikes = run_equations(layer, parameters, spike_matmul(weights, ids, counts)).x > 0
+    weights = [(uniform * _rounded(scale)).astype(np.float32)]
+    spikes = run_equations(layer, parameters, spike_matmul(weights[0], ids, counts)).x > 0
+    if layer.recurrent:
+        arriving, own = float(counts.sum()), float(spikes.sum())
+        scale = _rounded(scale * float(np.sqrt(arriving / (arriving + own))))
+        again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
+        weights = [(each * scale).astype(np.float32) for each in (uniform, again)]
+        current = spike_matmul(weights[0], ids, counts)
+        spikes = run_equations(layer, parameters, current, recurrent=weights[1]).x > 0
     return weights, spikes.astype(np.float32)
+
+
+def _rounded(scale: float) -> float:
+    return float(f"{scale:.{_DIGITS}g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -13,7 +13,7 @@ from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
-from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.keras.single_layer import Spikes, later
 from ipulse_ops.sparse import native, select_spikes, spike_matmul
 
 
@@ -22,7 +22,7 @@ class NotFinite(ValueError):
 
 
 class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
-    """Neurons with equations behind trained input weights: takes spikes and returns Spikes.
+    """Neurons with equations behind trained weights: takes spikes and returns Spikes.
 
     inputs: number of senders.
     layer: the equations.
@@ -55,14 +55,18 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
             self._kernel = EquationsOnTiles(layer, tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._weights_in = self._variable("kernel", (inputs, layer.neurons), "glorot_uniform")
+            self._kernels = [self._weights_in]
+            if layer.recurrent:
+                shape = (layer.neurons, layer.neurons)
+                self._kernels.append(self._variable("recurrent", shape, "glorot_uniform"))
             self._bias = self._variable("bias", (layer.neurons,), "zeros") if bias else None
             self._trained = tuple(self._trained_parameter(each) for each in layer.neuron.trained)
         self.built = True
 
     @property
     def kernels(self) -> List[Any]:
-        """The input weights, and the bias if there is one, as Keras variables."""
-        return [self._weights_in] if self._bias is None else [self._weights_in, self._bias]
+        """The input and recurrent weights and the bias, as far as it has them."""
+        return self._kernels if self._bias is None else [*self._kernels, self._bias]
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
@@ -73,6 +77,10 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         """Set the weights, in the order of `kernels`."""
         for kernel, array in zip(self.kernels, arrays):
             kernel.assign(array)
+
+    def tile_profile(self) -> Optional[Dict[str, Any]]:
+        """Return the profile of the neurons' program on tiles; None if there is none."""
+        return self._kernel.profile() if isinstance(self._kernel, EquationsOnTiles) else None
 
     def match_deviations(self) -> None:
         """Do nothing: the weights are not standardised."""
@@ -107,12 +115,15 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
 
     def _neurons(self, current: Any, parameters: Any, keep: bool) -> Tuple[Any, Any]:
         trained = [tf.convert_to_tensor(variable) for variable in self._trained]
-        neurons = self.layer.neurons
+        recurrent = [tf.convert_to_tensor(kernel) for kernel in self._kernels[1:]]
+        neurons, own = self.layer.neurons, len(recurrent)
 
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-        def apply(current: Any, parameters: Any, *trained: Any) -> Tuple[Any, Any]:
+        def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
+            recurrent, trained = variables[:own], variables[own:]
             forward = partial(self._forward, keep)
-            x, states = tf.numpy_function(forward, [parameters, current], [tf.float32] * 2)
+            arguments = [parameters, current, *recurrent]
+            x, states, *total = tf.numpy_function(forward, arguments, [tf.float32] * (2 + own))
             x.set_shape(current.shape)
             listed = select_spikes(x, 0.0)
 
@@ -120,25 +131,46 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
                 by_spikes = native.library().ipulse_scatter_slots(
                     ids=listed.ids, counts=listed.counts, slots=by_ids, neurons=neurons
                 )
-                arguments = [parameters, current, states, by_spikes]
+                arguments = [parameters, current, states, by_spikes, *recurrent, *total]
                 types = [tf.float32] * (1 + len(trained))
                 found = tf.numpy_function(self._backward, arguments, types)
                 by_current, *rest = found if isinstance(found, (list, tuple)) else [found]
                 by_current.set_shape(current.shape)
                 for grad, value in zip(rest, trained):
                     grad.set_shape(value.shape)
-                return [by_current, None, *rest]
+                return [
+                    by_current,
+                    None,
+                    *self._by_recurrent(listed.ids, listed.counts, by_current),
+                    *rest,
+                ]
 
             return (listed.ids, listed.counts), gradient
 
-        made: Tuple[Any, Any] = apply(current, parameters, *trained)
+        made: Tuple[Any, Any] = apply(current, parameters, *recurrent, *trained)
         return made
 
-    def _forward(self, keep: bool, parameters: np.ndarray, current: np.ndarray) -> List[np.ndarray]:
-        found = self._kernel.forward(_whole(parameters), _whole(current), keep)
+    def _by_recurrent(self, ids: Any, counts: Any, by_current: Any) -> List[Any]:
+        """Return the gradient of the recurrent weights, if there are any."""
+        return [
+            native.library().ipulse_spike_matmul_grad_weights(
+                weights=tf.convert_to_tensor(kernel),
+                ids=later(ids, 1),
+                counts=later(counts, 1),
+                grad_product=by_current,
+            )
+            for kernel in self._kernels[1:]
+        ]
+
+    def _forward(
+        self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
+    ) -> List[np.ndarray]:
+        found = self._kernel.forward(
+            _whole(parameters), _whole(current), keep, *map(_whole, recurrent)
+        )
         if found.first_bad_step >= 0:
             self._fail("a state", found.first_bad_step)
-        return [found.x, found.states]
+        return [found.x, found.states, *[found.current] * len(recurrent)]
 
     def _backward(
         self,
@@ -146,12 +178,15 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         current: np.ndarray,
         states: np.ndarray,
         by_spikes: np.ndarray,
+        *rest: np.ndarray,
     ) -> List[np.ndarray]:
         parameters, current = _whole(parameters), _whole(current)
+        recurrent = [_whole(weights) for weights in rest[:1]]
         if len(states) != len(current) + 1:  # outside of training they are not kept
-            states = self._kernel.forward(parameters, current).states
+            states = self._kernel.forward(parameters, current, True, *recurrent).states
+        current = _whole(rest[1]) if recurrent else current
         arrays = [parameters, current, _whole(states), _whole(by_spikes)]
-        by_current, sums, bad = self._kernel.backward(*arrays)
+        by_current, sums, bad = self._kernel.backward(*arrays, *recurrent)
         if bad >= 0:
             self._fail("the gradient", bad)
         found = [by_current]

@@ -26,7 +26,8 @@ FLAGS = (
     *WARNINGS,
     *("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-parameter"),
 )
-_FUNCTIONS = {"forward": 4, "backward": 7}  # how many arrays each takes
+_NONE = np.zeros(0, np.float32)
+_FUNCTIONS = {"forward": 5, "backward": 9}  # how many arrays each takes
 
 
 def build_equations(layer: LayerEquations, progress: ProgressCallback = print_progress) -> Path:
@@ -56,6 +57,7 @@ class KernelTrace(NamedTuple):
     x: np.ndarray  # float32 [time, batch, neurons]
     states: np.ndarray  # float32 [time + 1, batch, states, neurons]; of one step if not kept
     first_bad_step: int  # of a value that is not finite; -1: none
+    current: np.ndarray  # that of the senders, and in a recurrent layer of its own spikes
 
 
 class EquationsKernel:
@@ -80,22 +82,30 @@ class EquationsKernel:
         self._pool: Optional[ThreadPoolExecutor] = None
 
     def forward(
-        self, parameters: np.ndarray, current: np.ndarray, keep: bool = True
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        keep: bool = True,
+        recurrent: Optional[np.ndarray] = None,
     ) -> KernelTrace:
         """Run the layer.
 
         parameters: float32 `[parameters, neurons]`.
         current: float32 `[time, batch, neurons]`.
         keep: whether to return the states of every step, as `backward` needs them.
+        recurrent: float32 `[neurons, neurons]` of a recurrent layer, by sender.
         """
         neuron = self.layer.neuron
         steps, batch, neurons = current.shape
         states = np.empty(((steps + 1) if keep else 1, batch, len(neuron.states), neurons), "f4")
         states[0] = np.asarray(neuron.initial, np.float32)[:, None]
         x = np.empty(current.shape, np.float32)
-        arrays = [current, parameters, x, states]
+        if recurrent is not None:
+            current = current.copy()
+        arrays = [current, parameters, x, states, _NONE if recurrent is None else recurrent]
         found = self._run("forward", arrays, current.shape, int(keep))
-        return KernelTrace(x, states, min((step for step in found if step >= 0), default=-1))
+        bad = min((step for step in found if step >= 0), default=-1)
+        return KernelTrace(x, states, bad, current)
 
     def backward(
         self,
@@ -103,8 +113,11 @@ class EquationsKernel:
         current: np.ndarray,
         states: np.ndarray,
         by_spikes: np.ndarray,
+        recurrent: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients of the current and of the trained parameters.
+
+        current, states: of the forward pass's KernelTrace.
 
         The latter are float64 `[trained, neurons]`, sums over samples in their order. The third
         value is the last step at which the gradient is not finite, or -1.
@@ -114,7 +127,10 @@ class EquationsKernel:
         by_current = np.empty(current.shape, np.float32)
         carry = np.zeros((batch, len(neuron.states), neurons), np.float32)
         sums = np.zeros((batch, len(neuron.trained), neurons), np.float64)
+        received = _NONE if recurrent is None else np.zeros((batch, neurons), np.float32)
+        senders = _NONE if recurrent is None else np.ascontiguousarray(recurrent.T)
         arrays = [current, parameters, states, by_spikes, by_current, carry, sums]
+        arrays += [senders, received]
         found = self._run("backward", arrays, current.shape, self.layer.truncate or 0)
         total = np.zeros(sums.shape[1:])
         for sample in sums:

@@ -117,21 +117,32 @@ inline std::uint32_t not_finite(float value) {{
 }}
 
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
+constexpr bool RECURRENT = {recurrent};
 
 }}  // namespace
 
 // Runs samples begin to end - 1. Returns the first step with a value that is not finite, or -1.
+// What neurons send each other by `recurrent`, [sender][receiver], is added to the current.
 extern "C" std::int64_t ipulse_equations_forward(
-    const float *all_current, const float *parameters, float *all_x, float *all_states,
-    std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
-    std::int64_t end, std::int64_t keeps) {{
+    float *all_current, const float *parameters, float *all_x, float *all_states,
+    [[maybe_unused]] const float *recurrent, std::int64_t steps, std::int64_t batch,
+    std::int64_t neurons, std::int64_t begin, std::int64_t end, std::int64_t keeps) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
     for (std::int64_t step = 0; step < steps; ++step) {{
       const std::int64_t row = (step * batch + sample) * neurons;
-      const float *current = all_current + row;
+      float *current = all_current + row;
       float *x = all_x + row;
+      if constexpr (RECURRENT) {{
+        const float *sent = step ? x - batch * neurons : nullptr;
+        for (std::int64_t m = 0; sent != nullptr && m < neurons; ++m) {{
+          if (!(sent[m] > 0.0f)) continue;
+          const float *weights = recurrent + m * neurons;
+#pragma GCC ivdep
+          for (std::int64_t n = 0; n < neurons; ++n) current[n] += weights[n];
+        }}
+      }}
       const std::int64_t here = (keeps ? step * batch + sample : sample) * STATES * neurons;
       const float *before = all_states + here;
       float *after = all_states + here + (keeps ? batch * STATES * neurons : 0);
@@ -147,10 +158,12 @@ extern "C" std::int64_t ipulse_equations_forward(
   return first_bad;
 }}
 
-// The adjoint of samples begin to end - 1. all_carry and all_sums are zeros.
+// The adjoint of samples begin to end - 1. all_carry, all_sums and all_received are zeros, and
+// `recurrent` is [receiver][sender].
 extern "C" std::int64_t ipulse_equations_backward(
     const float *all_current, const float *parameters, const float *all_states,
     const float *all_by_spikes, float *all_by_current, float *all_carry, double *all_sums,
+    [[maybe_unused]] const float *recurrent, [[maybe_unused]] float *all_received,
     std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
     std::int64_t end, std::int64_t truncate) {{
   const IeeeArithmetic scope;
@@ -158,6 +171,7 @@ extern "C" std::int64_t ipulse_equations_backward(
   for (std::int64_t sample = begin; sample < end; ++sample) {{
     float *carry = all_carry + sample * STATES * neurons;
     [[maybe_unused]] double *sums = all_sums + sample * TRAINED * neurons;
+    [[maybe_unused]] float *received = all_received + sample * neurons;
     for (std::int64_t step = steps - 1; step >= 0; --step) {{
       if (truncate > 0 && (step + 1) % truncate == 0) {{
         for (std::int64_t n = 0; n < STATES * neurons; ++n) carry[n] = 0.0f;
@@ -172,6 +186,16 @@ extern "C" std::int64_t ipulse_equations_backward(
       for (std::int64_t n = 0; n < neurons; ++n) {{
         const std::int64_t at = n;
 {backward}
+      }}
+      if constexpr (RECURRENT) {{
+        for (std::int64_t m = 0; m < neurons; ++m) received[m] = 0.0f;
+        const bool passes = truncate == 0 || step % truncate != 0;
+        for (std::int64_t n = 0; passes && n < neurons; ++n) {{
+          const float *weights = recurrent + n * neurons;
+          const float grad = by_current[n];
+#pragma GCC ivdep
+          for (std::int64_t m = 0; m < neurons; ++m) received[m] += weights[m] * grad;
+        }}
       }}
       if (bad && step > first_bad) first_bad = step;
     }}

@@ -24,12 +24,15 @@ class LayerEquations:
     surrogate: the derivative of a spike.
     truncate: the gradient does not pass from a step that is a multiple of it to the step before;
         None: it passes through all.
+    recurrent: whether a neuron's input current includes the weights of those that spiked in the
+        step before.
     """
 
     neuron: NeuronEquations
     neurons: int
     surrogate: Surrogate = SuperSpike()
     truncate: Optional[int] = None
+    recurrent: bool = False
 
     @property
     def forward(self) -> StepProgram:

@@ -72,15 +72,16 @@ class LossEvaluator:
 
     def _compared(self, name: str, right: np.ndarray) -> np.ndarray:
         if name == LABEL:
-            return (right[None, :, None] == np.arange(self._classes)).astype(np.float64)
+            found = right[None, :, None] == np.arange(self._classes)
+            return np.asarray(found, np.float64)
         wide = np.asarray(right, np.float64)
-        return wide.transpose(1, 0, 2) if name == STEP_TARGET else wide[None]
+        return np.asarray(wide.transpose(1, 0, 2) if name == STEP_TARGET else wide[None])
 
     def _predicted(self, found: np.ndarray, batch: int) -> np.ndarray:
         if STEP_TARGET in self.equations.reads:
             shape = (self._steps, batch, self._classes)
-            return np.broadcast_to(found, shape).transpose(1, 0, 2)
-        return np.broadcast_to(found, (1, batch, self._classes))[0]
+            return np.asarray(np.broadcast_to(found, shape).transpose(1, 0, 2))
+        return np.asarray(np.broadcast_to(found, (1, batch, self._classes))[0])
 
     def _by(
         self, found: Mapping[str, np.ndarray], readout: Mapping[str, np.ndarray]
@@ -100,7 +101,7 @@ def _functions(classes: int, steps: int) -> Dict[str, Function]:
 
     def logsumexp(x: np.ndarray) -> np.ndarray:
         most = x.max(axis=_CLASSES, keepdims=True)
-        return most + FUNCTIONS["log"](_summed(FUNCTIONS["exp"](x - most), _CLASSES))
+        return np.asarray(most + FUNCTIONS["log"](_summed(FUNCTIONS["exp"](x - most), _CLASSES)))
 
     return {
         "sum": lambda x: _summed(x, _CLASSES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -68,13 +68,18 @@ class EquationsOnTiles:
         self._compiled: Dict[Tuple[int, ...], Any] = {}
 
     def forward(
-        self, parameters: np.ndarray, current: np.ndarray, keep: bool = True
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        keep: bool = True,
+        recurrent: Optional[np.ndarray] = None,
     ) -> KernelTrace:
         """Run the layer; the arguments are those of EquationsKernel, all states are returned."""
         inputs = [current, self._rows(parameters, current.shape[1])]
-        x, states = self._op(current.shape).forward(inputs)
+        inputs += [] if recurrent is None else [recurrent]
+        x, states, *total = self._op(current.shape).forward(inputs)
         bad = not_finite_steps(x, states[1:])
-        return KernelTrace(x, states, int(bad[0]) if bad.size else -1)
+        return KernelTrace(x, states, int(bad[0]) if bad.size else -1, *(total or [current]))
 
     def backward(
         self,
@@ -82,11 +87,16 @@ class EquationsOnTiles:
         current: np.ndarray,
         states: np.ndarray,
         by_spikes: np.ndarray,
+        recurrent: Optional[np.ndarray] = None,
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients, as EquationsKernel."""
         inputs = [current, self._rows(parameters, current.shape[1])]
         outputs = [np.zeros_like(current), states]
         gradients = [by_spikes, np.zeros_like(states)]
+        if recurrent is not None:
+            inputs.append(recurrent)
+            outputs.append(current)
+            gradients.append(np.zeros_like(current))
         op = self._op(current.shape)
         by_current, by_rows = op.backward(gradients, of=(inputs, outputs))
         neuron = self.layer.neuron
@@ -97,6 +107,13 @@ class EquationsOnTiles:
         bad = not_finite_steps(by_current)
         return by_current, total, int(bad[-1]) if bad.size else -1
 
+    def profile(self) -> Optional[Dict[str, Any]]:
+        """Return the profile of the op that ran longest; None if none ran."""
+        found = [op.profile() for op in self._compiled.values()]
+        ran = [profile for profile in found if profile.get("execution")]
+        by_cycles = [profile["execution"]["totalCycles"]["total"] for profile in ran]
+        return ran[by_cycles.index(max(by_cycles))] if ran else None
+
     def _op(self, shape: Tuple[int, ...]) -> Any:
         """Return the op for a current of this shape, compiled once."""
         from poplar_emulator.custom_op import CustomOp
@@ -106,11 +123,14 @@ class EquationsOnTiles:
             neuron = self.layer.neuron
             rows = (batch, max(1, len(neuron.parameters)), neurons)
             states = (steps + 1, batch, len(neuron.states), neurons)
+            is_recurrent = self.layer.recurrent
+            more = [("float32", (neurons, neurons))] if is_recurrent else []
+            total = [("float32", shape)] if is_recurrent else []
             self._compiled[shape] = CustomOp(
                 self._built / LIBRARY,
                 str(self._built / CODELETS),
-                (("float32", shape), ("float32", rows)),
-                [("float32", shape), ("float32", states)],
+                (("float32", shape), ("float32", rows), *more),
+                [("float32", shape), ("float32", states), *total],
                 op_name="Build",
                 attributes="",
                 gradient_attributes="",

@@ -18,6 +18,33 @@ from ipulse_ops.equations.source import literal, statements
 _TEMPLATES = Path(__file__).resolve().parent / "poplar"
 CODELETS_FILE, GRAPH_FILE = "codelets.cpp", "graph.cpp"
 _INDENT = " " * 8
+# Of a recurrent layer, whose vertices have all neurons of a sample.
+_RECURRENT = {
+    "FORWARD_FIELDS": """\
+poplar::Input<poplar::Vector<float>> recurrent;  // [sender][receiver]
+  poplar::Output<poplar::Vector<float>> total;     // current and what neurons send""",
+    "SENT": """\
+for (unsigned n = 0; n < neurons; ++n)
+        total[step * neurons + n] = current[step * neurons + n];
+      for (unsigned m = 0; step > 0 && m < neurons; ++m)
+        if (x[(step - 1) * neurons + m] > 0.0f)
+          for (unsigned n = 0; n < neurons; ++n)
+            total[step * neurons + n] += recurrent[m * neurons + n];""",
+    "BACKWARD_FIELDS": """\
+poplar::Input<poplar::Vector<float>> recurrent;
+  poplar::Output<poplar::Vector<float>> received; // gradients of the spikes""",
+    "NOTHING_RECEIVED": """\
+for (unsigned n = 0; n < neurons; ++n)
+      received[n] = 0.0f;""",
+    "RECEIVED": """\
+const bool passes = kTruncate == 0 || step % (kTruncate == 0 ? 1 : kTruncate) != 0;
+      for (unsigned m = 0; m < neurons; ++m) {
+        float sum = 0.0f;
+        for (unsigned n = 0; passes && n < neurons; ++n)
+          sum += recurrent[m * neurons + n] * byCurrent[step * neurons + n];
+        received[m] = sum;
+      }""",
+}
 
 
 def poplar_sources(layer: LayerEquations) -> Dict[str, str]:
@@ -30,6 +57,8 @@ def poplar_sources(layer: LayerEquations) -> Dict[str, str]:
         "INITIAL": ", ".join(map(literal, neuron.initial)),
         "FORWARD": _forward(layer),
         "BACKWARD": _backward(layer),
+        "RECURRENT": "true" if layer.recurrent else "false",
+        **(_RECURRENT if layer.recurrent else dict.fromkeys(_RECURRENT, "")),
     }
     found = {}
     for name in (CODELETS_FILE, GRAPH_FILE):
@@ -41,7 +70,10 @@ def poplar_sources(layer: LayerEquations) -> Dict[str, str]:
 
 
 def _forward(layer: LayerEquations) -> str:
-    lines = statements(layer.forward, _inputs(layer.neuron), _INDENT)
+    names = _inputs(layer.neuron)
+    if layer.recurrent:
+        names[INPUT] = "total[at]"
+    lines = statements(layer.forward, names, _INDENT)
     outputs = layer.forward.outputs
     lines.append(f"{_INDENT}x[at] = v{outputs['x']};")
     for index in range(len(layer.neuron.states)):
@@ -53,6 +85,8 @@ def _forward(layer: LayerEquations) -> str:
 def _backward(layer: LayerEquations) -> str:
     neuron, outputs = layer.neuron, layer.backward.outputs
     names = {**_inputs(neuron), BY_SPIKE: "bySpikes[at]"}
+    if layer.recurrent:
+        names[BY_SPIKE] += " + received[n]"
     for index in range(len(neuron.states)):
         names[by_state(index)] = f"carry[{index} * neurons + n]"
     lines = statements(layer.backward, names, _INDENT)

@@ -5,7 +5,7 @@ Arrays have the type of the input current: float64 to judge by, float32 for the 
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class EquationsTrace(NamedTuple):
 
     x: np.ndarray  # [time, batch, neurons]; above 0 where a neuron spikes
     states: np.ndarray  # [time + 1, states, batch, neurons] before each step, and after the last
+    current: np.ndarray  # [time, batch, neurons] of the senders and the layer's own spikes
 
 
 class EquationsGradients(NamedTuple):
@@ -28,6 +29,7 @@ class EquationsGradients(NamedTuple):
 
     current: np.ndarray  # [time, batch, neurons]
     parameters: Dict[str, np.ndarray]  # of the trained ones, in their shapes
+    recurrent: Optional[np.ndarray] = None  # [neurons, neurons] by sender
 
 
 def run_equations(
@@ -35,11 +37,13 @@ def run_equations(
     parameters: Mapping[str, np.ndarray],
     current: np.ndarray,
     may_spike: bool = True,
+    recurrent: Optional[np.ndarray] = None,
 ) -> EquationsTrace:
     """Run the layer on its input current `[time, batch, neurons]`.
 
     parameters: `[neurons]`, or `[1]` of the layer, by name.
     may_spike: False resets no neuron, as if r were always 0.
+    recurrent: weights `[neurons, neurons]` of a recurrent layer, by sender.
     """
     step = layer.forward if may_spike else layer.silent
     neuron, shape = layer.neuron, current.shape[1:]
@@ -47,40 +51,50 @@ def run_equations(
     states = np.zeros((len(current) + 1, len(neuron.states), *shape), current.dtype)
     for index, initial in enumerate(neuron.initial):
         states[0, index] = initial
+    current = current if recurrent is None else current.copy()
     for t in range(len(current)):
+        if recurrent is not None and t:
+            current[t] += (x[t - 1] > 0).astype(current.dtype) @ recurrent
         found = run_step(step, _inputs(layer, parameters, states[t], current[t]))
         x[t] = found["x"]
         for index in range(len(neuron.states)):
             states[t + 1, index] = found[state_output(index)]
-    return EquationsTrace(x, states)
+    return EquationsTrace(x, states, current)
 
 
 def equations_adjoint(
     layer: LayerEquations,
     parameters: Mapping[str, np.ndarray],
-    current: np.ndarray,
     trace: EquationsTrace,
     by_spikes: np.ndarray,
+    recurrent: Optional[np.ndarray] = None,
 ) -> EquationsGradients:
     """Return the gradients, of which `by_spikes` `[time, batch, neurons]` is the loss's."""
-    neuron, shape = layer.neuron, current.shape[1:]
+    neuron, current, shape = layer.neuron, trace.current, trace.current.shape[1:]
+    received: Any = 0.0
+    by_recurrent: Any = None if recurrent is None else np.zeros_like(recurrent)
     by_current = np.zeros_like(current)
     sums: Dict[str, List[np.ndarray]] = {each.name: [] for each in neuron.trained}
     states: List[Any] = [np.zeros(shape, current.dtype) for _ in neuron.states]
     for t in reversed(range(len(current))):
         if layer.truncate is not None and (t + 1) % layer.truncate == 0:
             states = [np.zeros(shape, current.dtype) for _ in neuron.states]
+            received = 0.0
         inputs = _inputs(layer, parameters, trace.states[t], current[t])
-        inputs[BY_SPIKE] = by_spikes[t]
+        inputs[BY_SPIKE] = by_spikes[t] + received
         inputs.update((by_state(index), state) for index, state in enumerate(states))
         found = run_step(layer.backward, inputs)
         by_current[t] = found[INPUT]
         states = [found[state_output(index)] for index in range(len(neuron.states))]
+        if recurrent is not None and t:
+            received = by_current[t] @ recurrent.T
+            by_recurrent += (trace.x[t - 1] > 0).astype(current.dtype).T @ by_current[t]
         for name, steps in sums.items():
             steps.append(np.broadcast_to(found[name], shape))
     return EquationsGradients(
         by_current,
         {name: _summed(steps, parameters[name].shape) for name, steps in sums.items()},
+        by_recurrent,
     )
 
 

@@ -78,7 +78,7 @@ def kernel_source(layer: LayerEquations) -> str:
         forward.append(f"        after[{index} * neurons + n] = v{number};")
         checked.append(f"v{number}")
     forward.append(f"        bad |= {' | '.join(f'not_finite({each})' for each in checked)};")
-    names[BY_SPIKE] = "by_spikes[at]"
+    names[BY_SPIKE] = "by_spikes[at] + received[n]" if layer.recurrent else "by_spikes[at]"
     names.update((by_state(at), f"carry[{at} * neurons + n]") for at in range(len(neuron.states)))
     backward = statements(layer.backward, names, " " * 8)
     outputs = layer.backward.outputs
@@ -93,6 +93,7 @@ def kernel_source(layer: LayerEquations) -> str:
     return TEMPLATE.format(
         states=len(neuron.states),
         trained=len(neuron.trained),
+        recurrent="true" if layer.recurrent else "false",
         forward="\n".join(forward),
         backward="\n".join(backward),
     )

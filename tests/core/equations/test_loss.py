@@ -38,7 +38,7 @@ def test_predictions_without_an_equation(loss: str, wanted: str) -> None:
         ({"loss": "sum(label * sum(membrane))"}, "/loss", "time step"),
         ({"loss": "label * last(membrane)"}, "/loss", "sum"),
         ({"loss": "sum(label * membrane)"}, "/loss", "mean_over_time"),
-        ({"loss": "sum(last(membrane)) + sum(1)"}, "/loss", "column 24"),
+        ({"loss": "sum(last(membrane)) + sum(1)"}, "/loss", "column 23"),
         ({"loss": "last(steps) + sum(label * last(membrane))"}, "/loss", "time step"),
         ({"loss": "new(membrane)"}, "/loss", "new"),
         ({"loss": "sum(label)"}, "/loss", "membrane"),

@@ -29,6 +29,9 @@ def test_the_resolved_document_is_the_same_spec() -> None:
     assert shapes["layer_1_parameter_beta"] == (1,)
     assert "layer_1_parameter_theta" not in shapes
     assert weight_count(spec) == 64 * 96 + 96 * 10
+    recurrent = parse_spec(changed(f"{LAYER}/recurrent", True, deepcopy(DOCUMENT)))
+    assert start_shapes(recurrent)["layer_1_recurrent"] == (96, 96)
+    assert weight_count(recurrent) == weight_count(spec) + 96 * 96
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,11 @@ def value_of(tree: Expression, names: Mapping[str, Any]) -> Any:
 
 
 def spikes_of(
-    neuron: NeuronEquations, parameters: Mapping[str, Any], current: Any, slope: float
+    neuron: NeuronEquations,
+    parameters: Mapping[str, Any],
+    current: Any,
+    slope: float,
+    recurrent: Any = None,
 ) -> Any:
     """The spikes `[time, batch, neurons]`, with the derivative of SuperSpike."""
 
@@ -72,6 +76,8 @@ def spikes_of(
     states = {name: zeros + value for name, value in zip(neuron.states, neuron.initial)}
     spikes: List[Any] = []
     for now in tf.unstack(current):
+        if recurrent is not None and spikes:
+            now = now + spikes[-1] @ recurrent
         old = {**parameters, **states, "I": now}
         updates = dict(zip(neuron.states, neuron.updates))
         new: Dict[str, Any] = {}

@@ -17,25 +17,31 @@ from tests.ops.equations.autodiff import spikes_of
 SLOPE = 3.0
 
 
-def check(seed: int) -> float:
+def check(seed: int, is_recurrent: bool = False) -> float:
     random, rng = Random(seed), np.random.default_rng(seed)
     neuron = random_neuron(random)
-    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE))
+    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE), recurrent=is_recurrent)
     current = rng.normal(0.5, 1.5, (6, 2, 3))
     by_spikes = rng.normal(size=current.shape)
+    recurrent = rng.normal(size=(3, 3)) if is_recurrent else None
     values = layer.values()
-    trace = run_equations(layer, values, current)
-    found = equations_adjoint(layer, values, current, trace, by_spikes)
+    trace = run_equations(layer, values, current, recurrent=recurrent)
+    found = equations_adjoint(layer, values, trace, by_spikes, recurrent)
     variables = {name: tf.constant(value) for name, value in values.items()}
     entering = tf.constant(current)
+    weights = tf.zeros([3, 3], tf.float64) if recurrent is None else tf.constant(recurrent)
     with tf.GradientTape() as tape:
-        tape.watch([entering, *variables.values()])
-        spikes = spikes_of(neuron, variables, entering, SLOPE)
+        tape.watch([entering, weights, *variables.values()])
+        sent = weights if is_recurrent else None
+        spikes = spikes_of(neuron, variables, entering, SLOPE, sent)
         loss = tf.reduce_sum(spikes * by_spikes)
     np.testing.assert_array_equal(spikes.numpy(), trace.x > 0, err_msg=f"seed {seed}")
-    wanted = tape.gradient(loss, {"I": entering, **variables})
+    wanted = tape.gradient(loss, {"I": entering, "recurrent": weights, **variables})
     wanted = {name: grad for name, grad in wanted.items() if grad is not None}
-    for name, grad in {"I": found.current, **found.parameters}.items():
+    gradients = {"I": found.current, **found.parameters}
+    if found.recurrent is not None:
+        gradients["recurrent"] = found.recurrent
+    for name, grad in gradients.items():
         expected = wanted[name].numpy() if name in wanted else np.zeros(grad.shape)
         np.testing.assert_allclose(grad, expected, rtol=1e-12, atol=1e-12, err_msg=f"seed {seed}")
     return float(trace.x.size and (trace.x > 0).mean())
@@ -46,7 +52,12 @@ def test_random_neurons() -> None:
     assert 0.02 < np.mean(rates) < 0.98
 
 
+def test_random_neurons_that_send_to_each_other() -> None:
+    rates = [check(seed, is_recurrent=True) for seed in range(4, 7)]
+    assert 0.02 < np.mean(rates) < 0.98
+
+
 @pytest.mark.verify
 def test_many_random_neurons() -> None:
     for seed in range(100, 600):
-        check(seed)
+        check(seed, is_recurrent=seed % 2 == 1)

@@ -62,10 +62,15 @@ CASES: Dict[str, Tuple[Dict[str, Any], LIF, str]] = {
         "zero",
     ),
     "synapse": (_cuba(), LIF(NEURONS, 0.9, gain=GAIN, synapse_decay=0.75), "zero"),
+    "recurrent": (
+        lif(gain=GAIN * (1 - 0.9)),
+        LIF(NEURONS, 0.9, gain=GAIN, recurrent=True),
+        "zero",
+    ),
 }
 
 
-QUICK = ("zero", "adaptive")
+QUICK = ("zero", "adaptive", "recurrent")
 
 
 @pytest.mark.parametrize(
@@ -79,20 +84,25 @@ def test_they_are_equal(name: str) -> None:
     counts = dense.sum(axis=2).astype(np.float32)
     ids = np.argsort(~dense, axis=2, kind="stable").astype(np.float32)
     weights = rng.normal(0, 0.3, (INPUTS, NEURONS)).astype(np.float32)
+    weights = np.round(weights * 1024) / 1024 if neurons.recurrent else weights
     by_slots = tf.constant(rng.normal(size=(STEPS, BATCH, NEURONS)), tf.float32)
+    equations = LayerEquations(neuron_of(document), NEURONS, recurrent=neurons.recurrent)
+    # Multiples of 2^-10, whose sums are exact in any order.
+    again = np.round(rng.normal(0, 0.1, (NEURONS, NEURONS)) * 1024) / 1024
+    kernels = [weights, again.astype(np.float32)][: 2 if neurons.recurrent else 1]
     layers = [
-        EquationsLayer(INPUTS, LayerEquations(neuron_of(document), NEURONS), threads=2),
+        EquationsLayer(INPUTS, equations, threads=2),
         LIFLayer(INPUTS, neurons, reset=reset),
     ]
     found = []
     for layer in layers:
-        layer.set_kernels([weights])
+        layer.set_kernels(kernels)
         entering = tf.constant(ids)
         with tf.GradientTape() as tape:
             tape.watch(entering)
             spikes = layer(entering, tf.constant(counts), training=True)
             loss = tf.reduce_sum(by_slots * spikes.ids)
-        variables = [entering, layer.kernels[0]]
+        variables = [entering, *layer.kernels]
         found.append((spikes, tape.gradient(loss, variables)))
     (own, own_grads), (known, known_grads) = found
     assert own.counts.numpy()[..., 0].sum() > 100

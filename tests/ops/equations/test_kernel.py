@@ -21,30 +21,38 @@ def check(
     surrogate: Surrogate = SuperSpike(),
     truncate: int = 0,
     seed: int = 0,
+    is_recurrent: bool = False,
 ) -> None:
-    layer = LayerEquations(neuron, 3, surrogate, truncate or None)
+    layer = LayerEquations(neuron, 3, surrogate, truncate or None, is_recurrent)
     rng = np.random.default_rng(seed)
     current = rng.normal(0.5, 1.5, (9, 5, 3)).astype(np.float32)
     by_spikes = rng.normal(size=current.shape).astype(np.float32)
+    # Each neuron receives one number at most: sums of two have one rounding in any order.
+    sent = np.zeros((3, 3), np.float32)
+    sent[[0, 1, 2], [1, 2, 0]] = rng.normal(size=3)
+    own = [sent] if is_recurrent else []
     values = layer.values()
-    wanted = run_equations(layer, values, current)
-    grads = equations_adjoint(layer, values, current, wanted, by_spikes)
+    wanted = run_equations(layer, values, current, recurrent=sent if is_recurrent else None)
+    grads = equations_adjoint(layer, values, wanted, by_spikes, *own)
     for threads in (1, 3):
         kernel = EquationsKernel(layer, threads)
         parameters = stacked(layer, values)
-        found = kernel.forward(parameters, current)
+        found = kernel.forward(parameters, current, True, *own)
         assert found.first_bad_step == -1
         # exp and tanh are rounded from float64 in both: these are equal bits.
         np.testing.assert_array_equal(found.x, wanted.x)
         np.testing.assert_array_equal(found.states.transpose(0, 2, 1, 3), wanted.states)
-        by_current, sums, bad = kernel.backward(parameters, current, found.states, by_spikes)
+        np.testing.assert_array_equal(found.current, wanted.current)
+        by_current, sums, bad = kernel.backward(
+            parameters, found.current, found.states, by_spikes, *own
+        )
         assert bad == -1
         np.testing.assert_array_equal(by_current, grads.current)
         for parameter, total in zip(neuron.trained, sums):
             expected = grads.parameters[parameter.name]
             total = total if parameter.is_per_neuron else total.sum(keepdims=True)
             np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
-        without = kernel.forward(parameters, current, keep=False)
+        without = kernel.forward(parameters, current, False, *own)
         np.testing.assert_array_equal(without.x, wanted.x)
 
 
@@ -52,10 +60,14 @@ def test_a_random_neuron_to_the_bit() -> None:
     check(random_neuron(Random(0)))
 
 
+def test_random_neurons_that_send_to_each_other() -> None:
+    check(random_neuron(Random(1)), truncate=4, is_recurrent=True)
+
+
 @pytest.mark.verify
 def test_many_random_neurons_to_the_bit() -> None:
     for seed in range(10, 60):
-        check(random_neuron(Random(seed)), truncate=seed % 4, seed=seed)
+        check(random_neuron(Random(seed)), truncate=seed % 4, seed=seed, is_recurrent=seed % 3 == 1)
 
 
 @pytest.mark.verify

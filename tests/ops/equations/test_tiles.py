@@ -14,32 +14,51 @@ from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from tests.equations import lif, neuron_of, random_neuron
 
 
-def check(neuron: NeuronEquations, tiles: int, tolerance: float, truncate: int = 0) -> None:
-    """Compares values and gradients; `tolerance` is for the last bits of exp and tanh."""
-    layer = LayerEquations(neuron, 3, truncate=truncate or None)
+def check(
+    neuron: NeuronEquations,
+    tiles: int,
+    tolerance: float,
+    truncate: int = 0,
+    is_recurrent: bool = False,
+) -> bool:
+    """Compares values and gradients; `tolerance` is for the last bits of exp and tanh.
+
+    Returns whether neurons spiked.
+    """
+    layer = LayerEquations(neuron, 3, truncate=truncate or None, recurrent=is_recurrent)
     rng = np.random.default_rng(tiles)
     current = rng.normal(0.5, 1.5, (7, 2, 3)).astype(np.float32)
     by_spikes = rng.normal(size=current.shape).astype(np.float32)
     parameters = stacked(layer, layer.values())
     cpu, on_tiles = EquationsKernel(layer), EquationsOnTiles(layer, tiles)
-    wanted, found = cpu.forward(parameters, current), on_tiles.forward(parameters, current)
-    assert (wanted.x > 0).any()
+    # Multiples of 0.5, so that sums are exact in any order.
+    own = [np.float32([[0, 0.5, -1], [1, 0, 0], [0.5, 0, 2]])] if is_recurrent else []
+    wanted = cpu.forward(parameters, current, True, *own)
+    found = on_tiles.forward(parameters, current, True, *own)
     np.testing.assert_allclose(found.x, wanted.x, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(found.states, wanted.states, rtol=tolerance, atol=tolerance)
-    one = cpu.backward(parameters, current, wanted.states, by_spikes)
-    two = on_tiles.backward(parameters, current, found.states, by_spikes)
+    one = cpu.backward(parameters, wanted.current, wanted.states, by_spikes, *own)
+    two = on_tiles.backward(parameters, found.current, found.states, by_spikes, *own)
     np.testing.assert_allclose(two[0], one[0], rtol=tolerance, atol=tolerance)
     # Sums over steps are float32 on tiles.
     np.testing.assert_allclose(two[1], one[1], rtol=1e-4, atol=1e-5)
     assert found.first_bad_step == two[2] == -1
+    return bool((wanted.x > 0).any())
 
 
 def test_known_neurons_to_the_bit() -> None:
-    check(neuron_of(lif("subtract", decay=True)), tiles=4, tolerance=0.0, truncate=3)
+    assert check(neuron_of(lif("subtract", decay=True)), tiles=4, tolerance=0.0, truncate=3)
+
+
+@pytest.mark.verify
+def test_neurons_that_send_to_each_other() -> None:
+    neuron = neuron_of(lif("subtract", gain=1.0, decay=True))
+    assert check(neuron, tiles=4, tolerance=1e-6, truncate=3, is_recurrent=True)
+    assert check(neuron, tiles=1, tolerance=1e-6, is_recurrent=True)
 
 
 @pytest.mark.verify
 def test_random_neurons() -> None:
-    for seed in range(4):
-        check(random_neuron(Random(seed)), tiles=3, tolerance=1e-5)
-    check(neuron_of(lif()), tiles=1, tolerance=0.0)
+    spiked = [check(random_neuron(Random(seed)), tiles=3, tolerance=1e-5) for seed in range(4)]
+    assert any(spiked)
+    assert check(neuron_of(lif()), tiles=1, tolerance=0.0)

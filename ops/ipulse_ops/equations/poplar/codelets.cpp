@@ -22,6 +22,7 @@ public:
   poplar::Input<poplar::Vector<float>> parameters; // [parameters][neurons]
   poplar::Output<poplar::Vector<float>> x;         // [steps][neurons]
   poplar::Output<poplar::Vector<float>> states;    // [steps + 1][states][neurons]
+  /*FORWARD_FIELDS*/
   unsigned steps;
   unsigned neurons;
 
@@ -33,6 +34,7 @@ public:
     for (unsigned step = 0; step < steps; ++step) {
       const unsigned before = step * kStates * neurons;
       const unsigned after = before + kStates * neurons;
+      /*SENT*/
       for (unsigned n = 0; n < neurons; ++n) {
         const unsigned at = step * neurons + n;
         /*FORWARD*/
@@ -51,6 +53,7 @@ public:
   poplar::Output<poplar::Vector<float>> byCurrent;    // [steps][neurons]
   poplar::Output<poplar::Vector<float>> byParameters; // [parameters][neurons]
   poplar::Output<poplar::Vector<float>> carry;        // [states][neurons]
+  /*BACKWARD_FIELDS*/
   unsigned steps;
   unsigned neurons;
 
@@ -59,6 +62,7 @@ public:
       byParameters[place] = 0.0f;
     for (unsigned place = 0; place < kStates * neurons; ++place)
       carry[place] = 0.0f;
+    /*NOTHING_RECEIVED*/
     for (unsigned step = steps; step-- > 0;) {
       if (kTruncate != 0 && (step + 1) % (kTruncate == 0 ? 1 : kTruncate) == 0)
         for (unsigned place = 0; place < kStates * neurons; ++place)
@@ -68,6 +72,7 @@ public:
         const unsigned at = step * neurons + n;
         /*BACKWARD*/
       }
+      /*RECEIVED*/
     }
     return true;
   }

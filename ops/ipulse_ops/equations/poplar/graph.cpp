@@ -1,7 +1,8 @@
 // The graph of a layer with equations.
 //
-// Inputs: current [steps][batch][neurons], parameters [batch][parameters][neurons]. Outputs: x
-// [steps][batch][neurons], states [steps + 1][batch][states][neurons].
+// Inputs: current [steps][batch][neurons], parameters [batch][parameters][neurons], and in a
+// recurrent layer its weights [neurons][neurons]. Outputs: x [steps][batch][neurons], states
+// [steps + 1][batch][states][neurons], and in a recurrent layer the total current, as current.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,7 @@ using poplar::program::Execute;
 using poplar::program::Sequence;
 
 constexpr std::size_t kStates = /*STATES*/;
+constexpr bool kRecurrent = /*RECURRENT*/;
 
 /// Some neurons of one sample, and their tile.
 struct Block {
@@ -33,7 +35,8 @@ struct Block {
 
 std::vector<Block> blocksOf(const Graph &graph, std::size_t batch, std::size_t neurons) {
   const std::size_t tiles = graph.getTarget().getNumTiles();
-  const std::size_t parts = std::max<std::size_t>(1, std::min(neurons, tiles / batch));
+  const std::size_t most = kRecurrent ? 1 : neurons; // neurons that send to each other share a tile
+  const std::size_t parts = std::max<std::size_t>(1, std::min(most, tiles / batch));
   std::vector<Block> blocks;
   for (std::size_t sample = 0; sample < batch; ++sample)
     for (std::size_t part = 0; part < parts; ++part)
@@ -83,6 +86,9 @@ extern "C" poplar::program::Program Build(Graph &graph, std::vector<Tensor> &inp
       graph.addVariable(poplar::FLOAT, {steps, batch, neurons}, debugPrefix + "/spike_value");
   const Tensor states = graph.addVariable(poplar::FLOAT, {steps + 1, batch, kStates, neurons},
                                           debugPrefix + "/states");
+  const Tensor total =
+      kRecurrent ? graph.addVariable(poplar::FLOAT, current.shape(), debugPrefix + "/total_current")
+                 : Tensor();
   const poplar::ComputeSet cs = graph.addComputeSet(debugPrefix + "/equations");
   for (const Block &block : blocksOf(graph, batch, neurons)) {
     const poplar::VertexRef vertex = graph.addVertex(cs, "EquationsForward");
@@ -94,11 +100,18 @@ extern "C" poplar::program::Program Build(Graph &graph, std::vector<Tensor> &inp
     graph.setInitialValue(vertex["neurons"], static_cast<unsigned>(block.end - block.begin));
     graph.setTileMapping(vertex, block.tile);
     graph.setTileMapping(ofSample(x, block), block.tile);
+    if (kRecurrent) {
+      graph.connect(vertex["recurrent"], inputs[2].flatten());
+      graph.connect(vertex["total"], ofSample(total, block).flatten());
+      graph.setTileMapping(ofSample(total, block), block.tile);
+    }
     graph.setTileMapping(ofSample(states, block), block.tile);
   }
   Sequence prog;
   prog.add(Execute(cs));
   outputs = {x, states};
+  if (kRecurrent)
+    outputs.push_back(total);
   return prog;
 }
 
@@ -119,7 +132,8 @@ Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gra
            const std::string &debugPrefix) {
   (void)inputIndex;
   (void)attributes;
-  const Tensor &current = forwardInputs[0], &parameters = forwardInputs[1];
+  const Tensor &current = kRecurrent ? forwardOutputs[2] : forwardInputs[0];
+  const Tensor &parameters = forwardInputs[1];
   const std::size_t batch = current.dim(1), neurons = current.dim(2);
   const Tensor byCurrent =
       graph.addVariable(poplar::FLOAT, current.shape(), debugPrefix + "/by_current");
@@ -127,6 +141,9 @@ Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gra
       graph.addVariable(poplar::FLOAT, parameters.shape(), debugPrefix + "/by_parameters");
   const Tensor carry =
       graph.addVariable(poplar::FLOAT, {batch, kStates, neurons}, debugPrefix + "/carry");
+  const Tensor received =
+      kRecurrent ? graph.addVariable(poplar::FLOAT, {1, batch, neurons}, debugPrefix + "/received")
+                 : Tensor();
   const poplar::ComputeSet cs = graph.addComputeSet(debugPrefix + "/equations_gradient");
   for (const Block &block : blocksOf(graph, batch, neurons)) {
     const poplar::VertexRef vertex = graph.addVertex(cs, "EquationsBackward");
@@ -143,6 +160,11 @@ Build_grad(Graph &graph, std::int64_t inputIndex, const std::vector<Tensor> &gra
     graph.setTileMapping(ofSample(byCurrent, block), block.tile);
     graph.setTileMapping(ofRows(byParameters, block), block.tile);
     graph.setTileMapping(ofRows(carry, block), block.tile);
+    if (kRecurrent) {
+      graph.connect(vertex["recurrent"], forwardInputs[2].flatten());
+      graph.connect(vertex["received"], ofSample(received, block).flatten());
+      graph.setTileMapping(ofSample(received, block), block.tile);
+    }
   }
   Sequence prog;
   prog.add(Execute(cs));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -128,8 +129,9 @@ def test_arrays_of_a_users_own_may_have_any_ending(scope: str) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
-def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
-    layers = [LAYER]
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool) -> None:
+    layers = [{**LAYER, "recurrent": recurrent}]
     whole = weights(attempt(tmp_path / "whole", spec(layers, epochs=2)))
     first = attempt(tmp_path / "first", spec(layers, epochs=1))
     second = attempt(
@@ -140,6 +142,7 @@ def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
     )
     for name, array in weights(second).items():
         assert array.tobytes() == whole[name].tobytes(), name
+    assert ("layer_1_recurrent" in whole) == recurrent
 
 
 def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
@@ -157,12 +160,23 @@ def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_tiles_train_as_the_cpu_does(tmp_path: Path, recurrent: bool) -> None:
     """Without exp and tanh only sums over steps differ, in the gradients of parameters."""
     changes = {"data": {"kind": "digits", "samples": 64, "steps": 8}, "epochs": 1}
-    layer = {**LAYER, "neurons": 12}
+    layer = {**LAYER, "neurons": 12, "recurrent": recurrent}
     device = {"kind": "emulator", "tiles": 8}
     on_cpu = weights(attempt(tmp_path / "cpu", spec([layer], **changes)))
-    on_tiles = weights(attempt(tmp_path / "tiles", spec([layer], **changes, device=device)))
+    ended = attempt(tmp_path / "tiles", spec([layer], **changes, device=device))
+    on_tiles = weights(ended)
+    profile = json.loads((ended.directory / "poplar_profile.json").read_text("utf-8"))
+    ran = {run["name"] for run in profile["execution"]["runs"]}
+    assert {"layer1/resonator/forward", "backward/layer1/resonator"} <= ran
+    sets = [one["name"] for one in profile["compilation"]["computeSets"]]
+    of_layer = {name for name in sets if "layer1" in name}
+    assert of_layer == {
+        "layer1/resonator/equations",
+        "backward/layer1/resonator/equations_gradient",
+    }
     for name, array in on_cpu.items():
         np.testing.assert_allclose(on_tiles[name], array, rtol=0, atol=1e-3, err_msg=name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_worker.runner.devices.device import Log
+from ipulse_worker.runner.model.op_network import OpNetwork
 from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.profile.merged_profile import (
@@ -12,6 +14,7 @@ from ipulse_worker.runner.profile.merged_profile import (
     ProfiledPart,
     layers_renamed,
     merged,
+    op_renamed,
 )
 from ipulse_worker.runner.program.failure import ProgramFailure
 from poplar_emulator.custom_op import CustomOp
@@ -25,10 +28,25 @@ def cycles_of(profile: Dict[str, Any]) -> float:
     return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
 
 
+def equations_profiles(spec: ExperimentSpec, network: OpNetwork) -> List[ProfiledPart]:
+    """Return the profiles of the layers with equations that ran."""
+    found = []
+    for part, stretch in zip(network.parts, stretches_of(spec)):
+        if isinstance(part, EquationsLayer):
+            profile = part.tile_profile()
+            if profile is not None:
+                name = part.layer.neuron.name
+                found.append(
+                    ProfiledPart(profile, op_renamed(f"layer{stretch.layers[0] + 1}", name))
+                )
+    return found
+
+
 def profile_of_parts(
     spec: ExperimentSpec,
     compiled: Iterable[Tuple[Tuple[int, str], CustomOp]],
-    custom: CustomOps,
+    equations: Sequence[ProfiledPart],
+    custom: Optional[CustomOps],
     log: Log,
 ) -> Dict[str, Any]:
     """Return one profile of the programs of all parts of the network, and of its custom ops.
@@ -36,7 +54,8 @@ def profile_of_parts(
     Args:
         spec: of the job.
         compiled: the ops, with the part of the network and the name of each.
-        custom: the custom ops of the network.
+        equations: the profiles of layers with equations.
+        custom: the custom ops of the network, if it has any.
         log: receives a warning where a custom op gives no profile.
     """
     most: Dict[Tuple[int, str], Dict[str, Any]] = {}
@@ -49,6 +68,9 @@ def profile_of_parts(
         ProfiledPart(found, layers_renamed(stretches[part].names))
         for (part, _), found in sorted(most.items(), key=lambda each: each[0])
     ]
+    own += equations
+    if custom is None:
+        return merged(own)
     try:
         of_ops = [custom.profile(each.layers[0]) for each in stretches if each.is_op]
         return merged([*own, *of_ops])

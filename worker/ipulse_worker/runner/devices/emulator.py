@@ -19,7 +19,11 @@ from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.cpu import configure_tensorflow, cpu_target, usable_cores
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
 from ipulse_worker.runner.devices.emulated_op import NotCached, compile_op, engine_options
-from ipulse_worker.runner.devices.emulated_profile import cycles_of, profile_of_parts
+from ipulse_worker.runner.devices.emulated_profile import (
+    cycles_of,
+    equations_profiles,
+    profile_of_parts,
+)
 from ipulse_worker.runner.devices.host_link import host_link_options, streamed_inputs
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
@@ -58,7 +62,8 @@ class Emulator(Device):
         self._ops: List[CustomOp] = []
         self._mappings: List[Optional[Dict[str, Any]]] = []  # of layers on tiles, by op
         self._parts: List[Tuple[int, str]] = []  # part of the network and name, by op
-        self._part = 0  # of a network with custom ops, that is traced
+        self._part = 0  # of a network with custom ops or equations, that is traced
+        self._model: Optional[Model] = None  # of such a network
         self._lease: Optional[Reservation] = None
 
     @property
@@ -89,10 +94,15 @@ class Emulator(Device):
         for layer in equations_layers_of(self.spec):
             build_poplar_equations(layer, self.build_progress(OP_FROM, PROGRAMS_FROM))
         if part_layers(self.spec.network):  # each part is compiled for itself
-            if self.ops is not None:
-                self.ops.on_part = self._enter_part
-            size = self.spec.training.batch_size
-            return Model(self.spec, slots, self._threads, batch=size, ops=self.ops)
+            self._model = Model(
+                self.spec,
+                slots,
+                self._threads,
+                batch=self.spec.training.batch_size,
+                ops=self.ops,
+                on_part=self._enter_part,
+            )
+            return self._model
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
         except UnsupportedNetwork as error:
@@ -151,12 +161,14 @@ class Emulator(Device):
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op with most cycles: a growing capacity compiles new ops.
 
-        That of a network with custom ops is of all its programs.
+        That of a network with custom ops or equations is of all its programs.
         """
         if not self._ops:
             return None
-        if self.ops is not None:
-            return profile_of_parts(self.spec, zip(self._parts, self._ops), self.ops, self.log)
+        if self._model is not None:
+            compiled = zip(self._parts, self._ops)
+            equations = equations_profiles(self.spec, self._model.net)
+            return profile_of_parts(self.spec, compiled, equations, self.ops, self.log)
         profiles = [op.profile() for op in self._ops]
         at = max(range(len(profiles)), key=lambda op: cycles_of(profiles[op]))
         if self._mappings[at] is not None:
@@ -164,7 +176,7 @@ class Emulator(Device):
         return profiles[at]
 
     def _enter_part(self, number: int) -> None:
-        """Compile what is traced next as part `number` of a network with custom ops."""
+        """Compile what is traced next as part `number` of a network of parts."""
         self._part = number
         self.emulated.scope = f"part {number}"
 

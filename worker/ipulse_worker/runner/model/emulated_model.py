@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.spec.derived_values import loss_name
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.sources import BuiltOp
@@ -117,7 +118,7 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
     """Return the loss and the optimizer of a spec, which ExperimentSpec has checked."""
     optimizer, device = spec.training.optimizer, spec.device
     found = DeviceTraining(
-        loss=DEVICE_LOSSES[spec.training.loss],
+        loss=DEVICE_LOSSES[loss_name(spec.training)],
         half=getattr(device, "weights_dtype", "float32") == "float16",
         stochastic_rounding=getattr(device, "stochastic_rounding", False),
         key=spec.seed & 0xFFFFFFFF,

@@ -1,15 +1,23 @@
-"""The layers of a spec that have equations."""
+"""The layers of a spec that have equations, and its loss if it is made of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 import numpy as np
+import tensorflow as tf
 
+from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, read_loss
 from ipulse_core.equations.neuron import read_neuron
-from ipulse_core.spec.part_layers import indexed_equations
+from ipulse_core.spec.derived_values import class_count
+from ipulse_core.spec.part_layers import indexed_equations, is_recurrent
 from ipulse_ops.equations.initialisation import balanced_layer
 from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.loss import LossEvaluator
+from ipulse_ops.equations.loss_op import loss_with_equations
+from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.training.spike_totals import spike_totals
+from ipulse_ops.training.temporal_losses import first_spike_times
 from ipulse_worker.runner.model.layers_of_spec import surrogate_of
 from ipulse_worker.runner.model.stretches import stretches_of
 
@@ -25,6 +33,7 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
         neurons=layer.neurons,
         surrogate=surrogate_of(spec.network.surrogate),
         truncate=getattr(spec.training, "truncate_steps", None),
+        recurrent=is_recurrent(layer),
     )
 
 
@@ -49,5 +58,30 @@ def balanced_equations(
     layer, described = equations_of(spec, index), dict(indexed_equations(spec.network))[index]
     weights, spikes = balanced_layer(layer, senders, ids, counts, std, seed, index)
     if described.bias:
-        return [weights, np.zeros(layer.neurons, np.float32)], spikes
-    return [weights], spikes
+        weights.append(np.zeros(layer.neurons, np.float32))
+    return weights, spikes
+
+
+class OwnLoss:
+    """Computes such a loss from the network's outputs."""
+
+    def __init__(self, spec: ExperimentSpec) -> None:
+        self._classes, self._step_ms = class_count(spec.data), spec.data.step_ms
+        equations = read_loss(spec.training.loss)
+        self._evaluator = LossEvaluator(equations, self._classes, spec.data.steps)
+
+    def evaluate(self, out: LIFOutputs, right: tf.Tensor) -> Tuple[tf.Tensor, tf.Tensor]:
+        """Return losses and predictions; both and `right` are described in Objective."""
+        reads = self._evaluator.equations.reads
+        found: Dict[str, Any] = {}
+        if MEMBRANE in reads:
+            found[MEMBRANE] = out.membrane
+        if SPIKE_COUNT in reads:
+            found[SPIKE_COUNT] = spike_totals(*self._spikes(out), self._classes)
+        if FIRST_SPIKE in reads:
+            times = first_spike_times(*self._spikes(out), self._classes)
+            found[FIRST_SPIKE] = times * tf.constant(self._step_ms, tf.float32)
+        return loss_with_equations(self._evaluator, found, right)
+
+    def _spikes(self, out: LIFOutputs) -> Tuple[tf.Tensor, tf.Tensor]:
+        return out.spike_ids[-1], out.spike_counts[-1]

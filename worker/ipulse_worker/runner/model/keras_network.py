@@ -29,7 +29,7 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.op_network import OpNetwork, Part
+from ipulse_worker.runner.model.op_network import OnPart, OpNetwork, Part
 from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
@@ -39,11 +39,24 @@ if TYPE_CHECKING:
 
 
 def keras_network(
-    spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps] = None
+    spec: ExperimentSpec,
+    limits: LayerLimits,
+    threads: int,
+    ops: Optional[CustomOps] = None,
+    on_part: OnPart = lambda number: None,
 ) -> Union[MultiLIF, ConvNetwork, OpNetwork]:
-    """Return the network as a Keras layer. `ops` runs its custom ops, if it has any."""
+    """Return the network as a Keras layer.
+
+    ops: runs its custom ops, if it has any.
+    on_part: called with the number of each of its parts, from 0, before the part is traced.
+    """
     if part_layers(spec.network):
-        return _op_network(spec, limits, threads, ops)
+        return OpNetwork(
+            _parts(spec, limits, threads, ops),
+            spec.network.delay,
+            on_part,
+            name="network_of_parts",
+        )
     convolutions = convolutions_of(spec, limits)
     if not convolutions:
         return _dense_network(spec, limits, threads)
@@ -79,9 +92,9 @@ def keras_network(
     )
 
 
-def _op_network(
+def _parts(
     spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps]
-) -> OpNetwork:
+) -> List[Part]:
     parts: List[Part] = []
     for number, stretch in enumerate(stretches_of(spec), start=1):
         if stretch.is_equations:
@@ -119,8 +132,7 @@ def _op_network(
                 **_backend(spec.device),
             )
             parts.append(readout)
-    on_part = (lambda number: None) if ops is None else (lambda number: ops.on_part(number))
-    return OpNetwork(parts, spec.network.delay, on_part, name="network_of_parts")
+    return parts
 
 
 def _dense_network(

@@ -15,6 +15,7 @@ from ipulse_worker.runner.data.spike_trains import index_type
 from ipulse_worker.runner.model.keras_network import keras_network
 from ipulse_worker.runner.model.network import LayerLimits, initial_limits
 from ipulse_worker.runner.model.objective import Objective
+from ipulse_worker.runner.model.op_network import OnPart
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
 from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names
@@ -47,6 +48,7 @@ class Model(TrainedState):
         threads: int,
         batch: Optional[int] = None,
         ops: Optional[CustomOps] = None,
+        on_part: OnPart = lambda number: None,
     ) -> None:
         """Build the network.
 
@@ -57,11 +59,11 @@ class Model(TrainedState):
             batch: None for batches of any size. Otherwise the graphs have this batch size, and
                 smaller batches are padded.
             ops: runs the custom ops of the network, if it has any.
+            on_part: as of keras_network.
         """
-        self.ops = ops
+        self.ops, self._on_part = ops, on_part
         self.spec = spec
-        self._slots = slots
-        self._batch = batch
+        self._slots, self._batch = slots, batch
         self._threads = threads
         self._objective = Objective(spec)
         self._build(initial_limits(spec))
@@ -78,7 +80,7 @@ class Model(TrainedState):
 
     def _make_network(self, limits: LayerLimits) -> None:
         self.limits = limits
-        self.net = keras_network(self.spec, limits, self._threads, self.ops)
+        self.net = keras_network(self.spec, limits, self._threads, self.ops, self._on_part)
         self._kernels = [variable_of(kernel) for kernel in self.net.kernels]
         constants = [variable_of(weight) for weight in self.net.trainable_weights]
         known = {id(kernel) for kernel in self._kernels}

@@ -24,7 +24,7 @@ from ipulse_ops.training import losses, regression, temporal_losses
 from ipulse_ops.training.membrane_bounds import membrane_bound
 from ipulse_ops.training.regularisers import lower_bound, upper_bound
 from ipulse_ops.training.spike_totals import spike_totals
-from ipulse_worker.runner.model.own_loss import OwnLoss
+from ipulse_worker.runner.model.equations import OwnLoss
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec, Regulariser

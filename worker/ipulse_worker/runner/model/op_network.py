@@ -13,6 +13,7 @@ from ipulse_ops.keras.single_layer import later
 from ipulse_worker.runner.op.layer import OpLayer
 
 Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer]
+OnPart = Callable[[int], None]
 
 
 class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
@@ -24,7 +25,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         self,
         parts: Sequence[Part],
         delay: int,
-        on_part: Callable[[int], None] = lambda number: None,
+        on_part: OnPart = lambda number: None,
         **kwargs: Any,
     ) -> None:
         """Take the parts.
@@ -37,7 +38,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         """
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
-        self._parts = tuple(parts)
+        self.parts = tuple(parts)
         self._delay = delay
         self._on_part = on_part
         self.built = True  # its layers have their variables already
@@ -45,19 +46,19 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
     @property
     def failure(self) -> Optional[Exception]:
         """The error of a layer with equations that ended the run; None without one."""
-        failures = (getattr(part, "failure", None) for part in self._parts)
+        failures = (getattr(part, "failure", None) for part in self.parts)
         return next((failure for failure in failures if failure is not None), None)
 
     @property
     def kernels(self) -> List[Any]:
         """The weights of all layers and ops in order, as Keras variables."""
-        return [kernel for layer in self._parts for kernel in layer.kernels]
+        return [kernel for layer in self.parts for kernel in layer.kernels]
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
         """One variable per layer and readout, None where all neurons carry gradient."""
         found: List[Optional[Any]] = []
-        for part in self._parts:
+        for part in self.parts:
             if isinstance(part, OpLayer):
                 found.append(None)
             elif not isinstance(part, LIFReadout):
@@ -67,13 +68,13 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
     def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
         """Set the weights, in the order of `kernels`."""
         rest = list(arrays)
-        for layer in self._parts:
+        for layer in self.parts:
             layer.set_kernels(rest[: len(layer.kernels)])
             rest = rest[len(layer.kernels) :]
 
     def match_deviations(self) -> None:
         """Set the trained standard deviations to those of the weights."""
-        for layer in self._parts:
+        for layer in self.parts:
             layer.match_deviations()
 
     def call(
@@ -88,7 +89,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         spike_counts: List[Any] = []
         dropped: List[Any] = []
         membrane: Any = None
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             self._on_part(number)
             if number and self._delay:
                 ids, counts = later(ids, 1), later(counts, 1)

@@ -29,6 +29,8 @@ class Stretch:
         """The names of layers in a profile of the network, by those in this part's program."""
         own = [f"layer{number}" for number in range(1, len(self.layers) + 1)]
         whole = [f"layer{index + 1}" for index in self.layers]
+        if self.has_readout and not self.layers:  # a leaky one is a layer of its program
+            return {"layer1": "readout", "readout": "readout"}
         if self.has_readout:
             return {**dict(zip(own, whole)), "readout": "readout"}
         return {**dict(zip(own[:-1], whole)), "readout": whole[-1]}

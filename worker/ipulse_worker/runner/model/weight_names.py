@@ -11,7 +11,7 @@ from ipulse_core.spec.conv_layers import (
 from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
-from ipulse_core.spec.part_layers import has_equations, part_layers
+from ipulse_core.spec.part_layers import has_equations, is_recurrent, part_layers
 from ipulse_core.spec.start_weights import (
     CONSTANTS,
     PARAMETER,
@@ -107,7 +107,8 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
             if stretch.is_equations:
                 (index,) = stretch.layers
                 layer: Any = spec.network.layers[index]
-                found += names + [f"{names[0]}_bias"] * layer.bias
+                found += names + [f"{names[0]}_recurrent"] * is_recurrent(layer)
+                found += [f"{names[0]}_bias"] * layer.bias
                 continue
             names += ["readout"] if stretch.has_readout else []
             found += _names(stretch_network(spec, stretch), names)

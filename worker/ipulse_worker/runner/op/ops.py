@@ -71,8 +71,6 @@ class CustomOps:
             index: manifests[layer.op].attributes_with(layer.attributes) for index, layer in layers
         }
         self._neurons = {index: layer.neurons for index, layer in layers}
-        # Called with the number of a part of the network, from 0, before it is traced.
-        self.on_part: Callable[[int], None] = lambda number: None
 
     @property
     def is_sandboxed(self) -> bool:
