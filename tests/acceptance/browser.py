@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from selenium import webdriver
@@ -20,6 +21,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.network_log import LOGS, hosts_asked
 
 from .jobs import PATIENCE
 
@@ -136,9 +139,10 @@ def open_browser(url: str) -> Iterator[Browser]:
     options.binary_location = chromium
     for flag in FLAGS:
         options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.set_capability("goog:loggingPrefs", LOGS)
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     try:
         yield Browser(started, url)
+        assert set(hosts_asked(started)) <= {urlsplit(url).netloc}, "a request left the origin"
     finally:
         started.quit()

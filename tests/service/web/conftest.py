@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -13,8 +14,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
+from tests.network_log import hosts_asked
 from tests.service.conditions import eventually
-from tests.service.http.pages.test_api_pages import driver
+from tests.service.http.pages.test_api_pages import driver, started_browser
 from tests.service.running import InProcess
 
 __all__ = ["driver"]  # a fixture
@@ -114,8 +116,24 @@ def page(driver: webdriver.Chrome, service: InProcess) -> Iterator[Page]:
     made.resize(1280)
     made.scheme("light")
     made.complaints()
+    hosts_asked(driver)
     yield made
     assert made.complaints() == []
+    # Not what the policy refuses, which is a complaint: these would have been sent.
+    assert set(hosts_asked(driver)) <= {urlsplit(service.url).netloc}
+
+
+@pytest.fixture
+def other_page(service: InProcess) -> Iterator[Page]:
+    """The page in a browser of its own: another profile with nothing stored, signed in."""
+    with started_browser() as other:
+        other.get(f"{service.url}/web/icon.svg")
+        made = Page(other, service)
+        with service.client(service.settings.token_file) as browser:
+            made.sign_in(browser)
+        made.resize(1280)
+        yield made
+        assert made.complaints() == []
 
 
 ENTER, ESCAPE, DOWN = Keys.ENTER, Keys.ESCAPE, Keys.ARROW_DOWN

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from selenium import webdriver
+
+from tests.network_log import hosts_asked
+from tests.service.conditions import eventually
 
 from .conftest import Page
 
@@ -40,3 +44,11 @@ def test_a_view_that_loads_late_does_not_replace_a_later_one(page: Page) -> None
     page.find("h1, .empty")
     assert page.driver.execute_async_script(RACE) == "ip-sweeps"
     assert page.address() == "/sweeps"
+
+
+def test_a_request_to_another_origin_would_be_found(driver: webdriver.Chrome) -> None:
+    """The counterpart of what every test of the page ends with."""
+    driver.get("about:blank")
+    hosts_asked(driver)
+    driver.execute_script("fetch('http://127.0.0.1:9/a').catch(() => {})")
+    eventually(lambda: hosts_asked(driver) == {"127.0.0.1:9": 1})

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from ipulse_service.http import web
+from tests.network_log import LOGS, hosts_asked
 from tests.service.conditions import eventually
 from tests.service.running import ROOT, InProcess
 
@@ -62,6 +64,13 @@ def database_settings() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[webdriver.Chrome]:
+    with started_browser() as started:
+        yield started
+
+
+@contextmanager
+def started_browser() -> Iterator[webdriver.Chrome]:
+    """A browser with a profile of its own; the test is skipped where there is none."""
     chromium, program = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not program:
         pytest.skip("no browser here: apt-get install chromium chromium-driver")
@@ -69,7 +78,7 @@ def driver() -> Iterator[webdriver.Chrome]:
     options.binary_location = chromium
     for flag in FLAGS:
         options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.set_capability("goog:loggingPrefs", LOGS)
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
     try:
         yield started
@@ -100,22 +109,6 @@ def find(driver: webdriver.Chrome, selector: str) -> list[WebElement]:
     return driver.find_elements(By.CSS_SELECTOR, selector)
 
 
-def hosts_asked(driver: webdriver.Chrome) -> set[str]:
-    """The hosts that requests were sent to; what the page's policy refused was not sent."""
-    hosts: dict[str, str] = {}
-    refused = set()
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        method, details = message["method"], message["params"]
-        if method in ("Network.requestWillBeSent", "Network.webSocketCreated"):
-            url = urlsplit(details.get("request", details)["url"])
-            if url.scheme not in ("about", "data", "blob", "chrome"):
-                hosts[details["requestId"]] = url.netloc
-        elif method == "Network.loadingFailed" and details.get("blockedReason") == "csp":
-            refused.add(details["requestId"])
-    return {host for request, host in hosts.items() if request not in refused}
-
-
 def operations(service: InProcess) -> list[tuple[str, str]]:
     paths = service.user.get("/openapi.json").json()["paths"]
     return [(m, path) for path, item in paths.items() for m in item if m in METHODS]
@@ -136,7 +129,7 @@ def test_swagger_ui_shows_every_operation_and_tries_one(
     [row] = eventually(lambda: block.find_elements(By.CSS_SELECTOR, answer))
     assert row.find_element(By.CSS_SELECTOR, ".response-col_status").text.startswith("200")
     assert job_id in row.text
-    assert hosts_asked(driver) == {urlsplit(service.url).netloc}
+    assert set(hosts_asked(driver)) == {urlsplit(service.url).netloc}
     messages: list[dict[str, Any]] = driver.get_log("browser")
     assert [m for m in messages if "Content Security Policy" in m["message"]] == []
 
@@ -150,7 +143,7 @@ def test_redoc_shows_every_operation(service: InProcess, driver: webdriver.Chrom
         return {path for path in expected if path in driver.page_source}
 
     eventually(lambda: find(driver, ".redoc-wrap") and shown() == expected)
-    assert hosts_asked(driver) == {urlsplit(service.url).netloc}
+    assert set(hosts_asked(driver)) == {urlsplit(service.url).netloc}
     messages: list[dict[str, Any]] = driver.get_log("browser")
     assert [m for m in messages if "Content Security Policy" in m["message"]] == []
     assert not [image for image in find(driver, ".redoc-wrap img") if image.is_displayed()]

@@ -1,0 +1,31 @@
+"""The hosts that a browser has asked, from its log of the DevTools protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+LOGS = {"browser": "ALL", "performance": "ALL"}  # for the capability goog:loggingPrefs
+_LOCAL = frozenset({"about", "blob", "chrome", "data", "file"})  # these open no connection
+_OPENINGS = ("Network.requestWillBeSent", "Network.webSocketCreated", "Network.webTransportCreated")
+
+
+def hosts_asked(driver: Any) -> dict[str, int]:
+    """Return the hosts that requests were sent to since the last call, and how many.
+
+    What the page's policy refused was not sent.
+    """
+    hosts: dict[str, str] = {}
+    refused = set()
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        method, details = message["method"], message["params"]
+        if method in _OPENINGS:
+            url = urlsplit(details.get("request", details)["url"])
+            if url.scheme not in _LOCAL:
+                hosts[details.get("requestId", details.get("transportId"))] = url.netloc
+        elif method == "Network.loadingFailed" and details.get("blockedReason") == "csp":
+            refused.add(details["requestId"])
+    asked = [host for request, host in hosts.items() if request not in refused]
+    return {host: asked.count(host) for host in set(asked)}
