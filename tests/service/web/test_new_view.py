@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+import yaml
+
+from tests.service import pushed_ops
 from tests.service.running import InProcess
 
 from .conftest import Page
@@ -92,6 +96,45 @@ DROP = """
     content.dispatchEvent(kind === "drop" ? new DragEvent("drop", { dataTransfer: data, ...more })
       : new ClipboardEvent("paste", { clipboardData: data, ...more }));
 """
+
+
+SET = """
+    const [words, value] = arguments;
+    const label = [...document.querySelectorAll("ip-new label")]
+      .find((one) => one.textContent.trim() === words);
+    const input = label.querySelector("input");
+    if (input.type === "checkbox") input.click();
+    else { input.value = value; input.dispatchEvent(new Event("change")); }
+"""
+
+
+def test_an_op_has_fields_for_its_attributes_and_weights(page: Page, service: InProcess) -> None:
+    weights = [{**pushed_ops.GAIN, "maximum": 2}, {**pushed_ops.GAIN, "name": "decay"}]
+    trained = ["x", "gain", "decay"]
+    content = pushed_ops.package(note="a form", weights=weights, gradients=trained)
+    with pushed_ops.coding(service) as coder:
+        pushed_ops.pushed(coder, content)
+        job_id = coder.post("/v1/jobs", json=pushed_ops.spec(content)).json()["id"]
+        page.sign_in(coder)
+    page.open(f"/new?from={job_id}")
+    page.until(lambda: "Layer 2: pool_op" in page.texts(".side h2"))
+    shown = " ".join(page.texts(".side section li"))
+    assert all(part in shown for part in ("gain [senders]", "ones", "at most 2", "decay"))
+    read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
+
+    def layer() -> Any:
+        return yaml.safe_load(page.driver.execute_script(read))["network"]["layers"][1]
+
+    before = layer()
+    page.driver.execute_script(SET, "Train its weights", "")
+    page.until(lambda: layer() == {**before, "trainable": False})
+    page.driver.execute_script(SET, "width", "4")
+    page.until(lambda: layer() == {**before, "trainable": False, "attributes": {"width": 4}})
+    page.until(lambda: page.texts(".plan-title") == ["1 problem"])
+    page.driver.execute_script(SET, "width", "")
+    page.driver.execute_script(SET, "Train its weights", "")
+    page.until(lambda: layer() == before)
+    page.find(".plan-title.ok")
 
 
 @pytest.mark.parametrize("kind", ["drop", "paste"])

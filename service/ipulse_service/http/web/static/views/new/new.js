@@ -9,6 +9,7 @@ import { toast } from "../../parts/toast.js";
 import { EXAMPLES, exampleNamed } from "./examples.js";
 import { NOTATION, form } from "./form.js";
 import { check } from "./check.js";
+import { opFields, opsOf } from "./op_fields.js";
 import { plan } from "./plan.js";
 import { changeList, changed, marks } from "./changes.js";
 import { askSweep } from "./sweep.js";
@@ -20,7 +21,7 @@ const KEPT_BYTES = 256 * 1024; // of a text that the service stores
 const LIMITS = [["queue_seconds", "Longest wait (s)"], ["run_seconds", "Longest run (s)"], ["total_seconds", "Longest in all (s)"]];
 
 class NewView extends View {
-  static properties = { ...View.properties, text: { state: true }, found: { state: true }, isChecking: { state: true }, isSending: { state: true } };
+  static properties = { ...View.properties, text: { state: true }, found: { state: true }, isChecking: { state: true }, isSending: { state: true }, ops: { state: true } };
 
   constructor() {
     super();
@@ -29,6 +30,7 @@ class NewView extends View {
     this.found = null;
     this.isChecking = false;
     this.isSending = false;
+    this.ops = new Map(); // that the text names, by digest
     this.parent = null; // the job that it is a clone of
     this.submission = newKey();
   }
@@ -76,6 +78,8 @@ class NewView extends View {
     if (text !== this.text || this.signal.aborted) return; // a later check answers
     this.isChecking = false;
     this.found = found;
+    const ops = await opsOf(valueOf(this.YAML, text));
+    if (text === this.text) this.ops = ops;
   }
 
   disconnectedCallback() {
@@ -177,6 +181,7 @@ class NewView extends View {
             </details></section>
           ${changes ? changeList(changes, parent) : nothing}
           <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
+          ${this.ops.size ? opFields(this.YAML, this.text, this.ops, set) : nothing}
         </aside>
       </form>`;
   }
@@ -188,6 +193,15 @@ function forDataset(query) {
   const name = JSON.stringify(reference.split("@")[0]);
   return exampleNamed("digits").text.replace(/^#.*\n/, "").replace(/^name: .*$/m, `name: ${name}`)
     .replace(/^data:\n(?: +.*\n)+/m, `data: {kind: ${query.get("kind") ?? "npz"}, dataset: ${JSON.stringify(reference)}}\n`);
+}
+
+/** What a text says, whether it is a valid spec or not; null if it is not YAML. */
+function valueOf(YAML, text) {
+  try {
+    return YAML.parse(text, { maxAliasCount: 100 });
+  } catch {
+    return null;
+  }
 }
 
 function stored() {
