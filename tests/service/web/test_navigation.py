@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from selenium import webdriver
 
 from tests.network_log import hosts_asked
 from tests.service.conditions import eventually
+from tests.service.running import SPEC, InProcess
 
 from .conftest import Page
 
@@ -52,3 +55,26 @@ def test_a_request_to_another_origin_would_be_found(driver: webdriver.Chrome) ->
     hosts_asked(driver)
     driver.execute_script("fetch('http://127.0.0.1:9/a').catch(() => {})")
     eventually(lambda: hosts_asked(driver) == {"127.0.0.1:9": 1})
+
+
+def is_there(page: Page, place: str, shown: list[str]) -> bool:
+    return page.texts(place)[: len(shown)] == shown
+
+
+def test_another_browser_opens_an_address_equally(
+    page: Page, service: InProcess, other_page: Page
+) -> None:
+    """Query, columns, order, groups and page are in the address, and nowhere else."""
+    for seed in range(1, 7):
+        service.submit({**SPEC, "name": "shared", "seed": seed})
+    rows = "/jobs?q=name:shared+seed%3E1&columns=state,seed,learning_rate&sort=-seed"
+    groups = "/jobs?q=name:shared&group=seed"
+    for address, place, shown in ((rows, "td.c-seed", list("65432")), (groups, "tbody td", ["6"])):
+        tables = []
+        for one in (page, other_page):
+            one.open(address)
+            one.until(partial(is_there, one, place, shown))
+            table = one.texts("thead th, tbody th, tbody td:not(.c-created)")
+            query = one.find("ip-search input").get_property("value")
+            tables.append((one.address(), query, table))
+        assert tables[0] == tables[1]

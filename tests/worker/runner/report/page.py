@@ -50,8 +50,8 @@ class Page(HTMLParser):
 
 
 @contextmanager
-def report_in_a_browser(report: Path, width: int) -> Iterator[Any]:
-    """Yield a browser that shows the report on a screen of so many pixels."""
+def report_in_a_browser(report: Path, width: int, scripts: bool = True) -> Iterator[Any]:
+    """Yield a browser that shows the report on a screen of this width, with or without scripts."""
     webdriver = pytest.importorskip("selenium.webdriver")
     chromium, program = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not program:
@@ -64,6 +64,8 @@ def report_in_a_browser(report: Path, width: int) -> Iterator[Any]:
     try:
         screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        off = {"value": not scripts}
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", off)
         driver.get(report.as_uri())
         yield driver
     finally:

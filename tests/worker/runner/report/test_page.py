@@ -146,6 +146,24 @@ class TestReportHTML:
         assert outside == []
         assert small == []
 
+    @pytest.mark.browser
+    def test_is_complete_with_scripts_disabled(self, finished_dir: Path) -> None:
+        """Every section shows the texts that it has with scripts, but for what they operate."""
+        seen = []
+        for scripts in (True, False):
+            with report_in_a_browser(finished_dir / "report.html", 1000, scripts) as driver:
+                live = driver.find_elements("css selector", ".live canvas")
+                assert bool(live) is scripts
+                seen.append(driver.execute_script(SECTIONS))
+        interactive, plain = seen
+        assert [section["title"] for section in plain] == [s["title"] for s in interactive]
+        assert len(plain) == 10
+        for section, same in zip(plain, interactive):
+            title = section["title"]
+            assert set(same["words"]) <= set(section["words"]), title
+            assert section["figures"] == same["figures"], title
+            assert section["empty"] == [], title
+
     def test_layers_add_up_to_the_step(self, finished_dir: Path) -> None:
         (run,) = json.loads((finished_dir / "profile.json").read_text("utf-8"))["execution"]["runs"]
         layers = run["layers"]["layers"]
@@ -187,6 +205,26 @@ class TestReportHTML:
             assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
+# Of each section: the words that can be seen, its figures, and those in which nothing is drawn.
+SECTIONS = """
+const isSeen = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+return [...document.querySelectorAll("h2")].filter((h) => h.textContent.trim()).map((head) => {
+  const section = head.closest("section") ?? head.parentElement;
+  const walk = document.createTreeWalker(section, NodeFilter.SHOW_TEXT);
+  const words = [];
+  while (walk.nextNode()) {
+    const { parentElement: e, data } = walk.currentNode;
+    const isControl = e.closest(".live, .tools, .spoken, .values");
+    if (isSeen(e) && !isControl) words.push(...data.split(/\\s+/));
+  }
+  const figures = [...section.querySelectorAll("figure")].filter(isSeen);
+  const drawn = "svg, canvas, .chart, table, .stack, .bar, img";
+  const empty = figures.filter((figure) => ![...figure.querySelectorAll(drawn)]
+    .some((e) => isSeen(e) && e.getBoundingClientRect().height > 10));
+  return { title: head.textContent.trim(), words: words.filter(Boolean), figures: figures.length,
+    empty: empty.map((figure) => figure.textContent.slice(0, 60)) };
+});
+"""
 # Elements of charts that leave their figure; texts of less than 10 pixels; the number of charts.
 MEASURE = """
 const outside = [], small = [];
