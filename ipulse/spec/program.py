@@ -1,6 +1,7 @@
 """A Poplar program as a job: a host program in C++ with its codelets, run in a sandbox."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict
@@ -20,6 +21,7 @@ from ipulse_core.ipu import EMULATED_IPUS
 from ipulse_core.limits import TRIMMED
 from ipulse_core.source_package import MAX_NAME, PATH, REFERENCE
 
+from . import poplar_options
 from .device import Architecture, Where, problems_of_ipus
 
 SourcePath = Annotated[str, Field(pattern=PATH, max_length=MAX_NAME)]
@@ -34,18 +36,36 @@ _EXAMPLE: JsonDict = {
 
 
 class ProgramDevice(StrictModel):
-    """The emulated IPUs that a program finds."""
+    """The IPUs that a program finds, emulated or real."""
 
-    kind: Literal["emulator"] = Field(default="emulator", description="Device.")
+    kind: Literal["emulator", "ipu"] = Field(
+        default="emulator",
+        description="emulator: IPUs that this machine's processor emulates; ipu: IPUs, with the "
+        "worker's Poplar SDK. The program attaches them itself.",
+    )
     ipus: int = Field(
         default=EMULATED_IPUS, ge=1, le=64, description="IPUs that the program finds."
     )
-    architecture: Architecture = Field(default="ipu2", description="Their architecture.")
+    architecture: Architecture = Field(
+        default="ipu2",
+        description="Architecture of emulated IPUs. On IPUs, that of the devices is used.",
+    )
+    engine_options: TextByKey = Field(
+        default={},
+        max_length=64,
+        description="Options of the Poplar engine on IPUs, as in POPLAR_ENGINE_OPTIONS: "
+        '{"autoReport.all": "true"} for a profile. The worker decides where reports are stored.',
+    )
     where: Where = Field(default={})
 
     def problems(self) -> Iterator[Problem]:
-        """Yields a wrong number of IPUs."""
+        """Yields a wrong number of IPUs, and options that are not allowed."""
         yield from problems_of_ipus(self.ipus)
+        if self.kind == "emulator" and self.engine_options:
+            detail = "the emulator always writes its profile: remove it, or set kind to ipu"
+            yield Problem("/engine_options", "inconsistent", detail)
+        for problem in poplar_options.problems_of_engine(self.engine_options):
+            yield replace(problem, pointer=f"/engine_options{problem.pointer}")
 
 
 class ProgramLimits(StrictModel):
@@ -55,7 +75,7 @@ class ProgramLimits(StrictModel):
         default=600,
         ge=1,
         le=86_400,
-        description="Time from the program's start to its end.",
+        description="Time from the program's start to its end; on IPUs, with the wait for them.",
         json_schema_extra=unit("s"),
     )
     memory_mib: int = Field(
@@ -108,7 +128,7 @@ class PoplarProgramSpec(StrictModel):
     sanitize: bool = Field(
         default=False,
         description="Check that no vertex writes outside of its fields, and fill outputs with NaN "
-        "first. The program runs slower; its cycles are the same.",
+        "first, on the emulator. The program runs slower; its cycles are the same.",
     )
     name: str = Field(
         default="program", max_length=128, pattern=TRIMMED, description="A name for people."
@@ -124,7 +144,10 @@ class PoplarProgramSpec(StrictModel):
     )
 
     def problems(self) -> Iterator[Problem]:
-        """Yields files of one name among the codelets."""
+        """Yields files of one name among the codelets, and checks that IPUs do not have."""
+        if self.sanitize and self.device.kind == "ipu":
+            detail = "only the emulator checks what vertices write: set device.kind to emulator"
+            yield Problem("/sanitize", "inconsistent", detail)
         stems: dict[str, Any] = {}
         for index, path in enumerate(self.codelets):
             stem = path.rpartition("/")[2].rpartition(".")[0]

@@ -42,10 +42,12 @@ class FinishedAttempt(NamedTuple):
         return self.events[-1]
 
 
-def attempt(directory: Path, spec: Any, **more: Any) -> FinishedAttempt:
+def attempt(
+    directory: Path, spec: Any, model: str = "ExperimentSpec", **more: Any
+) -> FinishedAttempt:
     """Run an attempt in this process; `more` is added to the assignment."""
     given = {"protocol": 1, "job_id": "job_1", "attempt": 1, "work_dir": str(directory), **more}
-    line = strict_json.dumps({**given, "spec": resolve("ExperimentSpec", spec)}).encode()
+    line = strict_json.dumps({**given, "spec": resolve(model, spec)}).encode()
     directory.mkdir()
     output = directory.with_suffix(".events").open("w+b")
     before = signal.getsignal(signal.SIGTERM)

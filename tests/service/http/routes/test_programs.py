@@ -133,7 +133,13 @@ def test_a_package_that_is_too_large_is_refused_before_it_is_sent(coder: httpx.C
         ({"package": "folder"}, "/package"),
         ({"codelets": ["a/v.cpp", "b/v.cpp"]}, "/codelets/1"),
         ({"device": {"ipus": 3}}, "/device/ipus"),
-        ({"device": {"kind": "ipu"}}, "/device/kind"),
+        ({"device": {"kind": "cpu"}}, "/device/kind"),
+        ({"device": {"kind": "ipu"}, "sanitize": True}, "/sanitize"),
+        ({"device": {"engine_options": {"autoReport.all": "true"}}}, "/device/engine_options"),
+        (
+            {"device": {"kind": "ipu", "engine_options": {"autoReport.directory": "x"}}},
+            "/device/engine_options/autoReport.directory",
+        ),
         ({"limits": {"seconds": 0}}, "/limits/seconds"),
         ({"network": {}}, "/network"),
     ],
@@ -184,6 +190,22 @@ class TestSandbox:
                 assert "bwrap is missing" in problem["errors"][0]["detail"]
             emulated = {**SPEC, "device": {"kind": "emulator"}}
             assert client.post("/v1/jobs", json=emulated).status_code == 202  # no code of users
+
+    def test_one_for_ipus_waits_for_an_agent_with_ipus(self, alone: InProcess) -> None:
+        with coding(alone) as client:
+            content = package()
+            pushed(client, content)
+            announce(alone, "a", "emulator", sandbox={"state": "bubblewrap"})
+            wanted = spec(content, device={"kind": "ipu", "ipus": 2})
+            refused = check_problem(client.post("/v1/jobs", json=wanted), 422)
+            assert refused["errors"][0]["code"] == "no_such_device"
+            announce(alone, "b", "ipu", sandbox={"state": "bubblewrap"}, ipus={"ipu": 1})
+            refused = check_problem(client.post("/v1/jobs", json=wanted), 422)
+            assert refused["errors"][0]["code"] == "too_few_devices"
+            announce(alone, "c", "ipu", sandbox={"state": "bubblewrap"}, ipus={"ipu": 4})
+            job = client.post("/v1/jobs", json=wanted)
+            assert job.status_code == 202, job.text
+            assert claim(alone, "c", "ipu").claim["job_id"] == job.json()["id"]
 
     def test_only_an_agent_with_one_gets_it(self, alone: InProcess) -> None:
         with coding(alone) as client:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 from ipulse_core.events import LogEvent
+from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
 from ipulse_worker.runner.sandbox.limits import SandboxLimits
 from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
 
@@ -37,9 +38,9 @@ class Place:
         if self.stop.is_set():
             raise InterruptedError("cancelled")
 
-    def run(self, script: str, **limits: Any) -> SandboxResult:
+    def run(self, script: str, devices: DeviceAccess = NO_DEVICES, **limits: Any) -> SandboxResult:
         """Run a shell script; its files are in `out`."""
         self.out = Path(tempfile.mkdtemp(dir=str(self.folder)))
         command = ["sh", "-c", script]
         chosen = SandboxLimits(**{**LIMITS, **limits})
-        return self.sandbox.run(command, {}, chosen, self.out, "/package")
+        return self.sandbox.run(command, {}, chosen, self.out, "/package", devices)

@@ -1,1 +1,1 @@
-"""Jobs that build and run a Poplar program of the user on emulated IPUs, in a sandbox."""
+"""Jobs that build and run a Poplar program of the user, in a sandbox."""

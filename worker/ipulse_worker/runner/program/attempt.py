@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional, cast
 
-from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
@@ -17,7 +15,6 @@ from ipulse_core.source_package import PREFIX, unpack_package
 from ipulse_core.states import Phase, Reason
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline, utc_now
-from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.program.build import (
@@ -26,24 +23,24 @@ from ipulse_worker.runner.program.build import (
     PROGRAM,
     FirstError,
     build_program,
-    tool_environment,
 )
-from ipulse_worker.runner.program.failure import ProgramFailure
-from ipulse_worker.runner.program.outputs import REPORTS, exception_of, outputs
+from ipulse_worker.runner.program.emulated_host import EmulatedHost
+from ipulse_worker.runner.program.failure import ProgramFailure, UncaughtException
+from ipulse_worker.runner.program.initial_folder import INITIAL, initial_folder
+from ipulse_worker.runner.program.ipu_host import IPUHost
+from ipulse_worker.runner.program.outputs import exception_of, outputs
 from ipulse_worker.runner.program.report import ProgramReport
+from ipulse_worker.runner.program.tools import ProgramTools
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
 from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE, Sandbox, SandboxResult
+from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_worker.runner.work_dir import WorkDir
-from poplar_emulator import build as emulator
-from poplar_emulator.emulate import SANITIZE
 
 if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec
 
-POLL_SECONDS = 1.0  # while all emulated IPUs are busy
-ACQUIRE_SECONDS = 3600.0
+HOSTS = {"emulator": EmulatedHost, "ipu": IPUHost}
 
 
 class ProgramAttempt:
@@ -53,7 +50,8 @@ class ProgramAttempt:
 
     # Results of a phase for later phases.
     _sandbox: Sandbox
-    _prefix: Path
+    _tools: ProgramTools
+    _initial: str  # place of the folder that the program's own is a copy of
     _out: Path
     _result: SandboxResult
     _summary: Dict[str, float]
@@ -78,8 +76,11 @@ class ProgramAttempt:
         timeline.begin_earlier(assignment.start_seconds)
         self._progress = PhaseProgress(events)
         self._errors = FirstError()
+        self._thrown = UncaughtException()
         self._started_at = utc_now()
-        self._lease: Optional[Reservation] = None
+        self._host = HOSTS[self._spec.device.kind](
+            self._spec, assignment.job_id, cancellation.check
+        )
         self._package: Dict[str, str] = {}  # digests by name
         self._build_seconds = 0.0
         self.message = ""
@@ -98,8 +99,7 @@ class ProgramAttempt:
                 with self._phase(phase):
                     step()
         finally:
-            if self._lease is not None:
-                self._lease.release()
+            self._host.release()
         return self._summary
 
     @contextmanager
@@ -125,6 +125,7 @@ class ProgramAttempt:
         self._sandbox = Sandbox(scratch, os.environ, self._log, self._cancellation.check)
         if self._sandbox.is_off:
             self._events.log("this worker runs programs without a sandbox", level="warning")
+        self._host.prepare(not self._sandbox.is_off)
         if self._assignment.start_from is None:
             raise InvalidInput([Problem("/package", "missing", "the package was not downloaded")])
         package = self._work_dir.path / "package"
@@ -140,27 +141,28 @@ class ProgramAttempt:
         self._sandbox.add(PACKAGE, package)
 
     def _compile(self) -> None:
-        self._progress(0.0, "the emulator")
-        self._prefix = prefix = emulator.build(
-            progress=lambda build: self._progress(0.0, "the emulator", build)
+        self._progress(0.0, "looking for the compilers")
+        self._tools = tools = self._host.tools(
+            lambda build: self._progress(0.0, "the emulator", build)
         )
-        for place, folder in {str(prefix): prefix, **compiler_folders(compiler())}.items():
+        if tools.version:
+            self._events.log(f"compiles with {tools.version}")
+        for place, folder in {**tools.folders, **compiler_folders(compiler())}.items():
             self._sandbox.add(place, folder)
         self._progress(0.5, "compiling the program")
         built = self._folder("build")
-        self._build_seconds = build_program(self._sandbox, self._spec, prefix, built, self._errors)
+        self._build_seconds = build_program(self._sandbox, self._spec, tools, built, self._errors)
         self._sandbox.add(BUILD, built)
+        self._initial = PACKAGE
+        files = self._host.initial_files(built)
+        if files:
+            self._initial = INITIAL
+            folder = self._folder("initial")
+            self._package.update(initial_folder(folder, self._work_dir.path / "package", files))
+            self._sandbox.add(INITIAL, folder)
 
     def _acquire(self) -> None:
-        ipus = self._spec.device.ipus
-        policy = WaitPolicy(
-            POLL_SECONDS,
-            ACQUIRE_SECONDS,
-            self._cancellation.check,
-            lambda wait: self._progress(0.0, f"waiting for {ipus} emulated IPU(s): {wait}"),
-        )
-        pool = Pool.of_environment(os.environ, cache_directory())
-        self._lease = pool.acquire(ipus, self._assignment.job_id, policy)
+        self._host.acquire(lambda message: self._progress(0.0, message))
 
     def _run(self) -> None:
         self._progress(0.0, "running the program")
@@ -169,31 +171,18 @@ class ProgramAttempt:
         build = self._sandbox.place(BUILD)
         self._result = self._sandbox.run(
             [f"{build}/{PROGRAM}", *self._spec.arguments],
-            self._environment(build),
+            self._host.variables(build),
             SandboxLimits(
-                limits.seconds,
+                self._host.seconds,
                 limits.memory_mib * 2**20,
                 limits.disk_mib * 2**20,
                 limits.processes,
             ),
             self._out,
-            initial=PACKAGE,
+            initial=self._initial,
+            devices=self._host.devices,
         )
-
-    def _environment(self, build: str) -> Dict[str, str]:
-        spec = self._spec
-        folders = [str(PurePosixPath(WORK_PLACE, path).parent) for path in spec.sources]
-        variables = {
-            **tool_environment(self._prefix),
-            "IPULSE_EMULATOR_CODELETS": ":".join([build, *dict.fromkeys(folders)]),
-            "IPULSE_EMULATOR_IPUS": str(spec.device.ipus),
-            "IPULSE_EMULATOR_ARCH": spec.device.architecture,
-            "IPULSE_EMULATOR_REPORTS": f"{WORK_PLACE}/{REPORTS}",
-            "IPULSE_EMULATOR_SUMMARY": "{}",
-        }
-        if spec.sanitize:
-            variables["POPLAR_ENGINE_OPTIONS"] = json.dumps(SANITIZE)
-        return variables
+        self._host.release()
 
     def _report(self) -> None:
         """Store the files, also of a program that failed, and raise ProgramFailure for that."""
@@ -203,9 +192,15 @@ class ProgramAttempt:
             self._events.log(f"not stored: {sentence}", level="warning")
         failure = self._failure(result)
         report = ProgramReport(
-            self._spec, self._assignment, result, self._build_seconds, self._started_at
+            self._spec,
+            self._assignment,
+            result,
+            self._build_seconds,
+            self._started_at,
+            self._tools.version,
         )
-        for file in outputs(self._out, result.returned.names, self._package):
+        is_emulated = self._spec.device.kind == "emulator"
+        for file in outputs(self._out, result.returned.names, self._package, is_emulated):
             shutil.move(str(file.path), str(self._work_dir.path / file.name))
             self._store(report, ArtifactEvent(file.name, file.role, file.media_type))
         report.read_profile(self._work_dir)
@@ -229,13 +224,17 @@ class ProgramAttempt:
         if result.exceeded:
             return ProgramFailure(
                 Reason.LIMIT_EXCEEDED,
-                f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.",
+                f"The program ran longer than {limits.seconds:,} s"
+                f"{self._with_wait()}: raise limits.seconds.",
             )
         if result.status == 0:
             return None
-        why = exception_of(self._out)
+        why = exception_of(self._out) or self._thrown.message
         ended = f"The program ended with exit status {result.status}"
         return ProgramFailure(Reason.PROGRAM_FAILED, f"{ended}: {why}" if why else f"{ended}.")
+
+    def _with_wait(self) -> str:
+        return ", with the wait for IPUs" if self._spec.device.kind == "ipu" else ""
 
     def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
         report.written.append(event)
@@ -243,4 +242,5 @@ class ProgramAttempt:
 
     def _log(self, event: LogEvent) -> None:
         self._errors.see(event)
+        self._thrown.see(event)
         self._events.write(event)

@@ -1,9 +1,8 @@
-"""Compiles a program and its codelets against the emulator, in the sandbox."""
+"""Compiles a program and its codelets in the sandbox, against the emulator or an SDK."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Dict, List, Optional
 
@@ -11,9 +10,9 @@ from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.events import LogEvent
 from ipulse_core.states import Reason
 from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.program.tools import ProgramTools
 from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import TMP, WORK_PLACE, Sandbox
-from poplar_emulator.build import POPC, program_flags
+from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE, Sandbox
 
 if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec
@@ -36,17 +35,8 @@ class FirstError:
             self.line = event.message.replace(f"{PACKAGE}/", "")
 
 
-def tool_environment(prefix: Path) -> Dict[str, str]:
-    """Return the variables with which popc is found, and finds the compiler."""
-    return {
-        "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
-        "CXX": shlex.join(compiler()),
-        "IPULSE_CACHE": f"{TMP}/ipulse-cache",
-    }
-
-
 def build_program(
-    sandbox: Sandbox, spec: PoplarProgramSpec, prefix: Path, out: Path, errors: FirstError
+    sandbox: Sandbox, spec: PoplarProgramSpec, tools: ProgramTools, out: Path, errors: FirstError
 ) -> float:
     """Compile all parts into the folder `out` and return the seconds that it took.
 
@@ -56,23 +46,18 @@ def build_program(
     package = sandbox.place(PACKAGE)
     for path in spec.codelets:
         name = f"{PurePosixPath(path).stem}.gp"
-        command = [str(prefix / POPC), "-O3", f"{package}/{path}", "-o", name]
-        seconds += _compile(sandbox, command, prefix, out, path, errors)
+        command = [tools.popc, "-O3", f"{package}/{path}", "-o", name]
+        seconds += compile_in_sandbox(sandbox, command, tools.environment, out, path, errors)
     sources = [f"{package}/{path}" for path in spec.sources]
     command = [*compiler(), "-O1", *sources, "-o", PROGRAM, *spec.flags, f"-I{package}"]
-    command += program_flags(prefix)
-    seconds += _compile(sandbox, command, prefix, out, ", ".join(spec.sources), errors)
+    command += tools.flags
+    what = ", ".join(spec.sources)
+    seconds += compile_in_sandbox(sandbox, command, tools.environment, out, what, errors)
     program = out / PROGRAM
     if not program.is_file():
         raise ProgramFailure(Reason.BUILD_FAILED, "The compiler wrote no program.")
     program.chmod(0o755)
     return seconds
-
-
-def _compile(
-    sandbox: Sandbox, command: List[str], prefix: Path, out: Path, what: str, errors: FirstError
-) -> float:
-    return compile_in_sandbox(sandbox, command, tool_environment(prefix), out, what, errors)
 
 
 def compile_in_sandbox(

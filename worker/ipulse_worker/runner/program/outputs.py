@@ -8,7 +8,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from ipulse_core.events import Role
 
@@ -18,7 +18,9 @@ MAX_OUTPUTS = 100
 MAX_EXCEPTION_BYTES, MAX_PROFILE_BYTES = 2**16, 2**28
 PROFILE, SUMMARY = "poplar_profile.json", "summary.txt"
 _RESERVED = (PROFILE, SUMMARY, "report.html", "manifest.json", "package.tar")
-_RESERVED_FOLDERS = ("package", "build", "out", "scratch")
+_RESERVED_FOLDERS = ("package", "build", "out", "scratch", "initial")
+_OF_POPLAR = ("profile.pop", "debug.cbor")  # of an SDK: nothing here reads them
+MAX_OF_POPLAR = 20
 _MEDIA = {".txt": "text/plain", ".json": "application/json", ".csv": "text/csv"}
 
 
@@ -62,10 +64,23 @@ def _document(path: Path, max_bytes: int) -> Any:
     return json.loads(path.read_bytes())
 
 
-def outputs(folder: Path, names: Iterable[str], package: Dict[str, str]) -> Iterator[OutputFile]:
-    """Yield the files that a program wrote: those that are not as in its package."""
+def outputs(
+    folder: Path, names: Iterable[str], package: Dict[str, str], is_emulated: bool = True
+) -> Iterator[OutputFile]:
+    """Yield the files that a program wrote: those that are not as in its package.
+
+    Only the emulator writes profile.json: a program on IPUs that has one wrote it itself, so that
+    it is a file like others.
+    """
     taken = {*_RESERVED, *_RESERVED_FOLDERS}
-    for engine, place in enumerate(engine_reports(folder), 1):
+    reports = {name for name in names if name.startswith(f"{REPORTS}/")}
+    if not is_emulated:
+        of_poplar = dict(_of_poplar(sorted(reports)))
+        reports = set(of_poplar)
+        taken.update(of_poplar.values())
+        for name, flat in of_poplar.items():
+            yield OutputFile(folder / name, flat, "poplar_profile", "application/octet-stream")
+    for engine, place in enumerate(engine_reports(folder) if is_emulated else (), 1):
         role: Role = "poplar_profile" if engine == 1 else "output"
         for file, first, media_type in (
             ("profile.json", PROFILE, "application/json"),
@@ -80,7 +95,7 @@ def outputs(folder: Path, names: Iterable[str], package: Dict[str, str]) -> Iter
     number = 0
     for name in sorted(names):
         path = folder / name
-        if name.startswith(f"{REPORTS}/") or _is_as_before(path, package.get(name)):
+        if name in reports or _is_as_before(path, package.get(name)):
             continue
         number += 1
         if number > MAX_OUTPUTS:
@@ -89,6 +104,17 @@ def outputs(folder: Path, names: Iterable[str], package: Dict[str, str]) -> Iter
         taken.add(flat)
         media_type = _MEDIA.get(os.path.splitext(flat)[1], "application/octet-stream")
         yield OutputFile(path, flat, "output", media_type)
+
+
+def _of_poplar(names: Iterable[str]) -> Iterator[Tuple[str, str]]:
+    """Yield the files that an SDK's engines wrote, each with the name to store it under."""
+    counts = dict.fromkeys(_OF_POPLAR, 0)
+    for name in names:
+        kind = name.rpartition("/")[2]
+        if counts.get(kind, MAX_OF_POPLAR) < MAX_OF_POPLAR:
+            counts[kind] += 1
+            stem, _, suffix = kind.partition(".")
+            yield name, kind if counts[kind] == 1 else f"{stem}_{counts[kind]}.{suffix}"
 
 
 def _is_as_before(path: Path, sha256: Optional[str]) -> bool:

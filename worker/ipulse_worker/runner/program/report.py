@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec
 
 SUMMARY_CHARACTERS = 200_000
+OF_SDK = (".pop", ".cbor")  # files that PopVision reads
 
 
 class ProgramReport:
@@ -32,12 +33,14 @@ class ProgramReport:
         result: SandboxResult,
         build_seconds: float,
         started_at: str,
+        sdk: str = "",
     ) -> None:
         self._spec = spec
         self._assignment = assignment
         self._result = result
         self._build_seconds = build_seconds
         self._started_at = started_at
+        self._sdk = sdk  # its version, for IPUs
         self._cycles: Optional[int] = None
         self._profile_text = ""
         self.written: List[ArtifactEvent] = []
@@ -81,7 +84,12 @@ class ProgramReport:
             cycles=self._cycles,
             status=self._result.status,
             summary=self._profile_text,
-            files=[event.path for event in self.written if event.role == "output"],
+            sdk=self._sdk,
+            files=[
+                event.path
+                for event in self.written
+                if event.role == "output" or event.path.endswith(OF_SDK)
+            ],
         )
         return contained(self._spec.name, body).encode("utf-8")
 
@@ -92,7 +100,7 @@ class ProgramReport:
             "job_id": self._assignment.job_id,
             "attempt": self._assignment.attempt,
             "artifacts": [file.to_json() for file in listed(work_dir, self.written)],
-            "versions": provenance.versions(""),
+            "versions": provenance.versions(self._sdk),
             "host": provenance.host(),
             "spec": spec_document(self._spec),
             "spec_sha256": spec_sha256(self._spec),

@@ -14,10 +14,17 @@ import subprocess  # runs bubblewrap
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
+from ipulse_worker.runner.sandbox.device_access import (
+    NO_DEVICES,
+    SHARED_BYTES,
+    SHARED_MEMORY,
+    DeviceAccess,
+)
 from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
 from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 VARIABLE = "IPULSE_SANDBOX"  # bubblewrap, or `none`: the operator wants no sandbox
+CONFINED = "IPULSE_CONFINED"  # set in a sandbox in which a whole training runs
 _FIRST_USER, _USERS = 61184, 4096  # where systemd takes the ids of services without users
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/lib32")
 _FILES = ("/etc/ld.so.cache", "/etc/alternatives")  # for the linker, and the name of the compiler
@@ -68,6 +75,7 @@ def sandbox_command(
     environment: Mapping[str, str],
     directory: str,
     calls: int,
+    devices: DeviceAccess = NO_DEVICES,
 ) -> List[str]:
     """Return the beginning of a command that runs the rest of it in a sandbox.
 
@@ -77,10 +85,17 @@ def sandbox_command(
         environment: the only variables.
         directory: where the command starts.
         calls: the descriptor of the filter of system calls.
+        devices: what it gets of the devices of this machine.
     """
-    common = ["--die-with-parent", "--new-session", "--unshare-net", "--unshare-ipc"]
+    common = ["--die-with-parent", "--new-session", "--unshare-ipc"]
+    common += [] if devices.has_network else ["--unshare-net"]
     common += ["--unshare-uts", "--unshare-cgroup-try", "--seccomp", str(calls)]
     view = [*_system_view(), "--dev", "/dev"]
+    for place, source in devices.nodes.items():
+        view += ["--dev-bind", str(source), place]
+    folders = {**folders, **devices.files}
+    if devices.nodes:
+        writable = {**writable, SHARED_MEMORY: SHARED_BYTES}
     for place, size in writable.items():
         view += ["--size", str(size), "--perms", "1777", "--tmpfs", place]
     # After these, because a folder may be in /tmp. Its parents would else be closed to others.
@@ -114,12 +129,20 @@ def compiler_folders(command: Sequence[str]) -> Dict[str, Path]:
     path = Path(found or "/usr/bin/c++").resolve()
     if path.parts[1] in ("usr", "bin"):
         return {}
-    folder, home = path.parents[1], Path.home().resolve()
+    hint = "set CXX to a compiler of the system, or to one in a folder of its own"
+    return foreign_folder(path.parents[1], f"the compiler {path} is there: {hint}")
+
+
+def foreign_folder(folder: Path, hint: str) -> Dict[str, Path]:
+    """Return a folder that programs may see, by its place; nothing for one that is the system's.
+
+    Raises SandboxUnavailable with the hint if they would see a home folder with it.
+    """
+    folder, home = folder.resolve(), Path.home().resolve()
+    if len(folder.parts) > 1 and folder.parts[1] == "usr":
+        return {}
     if folder in (home, *home.parents):
-        raise SandboxUnavailable(
-            f"programs would see all files in {folder}, where the compiler {path} is: set CXX to "
-            "a compiler of the system, or to one in a folder of its own"
-        )
+        raise SandboxUnavailable(f"programs would see all files in {folder}: {hint}")
     return {str(folder): folder}
 
 

@@ -97,6 +97,19 @@ class SandboxedProcess:
                 raise self._ended()
             left = left[count:]
 
+    def read(self, seconds: float) -> Optional[bytes]:
+        """Return what has arrived, None if nothing did in time. Raises ProcessEnded."""
+        poll = select.poll()
+        poll.register(self._read_end, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            if self._watch.exceeded:
+                raise self._ended()
+            return None
+        data = os.read(self._read_end, _PIPE_BYTES)
+        if not data:
+            raise self._ended()
+        return data
+
     def close(self) -> None:
         """End the process and everything that it started."""
         if self._write_end < 0:

@@ -16,6 +16,7 @@ from ipulse_worker.runner.sandbox.bubblewrap import (
     require_bubblewrap,
     sandbox_command,
 )
+from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
 from ipulse_worker.runner.sandbox.limits import (
     LimitWatch,
     SandboxLimits,
@@ -113,6 +114,7 @@ class Sandbox:
         limits: SandboxLimits,
         out: Path,
         initial: Optional[str] = None,
+        devices: DeviceAccess = NO_DEVICES,
     ) -> SandboxResult:
         """Run a command and return its end, with its files in the folder `out`.
 
@@ -123,6 +125,7 @@ class Sandbox:
             limits: of all its processes together.
             out: an existing folder, to which its files are written.
             initial: the place of a folder of which its own is a copy in the beginning.
+            devices: what it gets of the devices of this machine.
 
         Raises the error of `check`, and OSError.
         """
@@ -137,11 +140,15 @@ class Sandbox:
             copied = "" if initial is None else self.place(initial)
             script = ["/bin/sh", "-c", _SCRIPT, "sh", work, copied, "" if self.is_off else "1"]
             inside = {name: text.replace(WORK_PLACE, work) for name, text in environment.items()}
-            prepared = self._prepare([*script, *command], inside, limits, tmp, stack)
+            prepared = self._prepare([*script, *command], inside, limits, tmp, stack, devices)
             return self._run(prepared, limits, out)
 
     def start(
-        self, command: Sequence[str], environment: Mapping[str, str], limits: SandboxLimits
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        limits: SandboxLimits,
+        devices: DeviceAccess = NO_DEVICES,
     ) -> SandboxedProcess:
         """Start a command that answers requests, with an empty folder of its own.
 
@@ -156,7 +163,7 @@ class Sandbox:
                 self._scratch.mkdir(exist_ok=True)
                 directory = Path(tempfile.mkdtemp(dir=str(self._scratch)))
             tmp = TMP if directory is None else str(directory)
-            prepared = self._prepare(command, environment, limits, tmp, stack)
+            prepared = self._prepare(command, environment, limits, tmp, stack, devices)
             return SandboxedProcess(
                 prepared.command,
                 prepared.environment,
@@ -173,6 +180,7 @@ class Sandbox:
         limits: SandboxLimits,
         tmp: str,
         stack: ExitStack,
+        devices: DeviceAccess = NO_DEVICES,
     ) -> _Prepared:
         """Return what the system starts.
 
@@ -182,15 +190,16 @@ class Sandbox:
             limits: of all its processes together.
             tmp: the folder of its temporary files.
             stack: closes the descriptors.
+            devices: of this machine.
         """
         variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8"}
-        variables.update(environment)
+        variables.update({**environment, **devices.variables})
         limited = [*resource_limits(limits), *command]
         if self.is_off:
             return _Prepared(limited, variables, [])
         calls = stack.enter_context(filter_descriptor())
         sizes = {WORK: limits.disk_bytes, TMP: TMP_BYTES}
-        prefix = sandbox_command(self._folders, sizes, variables, WORK, calls)
+        prefix = sandbox_command(self._folders, sizes, variables, WORK, calls, devices)
         # The variables are those of bubblewrap itself.
         return _Prepared([*prefix, *limited], {"PATH": os.environ.get("PATH", os.defpath)}, [calls])
 

@@ -5,16 +5,9 @@ This package does not import TensorFlow.
 
 from __future__ import annotations
 
-from ipulse_worker.runner.devices.pool.pool import (
-    DeviceUnavailable,
-    Holder,
-    Pool,
-    Reservation,
-    Wait,
-    WaitPolicy,
-    devices_directory,
-)
+from ipulse_worker.runner.devices.pool.pool import Pool, Reservation, devices_directory
 from ipulse_worker.runner.devices.pool.usage_records import UsageRecord, UsageRecords
+from ipulse_worker.runner.devices.pool.waiting import DeviceUnavailable, Holder, Wait, WaitPolicy
 
 __all__ = [
     "DeviceUnavailable",

@@ -14,53 +14,27 @@ import os
 import socket
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
-from ipulse_core.errors import Unavailable
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
 from ipulse_worker.runner.devices.pool.close_watcher import CloseWatcher
 from ipulse_worker.runner.devices.pool.queue_entry import QueueEntry
+from ipulse_worker.runner.devices.pool.waiting import DeviceUnavailable, Holder, Wait, WaitPolicy
 
 MOST_IPUS = 64
 CHECK_SECONDS = 0.5  # between two checks for a cancellation
 # The event of a file's closing arrives shortly before its lock is free.
 SETTLE_SECONDS = 0.01
-
-
-class DeviceUnavailable(Unavailable):
-    """The worker does not have such a device, or none became free in time."""
-
-    code = "device_unavailable"
-
-
-class Holder(NamedTuple):
-    """The job that uses an IPU."""
-
-    job_id: str
-    since: float  # seconds since 1970
-
-
-class Wait(NamedTuple):
-    """A place in the queue, and the job ahead."""
-
-    position: int  # in the queue, from 1
-    holder: Optional[Holder]  # the job that has used an IPU longest, if known
-
-    def __str__(self) -> str:
-        text = f"number {self.position} in the queue"
-        if self.holder:
-            seconds = max(0.0, time.time() - self.holder.since)
-            text += f", behind job {self.holder.job_id}, which has used one for {seconds:.0f} s"
-        return text
-
-
-class WaitPolicy(NamedTuple):
-    """The limits of a wait, and its callbacks."""
-
-    poll_seconds: float  # greatest interval between two checks
-    timeout_seconds: float
-    check: Callable[[], None]  # raises an exception to stop the wait
-    report: Callable[[Wait], None]  # called at the start and after changes
 
 
 class Reservation:
@@ -94,6 +68,9 @@ def devices_directory(environment: Mapping[str, str], cache: Path) -> Path:
 class Pool:
     """The IPUs that share a directory."""
 
+    noun = "emulated IPU"
+    more = ", or start the worker with more (ipulse up --emulated-ipus)"
+
     def __init__(self, directory: Path, ipus: int) -> None:
         self._directory = directory
         self._queue = directory / "queue"
@@ -123,8 +100,8 @@ class Pool:
         """
         if wanted > self.ipus:
             raise DeviceUnavailable(
-                f"the job needs {wanted} emulated IPUs and this worker has {self.ipus}: lower "
-                "device.ipus, or start the worker with more (ipulse up --emulated-ipus)"
+                f"the job needs {wanted} {self.noun}s and this worker has {self.ipus}: lower "
+                f"device.ipus{self.more}"
             )
         self._queue.mkdir(mode=0o700, parents=True, exist_ok=True)
         with CloseWatcher([self._directory, self._queue]) as watcher, QueueEntry(
@@ -142,20 +119,25 @@ class Pool:
     ) -> Reservation:
         start = time.monotonic()
         reported: Optional[Wait] = None
-        with _Candidates(self._directory, self.ipus) as candidates:
+        with _Candidates(self._directory) as candidates:
             while True:
                 position = entry.position()
-                reservation = candidates.take(wanted, job_id) if position == 1 else None
-                if reservation:
-                    return reservation
+                for group in self.groups(wanted) if position == 1 else ():
+                    reservation = candidates.take(group, wanted, job_id)
+                    if reservation:
+                        return reservation
                 wait = Wait(position, self.holder())
                 if wait != reported:
                     policy.report(wait)
                     reported = wait
                 left = start + policy.timeout_seconds - time.monotonic()
                 if left <= 0:
-                    raise DeviceUnavailable(_too_long(wait, policy.timeout_seconds))
+                    raise DeviceUnavailable(self._too_long(wait, policy))
                 _wait_for_closing(watcher, min(left, policy.poll_seconds), policy.check)
+
+    def groups(self, wanted: int) -> Iterable[Sequence[int]]:
+        """Return groups of IPUs; `wanted` IPUs of one group may be used together."""
+        return [range(self.ipus)]
 
     def holder(self) -> Optional[Holder]:
         """Return the job that has used an IPU longest; None if no job is known."""
@@ -171,19 +153,25 @@ class Pool:
         except (OSError, ValueError, KeyError, TypeError):
             return None  # free, or its process is just writing the file
 
+    def _too_long(self, wait: Wait, policy: WaitPolicy) -> str:
+        holder = f"; job {wait.holder.job_id} uses one" if wait.holder else ""
+        return (
+            f"no {self.noun} became free within {policy.timeout_seconds:g} s, which is "
+            f"{policy.setting}{holder}"
+        )
+
 
 class _Candidates:
     """The IPUs' files, which stay open during a wait: closing one wakes all other processes."""
 
-    def __init__(self, directory: Path, ipus: int) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._ipus = ipus
         self._open: Dict[int, int] = {}
 
-    def take(self, wanted: int, job_id: str) -> Optional[Reservation]:
-        """Lock `wanted` IPUs or none, so that two processes cannot block each other."""
+    def take(self, group: Sequence[int], wanted: int, job_id: str) -> Optional[Reservation]:
+        """Lock `wanted` IPUs of a group or none, so that two processes cannot block each other."""
         locked: List[int] = []
-        for ipu in range(self._ipus):
+        for ipu in group:
             if len(locked) < wanted and self._lock(ipu):
                 locked.append(ipu)
         if len(locked) < wanted:
@@ -229,11 +217,3 @@ def _wait_for_closing(watcher: CloseWatcher, seconds: float, check: Callable[[],
 
 def _file(directory: Path, ipu: int) -> Path:
     return directory / f"ipu-{ipu}"
-
-
-def _too_long(wait: Wait, seconds: float) -> str:
-    holder = f"; job {wait.holder.job_id} uses one" if wait.holder else ""
-    return (
-        f"no emulated IPU became free within {seconds:g} s, which is "
-        f"device.acquire_timeout_seconds{holder}"
-    )
