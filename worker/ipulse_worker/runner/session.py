@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import traceback
@@ -20,6 +21,8 @@ from ipulse_ops.lif.cpu.native import NativeError
 from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
+from ipulse_worker.runner.confined.attempt import ConfinedAttempt
+from ipulse_worker.runner.confined.rules import must_be_confined
 from ipulse_worker.runner.data import DataUnavailable, digits
 from ipulse_worker.runner.data.dataset import DataInvalid, DataTooLarge
 from ipulse_worker.runner.devices import poplar_errors
@@ -115,9 +118,11 @@ def run_attempt(
     try:
         assignment = read_assignment(line)
         directory = assignment.work_dir
-        attempt: Union[AttemptProcess, ProgramAttempt]
+        attempt: Union[AttemptProcess, ProgramAttempt, ConfinedAttempt]
         if assignment.spec.get("kind") == "poplar_program":
             attempt = ProgramAttempt(assignment, events, cancellation, timeline)
+        elif must_be_confined(assignment, os.environ):
+            attempt = ConfinedAttempt(assignment, events, cancellation, timeline)
         else:
             attempt = AttemptProcess(assignment, events, cancellation, timeline, start)
         summary = attempt.run()

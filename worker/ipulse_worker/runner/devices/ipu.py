@@ -14,6 +14,7 @@ from ipulse_core.build_cache.executables import file_sha256, key_of
 from ipulse_core.build_cache.limits import Limits
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_core.poplar_environment import REPORTS, TRACES
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
@@ -106,14 +107,15 @@ class IPU(Device):
     def compile(self, slots: int) -> IPUModel:
         """Connect according to the spec and build the model."""
         native.build_kernels(self.build_progress(0.0, 0.2))  # they report the host's properties
-        try:
-            attributes_of(network_of(self.spec), slots, placement_of(self._settings))
-        except UnsupportedNetwork as error:
-            raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
+        if not part_layers(self.spec.network):  # each part is checked when it is traced
+            try:
+                attributes_of(network_of(self.spec), slots, placement_of(self._settings))
+            except UnsupportedNetwork as error:
+                raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
         self._connect()
         strategy = self._ipu.ipu_strategy.IPUStrategy()
         executes = attaches(self.connection)
-        self._model = IPUModel(self.spec, slots, self._ipu, strategy, executes)
+        self._model = IPUModel(self.spec, slots, self._ipu, strategy, executes, self.ops)
         return self._model
 
     def acquire(self) -> None:

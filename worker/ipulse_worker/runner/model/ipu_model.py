@@ -7,7 +7,7 @@ need float64.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,6 +18,8 @@ from ipulse_ops.philox import key_of
 from ipulse_worker.runner.model.device_optimizer import DeviceOptimizer, device_optimizer_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import LayerLimits
+from ipulse_worker.runner.model.objective import Objective
+from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.batches import BatchEvaluation, BatchOf, Execution, StepResult
 from ipulse_worker.runner.training.infeed import FedBatch, Infeed
 from ipulse_worker.runner.training.randomness import step_seed
@@ -44,7 +46,13 @@ class IPUModel(Model):
     _infeed: Optional[Infeed] = None
 
     def __init__(
-        self, spec: ExperimentSpec, slots: int, ipu: Any, strategy: Any, executes: bool
+        self,
+        spec: ExperimentSpec,
+        slots: int,
+        ipu: Any,
+        strategy: Any,
+        executes: bool,
+        ops: Optional[CustomOps] = None,
     ) -> None:
         """Build the network on the IPUs.
 
@@ -54,10 +62,12 @@ class IPUModel(Model):
             ipu: the module `tensorflow.python.ipu`.
             strategy: its IPUStrategy.
             executes: whether the connection type attaches a device.
+            ops: the custom ops of the network, if it has any.
         """
         self._ipu, self._strategy, self._executes = ipu, strategy, executes
         self._size = spec.training.batch_size
-        super().__init__(spec, slots, threads=0, batch=self._size)
+        super().__init__(spec, slots, threads=0, batch=self._size, ops=ops)
+        self._objective = _CheckedObjective(spec, lambda: self.net)
 
     def trace(self) -> None:
         """Compile all programs, except with ON_DEMAND, which would also wait for the device."""
@@ -170,6 +180,21 @@ class IPUModel(Model):
     def _traced_forward(self, ids: np.ndarray, counts: np.ndarray) -> LIFOutputs:
         out: LIFOutputs = self._run(self._forward_program, [ids, counts])
         return out
+
+
+class _CheckedObjective(Objective):
+    """An Objective whose losses are NaN if a custom op made no spikes: this ends the training."""
+
+    def __init__(self, spec: ExperimentSpec, net: Callable[[], Any]) -> None:
+        super().__init__(spec)
+        self._net = net
+
+    def evaluate(self, out: LIFOutputs, labels: Any) -> Tuple[Any, Any]:
+        """Return the loss of each sample and the predictions."""
+        losses, predicted = super().evaluate(out, labels)
+        for wrong in getattr(self._net(), "not_spikes", ()):
+            losses += wrong
+        return losses, predicted
 
 
 def on_device(function: Callable[..., Any]) -> Any:

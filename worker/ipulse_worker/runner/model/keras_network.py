@@ -31,6 +31,7 @@ from ipulse_worker.runner.model.network import (
 )
 from ipulse_worker.runner.model.op_network import OnPart, OpNetwork, Part
 from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
 
@@ -112,7 +113,8 @@ def _parts(
         elif stretch.is_op:
             assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
-            parts.append(OpLayer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
+            layer = IPUOpLayer if spec.device.kind == "ipu" else OpLayer
+            parts.append(layer(ops, index, stretch.senders, spiking_neurons(spec)[index]))
         elif stretch.layers or spec.network.readout.kind == "spiking":
             network = stretch_network(spec, stretch, limits)
             layers: List[Any] = [spec.network.layers[index] for index in stretch.layers]

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.keras import LIFOutputs, LIFReadout, MultiLIF
 from ipulse_ops.keras.single_layer import later
+from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 
 Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer]
@@ -48,6 +49,11 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
         """The error of a layer with equations that ended the run; None without one."""
         failures = (getattr(part, "failure", None) for part in self.parts)
         return next((failure for failure in failures if failure is not None), None)
+
+    @property
+    def not_spikes(self) -> List[Any]:
+        """A tensor of the last call for each custom op on an IPU: NaN if it made no spikes."""
+        return [part.not_spikes for part in self._parts if isinstance(part, IPUOpLayer)]
 
     @property
     def kernels(self) -> List[Any]:

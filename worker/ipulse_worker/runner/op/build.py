@@ -19,20 +19,14 @@ from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import OpManifest
 from ipulse_core.states import Reason
-from ipulse_worker.runner.program.build import (
-    FirstError,
-    compile_in_sandbox,
-    tool_environment,
-)
+from ipulse_worker.runner.program.build import FirstError, compile_in_sandbox
 from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.program.tools import ProgramTools
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
-from poplar_emulator.build import fingerprint
 from poplar_emulator.op_project.project import (
     KERNEL_FLAGS,
     LIBRARY_FLAGS,
-    codelets_command,
     kernel_command,
-    library_command,
 )
 
 PACKAGE = "/package"  # a place in the sandbox
@@ -73,31 +67,35 @@ def build_poplar(
     sandbox: Sandbox,
     reference: OpReference,
     manifest: OpManifest,
-    prefix: Path,
+    tools: ProgramTools,
+    made_with: str,
     errors: FirstError,
     report: ProgressCallback,
 ) -> HeldBuild:
-    """Return the folder with the library and the codelets of an op for the emulator.
+    """Return the folder with the library and the codelets of an op.
 
-    prefix: of the emulator, which the sandbox shows at the same place.
+    tools: of the emulator or of an SDK, which the sandbox shows at the same places.
+    made_with: the version of the tools, for which the build is cached.
     Raises what `build_kernel` raises.
     """
 
     def make(complete: Path, scratch: Path, steps: Steps) -> None:
         steps.begin(1)
-        package, environment = sandbox.place(PACKAGE), tool_environment(prefix)
+        package, environment = sandbox.place(PACKAGE), tools.environment
         if manifest.codelets:
-            command = codelets_command(manifest, package, prefix, CODELETS)
+            listed = [f"{package}/{name}" for name in manifest.codelets]
+            command = [tools.popc, "-O3", *listed, "-o", CODELETS]
             what = ", ".join(manifest.codelets)
             compile_in_sandbox(sandbox, command, environment, complete, what, errors)
             _require(complete / CODELETS)
-        command = library_command(manifest, package, prefix, LIBRARY)
+        sources = [f"{package}/{name}" for name in manifest.sources]
+        command = [*compiler(), *LIBRARY_FLAGS, *sources, f"-I{package}", "-o", LIBRARY]
+        command += tools.flags
         what = ", ".join(manifest.sources)
         compile_in_sandbox(sandbox, command, environment, complete, what, errors)
         _require(complete / LIBRARY)
 
-    flags = [*LIBRARY_FLAGS, fingerprint(prefix)]
-    return _built("poplar", reference, flags, LIBRARY, make, report)
+    return _built("poplar", reference, [*LIBRARY_FLAGS, made_with], LIBRARY, make, report)
 
 
 def _built(

@@ -22,6 +22,7 @@ from ipulse_core.op_manifest.layer import (
 from ipulse_core.op_manifest.weights import OpWeight
 from ipulse_worker.runner.op.process import Arrays
 from ipulse_worker.runner.op.sandboxed_op import SandboxedOp
+from ipulse_worker.runner.op.user_op import UserOpFiles
 from ipulse_worker.runner.profile.merged_profile import ProfiledPart, op_renamed
 
 if TYPE_CHECKING:
@@ -108,6 +109,17 @@ class CustomOps:
         """Return the number of weights of each layer, by its index."""
         found = self.weight_shapes()
         return {index: sum(map(math.prod, shapes.values())) for index, shapes in found.items()}
+
+    def user_op(self, layer: int) -> UserOpFiles:
+        """Return how TensorFlow for the IPU loads the op of a layer; only after `start`."""
+        op = self._op_of[layer]
+        return UserOpFiles.of(op.build, op.manifest, self._attributes[layer])
+
+    def build_for_ipus(self, report: ProgressCallback) -> List[Path]:
+        """Build the ops with the worker's SDK and return the folders. Raises as `start`."""
+        for op in self._ops:
+            op.build_for_ipus(report)
+        return [op.build for op in self._ops]
 
     def forward(self, layer: int, spikes: np.ndarray, weights: Arrays) -> np.ndarray:
         """Return the spikes `[steps, batch, neurons]` of layer `layer`, an index from 0."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
 import ipulse_core
@@ -29,12 +30,14 @@ from ipulse_worker.runner.op.build import (
     build_poplar,
 )
 from ipulse_worker.runner.op.process import LIMITS, OpProcess
-from ipulse_worker.runner.program.build import FirstError, tool_environment
+from ipulse_worker.runner.program.build import FirstError
 from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.program.tools import ProgramTools, emulator_tools, sdk_tools
 from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
 from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from poplar_emulator import build as emulator
+from poplar_emulator.build import fingerprint
 
 if TYPE_CHECKING:
     from ipulse.spec import Device
@@ -91,6 +94,7 @@ class SandboxedOp:
             raise InvalidInput([Problem("", "missing", f"the package has no {FILE}")])
         self.manifest = parse_manifest((folder / FILE).read_bytes(), names.__contains__)
         self._process: Optional[OpProcess] = None
+        self.build = Path()  # of its sources, after `start`; a reference has none
         self._lock: Optional[IO[str]] = None  # of the build
 
     def start(
@@ -109,15 +113,13 @@ class SandboxedOp:
         files: Dict[str, Any]
         kind, files = "reference", {"path": f"{package}/{self.manifest.reference}"}
         environment = _ENVIRONMENT
-        if device.kind == "emulator":
+        if device.kind == "ipu":  # the process finds the initial weights
+            self.build_for_ipus(report)
+        elif device.kind == "emulator":
             prefix = emulator.build(progress=report)
-            self._sandbox.add(str(prefix), prefix)
-            environment = {**_ENVIRONMENT, **tool_environment(prefix)}
-            self._show_build(
-                build_poplar(
-                    self._sandbox, self.reference, self.manifest, prefix, self._errors, report
-                )
-            )
+            tools = emulator_tools(prefix)
+            environment = {**_ENVIRONMENT, **tools.environment}
+            self._show_build(self._build(tools, fingerprint(prefix), report))
             kind, files = "poplar", self._poplar_files(prefix, device.tiles)
         elif self.manifest.kernel:
             self._show_build(
@@ -135,8 +137,22 @@ class SandboxedOp:
         except ProgramFailure as failure:
             raise ProgramFailure(Reason.BUILD_FAILED, failure.message) from failure
 
+    def build_for_ipus(self, report: ProgressCallback) -> None:
+        """Build the op with the worker's SDK, unless it is cached; TensorFlow loads it itself."""
+        tools = sdk_tools()
+        for place, folder in compiler_folders(compiler()).items():
+            self._sandbox.add(place, folder)
+        self._show_build(self._build(tools, tools.version, report))
+
+    def _build(self, tools: ProgramTools, made_with: str, report: ProgressCallback) -> HeldBuild:
+        for place, folder in tools.folders.items():
+            self._sandbox.add(place, folder)
+        return build_poplar(
+            self._sandbox, self.reference, self.manifest, tools, made_with, self._errors, report
+        )
+
     def _show_build(self, built: HeldBuild) -> None:
-        self._lock = built.lock
+        self._lock, self.build = built.lock, built.path
         self._sandbox.add(BUILT, built.path)
 
     def _poplar_files(self, prefix: Path, tiles: int) -> Dict[str, Any]:
@@ -173,13 +189,15 @@ class SandboxedOp:
         self._log(event)
 
 
-def python_folders() -> Dict[str, Path]:
+def python_folders(*more: ModuleType) -> Dict[str, Path]:
     """Return the folders with this Python and the packages that an op's process imports.
+
+    more: further packages.
 
     Raises SandboxUnavailable if the op would see a home folder with them.
     """
     home = Path.home().resolve()
-    packages = [Path(str(package.__file__)).parent for package in _PACKAGES]
+    packages = [Path(str(package.__file__)).parent for package in (*_PACKAGES, *more)]
     paths = [Path(sys.prefix), Path(sys.base_prefix), *packages]
     paths.append(Path(sys.executable).resolve().parents[1])
     found: Dict[str, Path] = {}

@@ -1,0 +1,1 @@
+"""Trainings that load code of users: the whole training runs in a sandbox."""

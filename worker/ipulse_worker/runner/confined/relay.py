@@ -1,0 +1,74 @@
+"""Passes on the events of a confined training: only those that it may cause."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Set, Union
+
+from ipulse_core.events import (
+    ArtifactEvent,
+    CheckpointEvent,
+    DoneEvent,
+    Event,
+    LogEvent,
+    MetricEvent,
+    PhaseEvent,
+    ProgressEvent,
+)
+from ipulse_core.limits import CONTROL_CHARACTERS
+from ipulse_core.states import INFRASTRUCTURE, Reason
+from ipulse_worker.runner.confined.messages import BadMessage, ReceivedFile
+
+_KINDS = {
+    "artifact": ArtifactEvent,
+    "checkpoint": CheckpointEvent,
+    "done": DoneEvent,
+    "log": LogEvent,
+    "metric": MetricEvent,
+    "phase": PhaseEvent,
+    "progress": ProgressEvent,
+}
+# A retry on the same worker has a limit. All others would take the worker or a device from others.
+_HARMLESS = frozenset({Reason.IPU_RESET})
+
+
+class EventFilter:
+    """Makes events of messages; the agent checks their fields, as those of every runner."""
+
+    def __init__(self) -> None:
+        self._files: Set[str] = set()
+
+    def event_of(self, message: Union[Dict[str, Any], ReceivedFile]) -> Optional[Event]:
+        """Return the event to pass on, if any. Raises BadMessage."""
+        if isinstance(message, ReceivedFile):
+            self._files.add(message.name)
+            return None
+        made = _KINDS.get(str(message.pop("kind", "")))
+        if made is None:
+            raise BadMessage("a message is of no known kind")
+        try:
+            event: Any = made(**message)
+        except TypeError:
+            raise BadMessage("a message has other fields than an event") from None
+        if isinstance(event, (ArtifactEvent, CheckpointEvent)) and event.path not in self._files:
+            raise BadMessage("it names a file that was not sent")
+        if isinstance(event, DoneEvent):
+            return _outcome(event)
+        if isinstance(event, LogEvent):
+            return LogEvent(_printable(event.message), event.level, event.stream)
+        found: Event = event
+        return found
+
+
+def _outcome(event: DoneEvent) -> DoneEvent:
+    """Return the outcome; one that blames this worker or its devices is the program's failure."""
+    known = {reason.value: reason for reason in Reason}
+    reason = known.get(str(event.reason))
+    message = _printable(event.message)
+    if reason is None or (reason in INFRASTRUCTURE and reason not in _HARMLESS):
+        message = f"The training with custom ops ended with {str(event.reason)[:64]!a}: {message}"
+        reason = Reason.PROGRAM_FAILED
+    return DoneEvent(reason.value, message[:4000], event.summary)
+
+
+def _printable(text: Any) -> str:
+    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", str(text))
