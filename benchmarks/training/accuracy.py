@@ -10,7 +10,9 @@ settings were chosen on other data than the test samples: manifolds of another s
 validation points, cross-validation within the digits' training samples. The digits also learn
 from shifted copies of the training images; no other task has more data than its data set. The
 exit code is 1 if a mean misses its target. Delayed recall is run without adaptive thresholds, too,
-which must leave it near chance, and few samples are learned without dropout, to compare with. Gated
+which must leave it near chance, and few samples are learned without dropout, to compare with.
+Temporal order is run with delays of synapses, and without any, which must not suffice, also where
+membranes remember longer. Gated
 networks are also run with weights that are rounded to bfloat16, and with weights that are quantised
 to 8 and 4 bits in training and test.
 """
@@ -104,6 +106,11 @@ def document_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -
             del layer["adaptation"]
         if not task.drops:
             del layer["dropout"]
+        if task.decay is not None:
+            layer["decay"] = task.decay
+        if task.delays is not None and "delays" in layer:
+            longest = {"longest": layer.pop("delays")["longest"]}
+            layer.update({"delays": longest} if task.delays == "synapse" else {})
         layer["second_threshold"] = SECOND_THRESHOLD if gated else None
     document["seed"] = seed
     document["device"] = {"kind": "cpu"}

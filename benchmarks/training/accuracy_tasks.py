@@ -17,6 +17,8 @@ class Task:
     int4_target: float | None = None  # None: target
     adapts: bool = True  # False removes the example's adaptive thresholds
     drops: bool = True  # False removes the example's dropout
+    delays: str | None = None  # "none" or "synapse" in place of the example's trained delays
+    decay: float | None = None  # of the hidden membranes; None: as in the example
     at_most: float = 1.0  # the mean accuracy must not exceed it
     program: str | None = None  # of examples/, that writes the data set to a directory
 
@@ -27,7 +29,7 @@ class Task:
     @property
     def is_control(self) -> bool:
         """True for a network that lacks what its example is about, to compare with."""
-        return not (self.adapts and self.drops)
+        return not (self.adapts and self.drops) or self.delays == "none"
 
     @property
     def title(self) -> str:
@@ -36,6 +38,10 @@ class Task:
             return f"{self.example} without adaptation"
         if not self.drops:
             return f"{self.example} without dropout"
+        if self.delays is not None:
+            end = "without delays" if self.delays == "none" else "with delays of synapses"
+            decay = "" if self.decay is None else f", decay {self.decay}"
+            return f"{self.example} {end}{decay}"
         layers = len(self.neurons) if self.neurons else 0
         return f"{self.example}, {layers} layers" if layers > 1 else self.example
 
@@ -43,7 +49,7 @@ class Task:
 TASKS = (
     Task("randman", 0.99, quick_epochs=5, quick_target=0.9),
     Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_target=0.88),
-    Task("yin_yang", 0.95, quick_epochs=8, quick_target=0.915, int4_target=0.93),
+    Task("yin_yang", 0.95, quick_epochs=6, quick_target=0.915, int4_target=0.93),
     Task("digits_population", 0.97, quick_epochs=1, quick_target=0.94),
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
     # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
@@ -51,4 +57,30 @@ TASKS = (
     Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75),
     Task("few_samples", 0.7, quick_epochs=60, drops=False),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
+    Task("temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"),
+    Task(
+        *("temporal_order", 0.82),
+        quick_epochs=6,
+        quick_target=0.6,
+        delays="synapse",
+        program="temporal_order.py",
+    ),
+    # The purpose of the task: membranes forget a sound before the next one.
+    Task(
+        *("temporal_order", 0.0),
+        quick_target=0.0,
+        quick_epochs=6,
+        delays="none",
+        program="temporal_order.py",
+        at_most=0.4,
+    ),
+    Task(
+        *("temporal_order", 0.0),
+        quick_target=0.0,
+        quick_epochs=6,
+        delays="none",
+        decay=0.97,
+        program="temporal_order.py",
+        at_most=0.85,
+    ),
 )
