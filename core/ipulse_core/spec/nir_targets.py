@@ -31,7 +31,8 @@ EULER_DECAY = "decay = 1 - dt / tau"
 UNSCALED_INPUT = "v = decay * v + I"
 SUBTRACTED = "v_threshold is subtracted from v"
 NO_ADAPTATION = "NIR has no neurons with thresholds that rise at each spike"
-NO_SYNAPTIC_DELAYS = "NIR delays all spikes of a neuron alike, not each synapse"
+# NIR delays all spikes of a neuron alike: delays of synapses take a matrix for each delay.
+MAX_DELAY_MATRICES = 256
 NO_FRACTIONS = "trained delays are not whole steps unless their `rounded` is set"
 NO_ADDED_DELAYS = "spikes of residual additions are not delayed one by one"
 # Targets with one threshold for a layer, and those with one decay as well.
@@ -121,10 +122,16 @@ def delays_left_out(network: Any) -> Optional[str]:
     """Returns why NIR cannot have the delays of a network's connections, or None."""
     layers = [*network.layers, network.readout]
     found = [getattr(layer, "delays", None) for layer in layers]
-    if any(delays is not None and delays.per == "synapse" for delays in found):
-        return NO_SYNAPTIC_DELAYS
-    if any(delays is not None and not delays.rounded for delays in found):
-        return NO_FRACTIONS
+    for delays in found:
+        if delays is None:
+            continue
+        if delays.per == "synapse" and delays.longest >= MAX_DELAY_MATRICES:
+            return (
+                f"NIR has a matrix for each delay of synapses, of which {delays.longest + 1:,} are "
+                f"possible: at most {MAX_DELAY_MATRICES} are exported"
+            )
+        if delays.per == "neuron" and not delays.rounded:
+            return NO_FRACTIONS
     if any(found) and any(getattr(layer, "residual", ()) for layer in layers):
         return NO_ADDED_DELAYS
     return None

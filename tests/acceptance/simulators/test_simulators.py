@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.verify, pytest.mark.timeout(1800)]
 
 SEED = 5
 STEPS, SAMPLES = 100, 64
+LONGEST = 5  # steps, of the delays of connections
 NETWORKS: dict[str, dict[str, Any]] = {
     "dense": {"layers": [{"neurons": 40, "capacity": 40}, {"neurons": 30, "gain": 7.3}]},
     "constants": {
@@ -56,6 +57,12 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "layers": [{"neurons": 40, "decay": 1.0, "gain": 0.3}],
         "readout": {"decay": 1.0, "gain": 0.1},
     },
+    "delays of synapses": {"layers": [{"neurons": 40, "delays": {"longest": LONGEST}}]},
+    "delays of neurons": {
+        "layers": [
+            {"neurons": 40, "delays": {"per": "neuron", "longest": LONGEST, "rounded": True}}
+        ]
+    },
     "delay": {"layers": [{"neurons": 40}, {"neurons": 30, "gain": 45.0}], "delay": 1},
 }
 # The reset of each target, and the networks that it runs with the same spikes.
@@ -78,14 +85,19 @@ RUNS = {
 REFUSED = [
     ("norse", "dense", "none"),
     ("norse", "delay", "zero"),
+    ("norse", "delays of neurons", "zero"),
+    ("norse", "delays of synapses", "zero"),
     ("snntorch", "recurrent", "zero"),
     ("snntorch", "subtract", "subtract"),
     ("snntorch", "delay", "zero"),
+    ("snntorch", "delays of neurons", "zero"),
     ("spikingjelly", "subtract", "subtract"),
     ("spikingjelly", "delay", "zero"),
+    ("spikingjelly", "delays of neurons", "zero"),
     ("sinabs", "dense", "zero"),
     ("sinabs", "recurrent", "subtract"),
     ("sinabs", "delay", "subtract"),
+    ("sinabs", "delays of synapses", "subtract"),
 ]
 
 
@@ -107,6 +119,9 @@ class Comparison:
         # Sinabs spikes twice where a membrane is above twice its threshold.
         scale = 0.1 if target == "sinabs" else 0.33
         weights = [(random.randn(*s.shape) * scale).astype(np.float32) for s in weight_shapes(ours)]
+        for array, shape in zip(weights, weight_shapes(ours), strict=True):
+            if shape.role == "delays":
+                array[...] = random.randint(LONGEST + 1, size=array.shape)
         arrays = dict(zip(weight_names(spec), weights, strict=True))
         [export] = nir_exports(spec, arrays, dropped_spikes=0)
         self.left_out = export.left_out

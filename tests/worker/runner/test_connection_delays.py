@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import numpy as np
 import pytest
 
 from ipulse_core.data_files.directory import DataDirectory
 from ipulse_core.data_files.errors import DataInvalid
+from ipulse_core.spec.nir_targets import delays_left_out
 from ipulse_ops.keras.trained_network import trained_network
+from ipulse_worker.nir.discretization import Options
+from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.model.start_weights import start_weights
 
@@ -63,7 +66,54 @@ def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
     assert found == pytest.approx(metrics[-1]["test_accuracy"], abs=1 / 40)
     report = (done.directory / "report.html").read_text("utf-8")
     assert "0 to 6 steps" in report
-    assert not (done.directory / "network.nir").exists()
+    found = import_network(done.directory / "network.nir", Options())
+    for name, array in found.weights.items():
+        expected = arrays[name]
+        if name == "layer_1_delays":  # a synapse without a weight has any delay
+            expected = np.where(arrays["layer_1"] == 0, 0, expected)
+        if name.endswith("_delays"):
+            np.testing.assert_array_equal(array, expected)
+
+
+def test_delays_of_synapses_are_ways_of_a_nir_graph(tmp_path: Path) -> None:
+    import nir
+
+    done = attempt(tmp_path / "job", spec())
+    arrays = weights(done)
+    graph = nir.read(str(done.directory / "network.nir"))
+    random = np.random.RandomState(5)
+    spikes = (random.rand(20, 64) < 0.1).astype(np.float64)
+    current = np.zeros((20, 16))
+    following: Dict[str, List[str]] = {name: [] for name in graph.nodes}
+    for here, there in graph.edges:
+        following[here].append(there)
+    for name in following["input"]:
+        steps, node = 0, graph.nodes[name]
+        if isinstance(node, nir.Delay):
+            [steps] = set(np.rint(node.delay / 0.001).astype(int))
+            [name] = following[name]
+            node = graph.nodes[name]
+        assert following[name] == ["lif_1"]
+        current[steps:] += (spikes @ np.asarray(node.weight, np.float64).T)[: 20 - steps]
+    delays, gain = arrays["layer_1_delays"].astype(int), spec_from(spec()).network.layers[0].gain
+    expected = np.zeros((20, 16))
+    for step, sender in zip(*np.nonzero(spikes)):
+        for neuron in range(16):
+            arrival = step + delays[sender, neuron]
+            if arrival < 20:
+                expected[arrival, neuron] += arrays["layer_1"][sender, neuron] * gain
+    assert len(following["input"]) == 7
+    np.testing.assert_allclose(current, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_too_many_delays_of_synapses_have_no_file() -> None:
+    def why(longest: int) -> str:
+        document = spec(layers=[{"neurons": 4, "delays": {"longest": longest}}], readout={})
+        document["data"]["steps"] = 300
+        return str(delays_left_out(spec_from(document).network))
+
+    assert "257" in why(256)
+    assert why(255) == "None"
 
 
 def test_trained_delays_move_and_those_of_synapses_stay(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def _layer(
         "bias": bool(bias.any()),
     }
     out: Shape = (geometry.filters, *geometry.size)
-    delay = steps_of(unit, entry.delay_s, discretization.solver.step_s)
+    delay = int(steps_of(unit, np.array([entry.delay_s]), discretization.solver.step_s)[0])
     return ImportedLayer(fields, (out[0], out[2]) if is_flat else out, reset, delay, weights)
 
 

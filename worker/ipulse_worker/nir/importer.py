@@ -101,6 +101,8 @@ def _dense(first: Convolutions, discretization: Discretization) -> List[Imported
 
 def _has_one_delay(layers: Sequence[ImportedLayer]) -> bool:
     """Return whether spikes of layers take the same time, and those of the input none."""
+    if any("delays" in layer.fields for layer in layers):
+        return False
     delays = [layer.delay for layer in layers]
     return delays[:1] == [0] and len(set(delays[1:])) < 2
 
@@ -109,14 +111,23 @@ def _network(layers: Sequence[ImportedLayer]) -> Dict[str, Any]:
     """Return the network of a spec; its reset is that of all layers."""
     delays = [layer.delay for layer in layers]
     is_one = _has_one_delay(layers)
-    if not is_one and any("residual" in layer.fields for layer in layers):
+    has_residual = any("residual" in layer.fields for layer in layers)
+    if has_residual and any("delays" in layer.fields for layer in layers):
+        raise NirInvalid(
+            "delays differ between the connections of a layer, and spikes of several layers are "
+            "added: a network has one of the two"
+        )
+    if not is_one and has_residual:
         raise NirInvalid(
             f"spikes take {', '.join(map(str, delays))} steps to the layers, input side first: "
             "where spikes of several layers are added, all layers behind the first need one delay, "
             "and the input none"
         )
     fields = [
-        layer.fields if is_one else {**layer.fields, "delay": layer.delay} for layer in layers
+        layer.fields
+        if is_one or "delays" in layer.fields
+        else {**layer.fields, "delay": layer.delay}
+        for layer in layers
     ]
     resets = {layer.reset for layer in layers if layer.reset is not None}
     if len(resets) > 1:

@@ -15,6 +15,7 @@ from ipulse_worker.nir.linear_nodes import map_of
 from ipulse_worker.nir.neurons import Neurons, neurons_of, without_decay
 from ipulse_worker.nir.structure import NodePath, Unit
 
+MAX_STEPS = 10_000  # of a delay; samples are not longer
 GAINS = (1e-6, 1e4)  # others are multiplied into the weights; a spec has gains up to 1e4
 
 
@@ -86,7 +87,16 @@ def layer_of(
         weights[f"{name}_recurrent"] = float32(unit, recurrent * factor)
     if mapped.unrolled:
         notes.append(f"{unit.name}: its convolution is {name}, a dense matrix")
-    delay = steps_of(unit, mapped.delay_s, discretization.solver.step_s)
+    steps = steps_of(unit, mapped.delay_s, discretization.solver.step_s)
+    if steps.min() < steps.max():
+        per = "neuron" if steps.shape[1] == 1 else "synapse"
+        fields["delays"] = {"per": per, "longest": int(steps.max())}
+        if per == "neuron":
+            fields["delays"]["rounded"] = True
+            notes.append(f"{unit.name}: the delays to {name} differ by sender, and are trained")
+        whole = np.broadcast_to(steps, (mapped.inputs, size) if per == "synapse" else steps.shape)
+        weights[f"{name}_delays"] = float32(unit, whole if per == "synapse" else whole[:, 0])
+    delay = 0 if "delays" in fields else int(steps.flat[0])
     return ImportedLayer(fields, mapped.shape, reset, delay, weights, notes)
 
 
@@ -99,7 +109,7 @@ def _residual(
         number, theirs = earlier[source]
         if math.prod(theirs) != math.prod(shape):
             raise at_node(source, f"it has other neurons than the layer before {unit.name}")
-        if _sum(paths, theirs).delay_s != mapped.delay_s:
+        if not np.array_equal(_sum(paths, theirs).delay_s, mapped.delay_s):
             raise at_node(unit.name, "spikes of several layers arrive with different delays")
         found.append(number)
     return sorted(found)
@@ -109,9 +119,9 @@ def _sum(paths: Sequence[NodePath], shape: Shape) -> LinearMap:
     """Return the sum of parallel paths."""
     total, *others = [map_of(path.through, shape) for path in paths]
     for path, mapped in zip(paths[1:], others):
-        if total.shape != mapped.shape or total.delay_s != mapped.delay_s:
-            raise at_node(path.target, "its inputs differ in shape or delay")
-        total = total.plus(mapped)
+        if total.shape != mapped.shape:
+            raise at_node(path.target, "its inputs differ in shape")
+        total = total.plus(mapped, path.target)
     return total
 
 
@@ -149,7 +159,7 @@ def _loops(
     can_subtract = is_threshold and discretization.solver.name != "unscaled"
     for path in unit.loops:
         mapped = map_of(path.through, shape)
-        if math.prod(mapped.shape) != size or mapped.bias is not None or mapped.delay_s:
+        if math.prod(mapped.shape) != size or mapped.bias is not None or mapped.delay_s.any():
             raise at_node(
                 path.through[0].name if path.through else unit.name,
                 f"a loop of {unit.name} must return {size:,} values without bias or delay",
@@ -180,20 +190,26 @@ def subtracts(neurons: Neurons, returned: np.ndarray) -> bool:
     return bool(np.allclose(returned, wanted, rtol=1e-5, atol=0))
 
 
-def steps_of(unit: Unit, delay_s: float, step_s: float) -> int:
-    """Return a delay in steps.
+def steps_of(unit: Unit, delay_s: np.ndarray, step_s: float) -> np.ndarray:
+    """Return delays in steps, int64.
 
     Raises:
-        NirInvalid: it is not a whole number of steps.
+        NirInvalid: one is not a whole number of steps, or longer than samples.
     """
     steps = delay_s / step_s
-    if abs(steps - round(steps)) > 1e-6:
+    wrong = np.abs(steps - np.rint(steps)) > 1e-6
+    if wrong.any():
         raise at_node(
             unit.name,
-            f"its input is delayed by {delay_s:g} s, which is not a whole number of steps of "
-            f"{step_s:g} s",
+            f"its input is delayed by {delay_s[wrong][0]:g} s, which is not a whole number of "
+            f"steps of {step_s:g} s",
         )
-    return round(steps)
+    if steps.max() > MAX_STEPS:
+        raise at_node(
+            unit.name,
+            f"its input is delayed by {steps.max():g} steps; at most {MAX_STEPS:,} are possible",
+        )
+    return np.rint(steps).astype(np.int64)
 
 
 def _gain(gain: np.ndarray) -> Tuple[float, Any]:

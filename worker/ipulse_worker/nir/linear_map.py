@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from typing import Callable, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.spec.start_weights import size_text
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.hdf5_file import MAX_VALUES
 
@@ -22,7 +24,8 @@ class LinearMap:
     shape: Shape  # of the results
     matrix: Optional[np.ndarray] = None  # [inputs, *shape]; None for the identity
     bias: Optional[np.ndarray] = None  # [*shape]
-    delay_s: float = 0.0
+    # Of each connection in seconds: [inputs, outputs], with one row or column where all are alike.
+    delay_s: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     unrolled: bool = False  # whether shared weights are repeated
 
     @property
@@ -36,8 +39,10 @@ class LinearMap:
         """Return this map followed by a linear function, that of the node `name`.
 
         Raises:
-            NirInvalid: the matrix would have too many numbers.
+            NirInvalid: the matrix would have too many numbers, or values that arrive at different
+                times would be added.
         """
+        self.check_delays(name)
         rows = self.matrix
         if rows is None:
             if self.inputs * self.inputs > MAX_VALUES:
@@ -48,6 +53,38 @@ class LinearMap:
             raise at_node(name, f"its matrix has {result.size:,} numbers, which is too many")
         bias = None if self.bias is None else function(self.bias[np.newaxis])[0]
         return replace(self, shape=result.shape[1:], matrix=result, bias=bias)
+
+    def delayed(self, name: str, delay_s: np.ndarray) -> LinearMap:
+        """Return this map with results that the node `name` delays.
+
+        delay_s: one value, or one for each of the results.
+
+        Raises:
+            NirInvalid: the node delays a bias, or has values for another shape.
+        """
+        if delay_s.size == 1:
+            return replace(self, delay_s=self.delay_s + delay_s.reshape(1, 1))
+        if delay_s.size != math.prod(self.shape):
+            raise at_node(
+                name,
+                f"delay has {delay_s.size:,} values for a shape of {size_text(self.shape)}",
+            )
+        if self.bias is not None:
+            raise at_node(
+                name, "it delays a bias by different times: delay values in front of their bias"
+            )
+        # Without weights in front of it, it delays the inputs.
+        values = delay_s.reshape((-1, 1) if self.matrix is None else (1, -1))
+        return replace(self, delay_s=self.delay_s + values)
+
+    def check_delays(self, name: str) -> None:
+        """Raise NirInvalid if the node `name` would add values of one input at different times."""
+        if self.delay_s.shape[1] > 1:
+            raise at_node(
+                name,
+                "it adds values that a node before it delays by different times: only one matrix "
+                "may be between such a Delay and the neurons before it",
+            )
 
     def biased(self, bias: np.ndarray) -> LinearMap:
         """Return this map with a bias added, which is broadcast to the shape."""
@@ -63,15 +100,32 @@ class LinearMap:
             bias=None if self.bias is None else self.bias.reshape(shape),
         )
 
-    def plus(self, other: LinearMap) -> LinearMap:
-        """Return the sum of two maps with equal inputs, shapes and delays."""
+    def plus(self, other: LinearMap, name: str) -> LinearMap:
+        """Return the sum of two maps with equal inputs and shapes, in front of the node `name`.
+
+        Raises:
+            NirInvalid: one connection has weights with different delays.
+        """
         bias = self.bias
         if other.bias is not None:
             bias = other.bias if bias is None else bias + other.bias
-        matrix = self.dense.astype(np.float64) + other.dense
+        ours, theirs = self.dense, other.dense
+        delay_s = self.delay_s
+        if delay_s.shape != other.delay_s.shape or (delay_s != other.delay_s).any():
+            apart = (ours != 0) & (theirs != 0) & (delay_s != other.delay_s)
+            if apart.any():
+                sender, receiver = np.argwhere(apart)[0]
+                raise at_node(
+                    name,
+                    f"its input {receiver:,} receives value {sender:,} twice, with different "
+                    "delays: each connection has one",
+                )
+            delay_s = np.where(theirs != 0, other.delay_s, np.where(ours != 0, delay_s, 0.0))
+        matrix = ours.astype(np.float64) + theirs
         return replace(
             self,
             matrix=matrix.reshape(-1, *self.shape),
             bias=bias,
+            delay_s=delay_s,
             unrolled=self.unrolled or other.unrolled,
         )

@@ -70,10 +70,11 @@ def _scaled(before: LinearMap, node: NirNode) -> LinearMap:
 
 
 def _delayed(before: LinearMap, node: NirNode) -> LinearMap:
-    delay = np.unique(numbers(node, "delay").astype(np.float64))
-    if delay.size != 1 or delay[0] < 0:
-        raise at_node(node.name, "delays differ by neuron or are below 0: one is supported")
-    return replace(before, delay_s=before.delay_s + float(delay[0]))
+    delay = numbers(node, "delay").astype(np.float64)
+    if delay.size < 1 or delay.min() < 0:
+        raise at_node(node.name, "its delays must be 0 or above")
+    is_one = delay.min() == delay.max()
+    return before.delayed(node.name, np.ravel(delay)[:1] if is_one else delay)
 
 
 def _flattened(before: LinearMap, node: NirNode) -> LinearMap:

@@ -64,6 +64,44 @@ WRONG: Dict[str, Tuple[Dict[str, Any], Edges, str]] = {
         [*chain(*SKIP), *chain("n1", "wait", "w2")],
         "'n2'.*different delays",
     ),
+    "two delays of a connection": (
+        plain(late=linear(3, 4), wait=nir.Delay(delay=0.001 * ones(3))),
+        [*chain(*CHAIN), *chain("input", "wait", "late", "n1")],
+        "'n1'.*twice, with different delays",
+    ),
+    "delays of sums": (
+        plain(w3=linear(4, 4), wait=nir.Delay(delay=0.001 * np.arange(4))),
+        chain("input", "w1", "wait", "w3", "n1", "w2", "n2", "output"),
+        "'w3'.*different times",
+    ),
+    "delays of biases": (
+        plain(
+            w1=nir.Affine(weight=np.ones((4, 3)), bias=ones(4)),
+            wait=nir.Delay(delay=0.001 * np.arange(4)),
+        ),
+        chain("input", "w1", "wait", "n1", "w2", "n2", "output"),
+        "'wait'.*bias",
+    ),
+    "delays of other values": (
+        plain(wait=nir.Delay(delay=0.001 * np.arange(5))),
+        chain("input", "w1", "n1", "wait", "w2", "n2", "output"),
+        "'wait'.*5 values",
+    ),
+    "negative delays": (
+        plain(wait=nir.Delay(delay=-0.001 * np.arange(4))),
+        chain("input", "w1", "n1", "wait", "w2", "n2", "output"),
+        "'wait'.*0 or above",
+    ),
+    "endless delays": (
+        plain(wait=nir.Delay(delay=np.array([1.0, 2, 3, 1e300]))),
+        chain("input", "w1", "n1", "wait", "w2", "n2", "output"),
+        "'n2'.*at most 10,000",
+    ),
+    "delays beside added spikes": (
+        plain(across=linear(4, 4), n3=lif(4), wait=nir.Delay(delay=0.001 * np.arange(3))),
+        [*chain("input", "wait", *SKIP[1:]), ("n1", "w2")],
+        "one of the two",
+    ),
     "half a step": (
         plain(wait=nir.Delay(delay=0.0005 * ones(4))),
         chain("input", "w1", "n1", "wait", "w2", "n2", "output"),

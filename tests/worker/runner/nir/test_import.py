@@ -184,3 +184,33 @@ def test_delays_that_differ_are_those_of_the_layers(tmp_path: Path) -> None:
     )
     assert [found.network["layers"][0]["delay"], found.network["readout"]["delay"]] == [3, 2]
     assert found.network["delay"] == 0
+
+
+def test_delays_that_differ_by_sender_are_trained_and_rounded(tmp_path: Path) -> None:
+    nodes = plain(wait=nir.Delay(delay=np.array([0.0, 0.003, 0.001])))
+    found = imported(tmp_path, nodes, chain("input", "wait", "w1", "n1", "w2", "n2", "output"))
+    assert found.network["layers"][0]["delays"] == {"per": "neuron", "longest": 3, "rounded": True}
+    np.testing.assert_array_equal(found.weights["layer_1_delays"], np.float32([0, 3, 1]))
+    assert any("trained" in note for note in found.notes)
+
+
+def test_delays_behind_weights_and_of_parallel_ways_are_those_of_synapses(tmp_path: Path) -> None:
+    weight = np.float32([[1, 0, 2], [0, 3, 0], [4, 5, 0], [0, 0, 6]])
+    nodes = plain(
+        w1=nir.Linear(weight=weight),
+        late=nir.Linear(weight=np.float32(weight == 0)),
+        wait=nir.Delay(delay=0.002 * ones(3)),
+        more=nir.Delay(delay=np.array([0.001, 0.002, 0, 0])),
+    )
+    edges = chain("input", "w1", "n1", "more", "w2", "n2", "output")
+    found = imported(tmp_path, nodes, [*edges, *chain("input", "wait", "late", "n1")])
+    layer = found.network["layers"][0]
+    assert layer["delays"] == {"per": "synapse", "longest": 2}
+    np.testing.assert_array_equal(found.weights["layer_1_delays"], 2 * (weight == 0).T)
+    np.testing.assert_array_equal(found.weights["layer_1"], np.where(weight == 0, 1, weight).T)
+    assert found.network["readout"]["delays"]["per"] == "neuron"
+    behind = chain("input", "w1", "more", "n1", "w2", "n2", "output")
+    del nodes["late"], nodes["wait"]
+    found = imported(tmp_path, nodes, behind)
+    expected = np.tile(np.float32([1, 2, 0, 0]), (3, 1))
+    np.testing.assert_array_equal(found.weights["layer_1_delays"], expected)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.spec.derived_values import input_delays
+from ipulse_core.spec.start_weights import DELAYS, connection_delays, layer_names
 from ipulse_ops.lif.reference import network_pass as reference
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse
@@ -64,6 +65,10 @@ def random_network(random: np.random.RandomState) -> Dict[str, Any]:
     for fields in [] if adds else found:
         if random.rand() < 0.3:
             fields["delay"] = int(random.randint(4))
+        elif random.rand() < 0.4:
+            per = str(random.choice(["neuron", "synapse"]))
+            fields["delays"] = {"per": per, "longest": int(random.randint(1, 9))}
+            fields["delays"].update({"rounded": True} if per == "neuron" else {})
     return {
         "layers": found[:-1],
         "readout": found[-1],
@@ -92,7 +97,20 @@ def spikes_of(spec: Any, arrays: Dict[str, np.ndarray], inputs: np.ndarray) -> L
 def drawn(spec: Any, random: np.random.RandomState) -> Dict[str, np.ndarray]:
     shapes = weight_shapes(network_of(spec))
     weights = [(random.randn(*shape.shape) / 3).astype(np.float32) for shape in shapes]
-    return dict(zip(weight_names(spec), weights))
+    arrays = dict(zip(weight_names(spec), weights))
+    for name, delays in connection_delays(spec.network).items():
+        arrays[name] = random.randint(delays.longest + 1, size=arrays[name].shape).astype("f4")
+    return arrays
+
+
+def delays_in(spec: Any, arrays: Dict[str, np.ndarray]) -> List[np.ndarray]:
+    """Return the steps that spikes take at each synapse of each layer."""
+    found = []
+    for name, delay in zip(layer_names(spec.network), input_delays(spec.network)):
+        own = arrays.get(f"{name}{DELAYS}", np.full((1, 1), delay))
+        own = own[:, np.newaxis] if own.ndim == 1 else own
+        found.append(np.broadcast_to(own, arrays[name].shape))
+    return found
 
 
 def spec_again(found: ImportedNetwork, spec: Any) -> Any:
@@ -121,7 +139,8 @@ def test_of_any_network_gives_the_same_network(number: int, tmp_path: Path) -> N
                 )
         assert after.gain == 1.0, place
     assert again.network.reset == spec.network.reset
-    assert input_delays(again.network) == input_delays(spec.network)
+    for one, other in zip(delays_in(spec, arrays), delays_in(again, found.weights)):
+        np.testing.assert_array_equal(one, other, err_msg=place)
     inputs = (random.rand(STEPS, 4, 64) < 0.1).astype(np.float32)
     *spikes, membrane = spikes_of(spec, arrays, inputs)
     *spikes_again, membrane_again = spikes_of(again, found.weights, inputs)

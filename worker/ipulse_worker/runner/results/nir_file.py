@@ -14,6 +14,7 @@ from ipulse_core.errors import MissingDependency
 _CONSTANTS = ("tau", "r", "v_leak", "v_threshold")
 
 Metadata = Dict[str, Union[str, float, int]]
+NamedNodes = List[Tuple[str, Any]]
 
 
 def require_nir() -> None:
@@ -46,6 +47,19 @@ class GraphChain:
         self._nodes[name] = node
         self._edges.append((self._last, name))
         self._last = name
+
+    def extend(self, nodes: NamedNodes) -> None:
+        """Add nodes behind the last one, one behind the other."""
+        for name, node in nodes:
+            self.append(name, node)
+
+    def join(self, source: str, nodes: NamedNodes, target: str) -> None:
+        """Add another way between two nodes of the chain."""
+        for name, node in nodes:
+            self._nodes[name] = node
+            self._edges.append((source, name))
+            source = name
+        self._edges.append((source, target))
 
     def loop(self, name: str, node: Any, to: Optional[str] = None) -> None:
         """Add a loop from the last node through this one, to the last one or to another."""

@@ -21,10 +21,10 @@ import numpy as np
 
 from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes, input_scale, planes_of
-from ipulse_core.spec.derived_values import class_count, input_channels, input_delays
+from ipulse_core.spec.derived_values import class_count, input_channels
 from ipulse_core.spec.nir_targets import ONE_THRESHOLD, SMALLEST_THRESHOLD
-from ipulse_core.spec.start_weights import DELAYS, layer_names
 from ipulse_ops.training.weight_types import rounded
+from ipulse_worker.runner.results.nir_delays import DelayNodes
 from ipulse_worker.runner.results.nir_dialects import (
     ALMOST_1,
     NEVER,
@@ -74,8 +74,6 @@ class NetworkGraph:
 
     def build(self) -> Any:
         """Return the NIR graph."""
-        import nir
-
         spec = self._spec
         convolutions = conv_geometries(spec)
         classes, enters = class_count(spec.data), None if not convolutions else planes_of(spec.data)
@@ -83,17 +81,8 @@ class NetworkGraph:
         self._stays_planes = bool(convolutions) and self._target != "generic"
         inputs = (input_channels(spec.data),) if enters is None else shape_of(enters)
         graph = GraphChain(inputs, self._shape(classes))
-        delays = input_delays(spec.network) if self._target == "generic" else []
-
-        def append_delay(number: int, shape: Tuple[int, ...]) -> None:
-            own = self._arrays.get(f"{layer_names(spec.network)[number]}{DELAYS}")
-            steps: Any = delays[number] if delays and own is None else own
-            # Delays of synapses are left out.
-            if delays and np.ndim(steps) < 2 and np.any(steps):
-                delay = np.full(shape, np.asarray(steps, np.float64) * self.step_s)
-                graph.append(f"delay_{number}", nir.Delay(delay=delay))
-
-        append_delay(0, inputs)
+        self._delays = DelayNodes(spec, self._arrays, self._target, self.step_s)
+        self._delays.append(graph, 0, inputs)
         scale = 1.0
         senders: List[str] = []  # the node of each layer that other layers receive
         sizes = hidden_sizes(spec)
@@ -104,7 +93,7 @@ class NetworkGraph:
             self._append(graph, layer, place, senders)
             scale = input_scale(layer)
             enters = self._planes(sizes[number - 1]) if geometry is None else geometry.pooled
-            append_delay(number, shape if enters is None else shape_of(enters))
+            self._delays.append(graph, number, shape if enters is None else shape_of(enters))
             senders.append(graph.last)
         place = LayerPlace("readout", "readout", self._shape(classes), enters, None, scale)
         self._append(graph, spec.network.readout, place, senders)
@@ -139,10 +128,14 @@ class NetworkGraph:
         if place.is_flattened(self._stays_planes):
             assert place.enters is not None  # noqa: S101 - flattened
             graph.append(f"flatten_{suffix}", flatten(place.enters))
-        graph.append(f"weights_{suffix}", self._weights(place, constants))
+        source, weights = graph.last, self._weights(place, constants)
+        first, *others = self._delays.ways(len(senders), suffix, weights)
+        graph.extend(first)
         for number in getattr(layer, "residual", ()) if self._target == "generic" else ():
             graph.connect(senders[number - 1], f"weights_{suffix}")
         entry = self._append_neurons(graph, constants, here, suffix)
+        for way in others:
+            graph.join(source, way, entry)
         if place.geometry is not None and place.geometry.pool != (1, 1):
             graph.append(f"pool_{suffix}", sum_pool(place.geometry))
         if getattr(layer, "recurrent", False) and self._target not in ("snntorch", "sinabs"):
