@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Dict, Optional, Set, Union
 
 from ipulse_core.events import (
+    MAX_LINE,
     ArtifactEvent,
     CheckpointEvent,
     DoneEvent,
@@ -18,6 +20,7 @@ from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.states import INFRASTRUCTURE, Reason
 from ipulse_worker.runner.confined.messages import BadMessage, ReceivedFile
 
+MAX_OUTCOME, MAX_PROGRESS = 4000, 1000  # characters of a message
 _KINDS = {
     "artifact": ArtifactEvent,
     "checkpoint": CheckpointEvent,
@@ -27,6 +30,7 @@ _KINDS = {
     "phase": PhaseEvent,
     "progress": ProgressEvent,
 }
+_STREAMS = ("stdout", "stderr")  # lines of agent and service are their own
 # A retry on the same worker has a limit. All others would take the worker or a device from others.
 _HARMLESS = frozenset({Reason.IPU_RESET})
 
@@ -54,7 +58,10 @@ class EventFilter:
         if isinstance(event, DoneEvent):
             return _outcome(event)
         if isinstance(event, LogEvent):
-            return LogEvent(_printable(event.message), event.level, event.stream)
+            stream = event.stream if event.stream in _STREAMS else "runner"
+            return LogEvent(_printable(event.message, MAX_LINE), event.level, stream)
+        if isinstance(event, ProgressEvent):
+            return replace(event, message=_printable(event.message, MAX_PROGRESS))
         found: Event = event
         return found
 
@@ -67,8 +74,9 @@ def _outcome(event: DoneEvent) -> DoneEvent:
     if reason is None or (reason in INFRASTRUCTURE and reason not in _HARMLESS):
         message = f"The training with custom ops ended with {str(event.reason)[:64]!a}: {message}"
         reason = Reason.PROGRAM_FAILED
-    return DoneEvent(reason.value, message[:4000], event.summary)
+    return DoneEvent(reason.value, message[:MAX_OUTCOME], event.summary)
 
 
-def _printable(text: Any) -> str:
-    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", str(text))
+def _printable(text: Any, characters: int = MAX_OUTCOME) -> str:
+    line = " ".join(str(text).splitlines())[:characters]
+    return CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", line)
