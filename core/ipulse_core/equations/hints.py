@@ -1,4 +1,4 @@
-"""What an unknown name or a wrong call may have meant."""
+"""Messages for unknown names and wrong calls in equations."""
 
 from __future__ import annotations
 

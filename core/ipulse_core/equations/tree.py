@@ -12,7 +12,7 @@ ARITIES: Dict[str, int] = {
     **dict.fromkeys(("min", "max"), 2),
     **dict.fromkeys(("negate", "abs", "square", "sqrt", "exp", "log", "tanh", "detach"), 1),
     "where": 3,
-    # Of losses, over classes and over time.
+    # For losses: over classes, and over time.
     **dict.fromkeys(("sum", "mean", "largest", "softmax", "log_softmax", "logsumexp"), 1),
     **dict.fromkeys(("sum_over_time", "mean_over_time", "max_over_time", "last"), 1),
 }

@@ -78,6 +78,11 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         for kernel, array in zip(self.kernels, arrays):
             kernel.assign(array)
 
+    @property
+    def kernel_seconds(self) -> Dict[str, float]:
+        """The seconds that the neurons took on the CPU, by pass; on tiles none."""
+        return dict(self._kernel.seconds) if isinstance(self._kernel, EquationsKernel) else {}
+
     def tile_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the neurons' program on tiles; None if there is none."""
         return self._kernel.profile() if isinstance(self._kernel, EquationsOnTiles) else None

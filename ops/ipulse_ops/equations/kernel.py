@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
@@ -26,6 +27,7 @@ FLAGS = (
     *WARNINGS,
     *("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-parameter"),
 )
+_SECONDS = {"forward": 0.0, "backward": 0.0}  # of all kernels of the process
 _NONE = np.zeros(0, np.float32)
 _FUNCTIONS = {"forward": 5, "backward": 9}  # how many arrays each takes
 
@@ -49,6 +51,11 @@ def build_equations(layer: LayerEquations, progress: ProgressCallback = print_pr
     if not (mark_used(directory) and (directory / LIBRARY).exists()):
         build_once("the equations of a layer", "equations", directory, LIBRARY, make, progress)
     return directory / LIBRARY
+
+
+def timings() -> Dict[str, float]:
+    """Return the seconds that this process has spent in kernels of equations, by pass."""
+    return dict(_SECONDS)
 
 
 class KernelTrace(NamedTuple):
@@ -80,6 +87,7 @@ class EquationsKernel:
             function.argtypes = [ctypes.c_void_p] * arrays + [ctypes.c_int64] * 6
             self._calls[name] = function
         self._pool: Optional[ThreadPoolExecutor] = None
+        self.seconds = dict.fromkeys(_FUNCTIONS, 0.0)
 
     def forward(
         self,
@@ -148,11 +156,17 @@ class EquationsKernel:
             begin, end = bounds[part], bounds[part + 1]
             return call(*pointers, steps, batch, neurons, begin, end, last)
 
+        start = time.perf_counter()
         if parts <= 1:
-            return [run(part) for part in range(parts)]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads)
-        return list(self._pool.map(run, range(parts)))
+            found = [run(part) for part in range(parts)]
+        else:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._threads)
+            found = list(self._pool.map(run, range(parts)))
+        spent = time.perf_counter() - start
+        self.seconds[name] += spent
+        _SECONDS[name] += spent
+        return found
 
 
 def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.ndarray:

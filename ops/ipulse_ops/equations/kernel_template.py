@@ -122,7 +122,7 @@ constexpr bool RECURRENT = {recurrent};
 }}  // namespace
 
 // Runs samples begin to end - 1. Returns the first step with a value that is not finite, or -1.
-// What neurons send each other by `recurrent`, [sender][receiver], is added to the current.
+// Adds to the current the rows of `recurrent`, [sender][receiver], of the last step's spikes.
 extern "C" std::int64_t ipulse_equations_forward(
     float *all_current, const float *parameters, float *all_x, float *all_states,
     [[maybe_unused]] const float *recurrent, std::int64_t steps, std::int64_t batch,

@@ -27,7 +27,7 @@ _TIME, _CLASSES = 0, 2  # axes of [time, batch, classes]
 
 
 class LossValues(NamedTuple):
-    """What a loss is for a batch."""
+    """The results of a loss for a batch."""
 
     loss: np.ndarray  # float64 [batch]
     prediction: np.ndarray  # float64 [batch, classes], or [batch, time, classes] of each step

@@ -18,7 +18,7 @@ from ipulse_ops.equations.source import literal, statements
 _TEMPLATES = Path(__file__).resolve().parent / "poplar"
 CODELETS_FILE, GRAPH_FILE = "codelets.cpp", "graph.cpp"
 _INDENT = " " * 8
-# Of a recurrent layer, whose vertices have all neurons of a sample.
+# For a recurrent layer: each vertex has all neurons of a sample.
 _RECURRENT = {
     "FORWARD_FIELDS": """\
 poplar::Input<poplar::Vector<float>> recurrent;  // [sender][receiver]

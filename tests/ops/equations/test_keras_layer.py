@@ -87,7 +87,7 @@ def test_they_are_equal(name: str) -> None:
     weights = np.round(weights * 1024) / 1024 if neurons.recurrent else weights
     by_slots = tf.constant(rng.normal(size=(STEPS, BATCH, NEURONS)), tf.float32)
     equations = LayerEquations(neuron_of(document), NEURONS, recurrent=neurons.recurrent)
-    # Multiples of 2^-10, whose sums are exact in any order.
+    # Multiples of 2^-10: sums are exact in any order.
     again = np.round(rng.normal(0, 0.1, (NEURONS, NEURONS)) * 1024) / 1024
     kernels = [weights, again.astype(np.float32)][: 2 if neurons.recurrent else 1]
     layers = [

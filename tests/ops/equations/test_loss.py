@@ -1,4 +1,4 @@
-"""Losses with equations: their gradients, and known ones beside those that IPUlse has."""
+"""Losses with equations: gradients, and a comparison with the losses that IPUlse has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS, BATCH, CLASSES = 5, 3, 4
 
 
 def right_of(name: str, rng: Any) -> np.ndarray:
-    """What is right, as LossEvaluator describes it."""
+    """Return labels or targets as LossEvaluator describes them."""
     if name == "label":
         return np.asarray(rng.integers(0, CLASSES, BATCH))
     shape = (BATCH, CLASSES) if name == "target" else (BATCH, STEPS, CLASSES)

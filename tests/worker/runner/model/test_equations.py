@@ -78,6 +78,14 @@ def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None
     assert len(np.unique(decays)) > 1  # it was trained
     assert ((decays >= 0) & (decays <= 0.99)).all()
     assert arrays["layer_1_parameter_theta"].shape == (1,)
+    profile = json.loads((one.directory / "profile.json").read_text(encoding="utf-8"))
+    (run, *_) = profile["execution"]["runs"]
+    times = run["layers"]["layers"]
+    assert [each["layer"] for each in times] == [1, 2, "readout"]
+    parts = {part["name"]: part["seconds"].get("mean") for part in run["steps"]["parts"]}
+    for direction in ("forward", "backward"):
+        assert min(each[direction] for each in times) > 0
+        assert sum(each[direction] for each in times) == pytest.approx(parts[direction])
     page = (one.directory / "report.html").read_text(encoding="utf-8")
     assert "resonator" in page
     assert "decay * (u - omega * w) + 2 * I" in page

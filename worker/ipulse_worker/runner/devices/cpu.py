@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
 from ipulse_core.spec.part_layers import equation_layers
-from ipulse_ops.equations.kernel import build_equations
+from ipulse_ops.equations import kernel as equations_kernel
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.devices.device import Device, DeviceDescription, Executable, Log
@@ -46,7 +46,9 @@ class CPU(Device):
             self._build_progress(built, self.compiled_fraction)
         )
         for layer in equations_layers_of(self.spec):
-            build_equations(layer, self._build_progress(built, self.compiled_fraction))
+            equations_kernel.build_equations(
+                layer, self._build_progress(built, self.compiled_fraction)
+            )
         return Model(self.spec, slots, self._threads, ops=self.ops)
 
     def acquire(self) -> None:
@@ -74,7 +76,10 @@ class CPU(Device):
 
     def kernel_seconds(self) -> Dict[str, float]:
         """Return the kernels' own measurements."""
-        return native.timings()
+        found = native.timings()
+        for name, seconds in equations_kernel.timings().items():
+            found[name] += seconds
+        return found
 
     def description(self) -> DeviceDescription:
         """Describe the processor and the kernels."""
