@@ -9,6 +9,7 @@
     python -m benchmarks.training example-peers            the examples, beside snnTorch
     python -m benchmarks.training special-paths            each optimisation with and without
     python -m benchmarks.training convolutions             convolutional networks
+    python -m benchmarks.training equations                a LIF layer written as equations
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
 """
@@ -26,6 +27,7 @@ COMMANDS = {
     "peers": "comparison",
     "accuracy": "accuracy",
     "convolutions": "convolutions",
+    "equations": "layers.equations",
     "example-peers": "example_peers",
     "special-paths": "special_paths",
 }

@@ -1,0 +1,1 @@
+"""Single layers of a network, timed beside each other."""
