@@ -22,7 +22,7 @@ from benchmarks.common import command_line
 COMMANDS = {
     "op": "op_cost",
     "recompute": "recomputation",
-    "half": "half_weights",
+    "half": "half_precision",
     "speed": "op_speed",
     "questions": "questions",
     "published": "published",

@@ -151,10 +151,15 @@ class EmulatorDevice(IPUs):
         "with `training: device`; sums, states, moments and gradients are float32. IPUs have no "
         "bfloat16, which the device cpu has.",
     )
+    states_dtype: Literal["float32", "float16"] = Field(
+        default="float32",
+        description="float16: membranes and synapses have two bytes a neuron and sample between "
+        "time steps; sums, gradients and outputs are float32. Not with `memory: recompute`.",
+    )
     stochastic_rounding: bool = Field(
         default=False,
-        description="Whether updated matrices in float16 are rounded at random to one of their two "
-        "neighbours, so that small updates count on average; else to the nearest number.",
+        description="Whether updated matrices and states in float16 are rounded at random to one of "
+        "their two neighbours, so that small changes count on average; else to the nearest number.",
     )
     host_link: Literal["pcie", "fabric"] = Field(
         default="pcie",
@@ -183,8 +188,11 @@ class EmulatorDevice(IPUs):
         if self.weights_dtype != "float32" and self.training == "host":
             detail = "weights of float16 are updated on the device: set training to device"
             yield Problem("/weights_dtype", "inconsistent", detail)
-        if self.stochastic_rounding and self.weights_dtype == "float32":
-            detail = "weights of float32 are not rounded: set weights_dtype to float16"
+        if self.states_dtype != "float32" and self.memory == "recompute":
+            detail = "states are recomputed from checkpoints of float32: set memory to slots"
+            yield Problem("/states_dtype", "inconsistent", detail)
+        if self.stochastic_rounding and self.weights_dtype == self.states_dtype == "float32":
+            detail = "float32 is not rounded: set weights_dtype or states_dtype to float16"
             yield Problem("/stochastic_rounding", "inconsistent", detail)
 
 

@@ -19,7 +19,7 @@ from ipulse_ops.keras.weights_in_use import (
 )
 from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.run_options import LIFOutputs, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
@@ -44,6 +44,9 @@ class SequenceLayer(NetworkLayer):
         IPUs also the states at some steps.
     weights_dtype: "bfloat16" rounds the weights to it for each run; their packed copies then take
         two bytes per weight. The variables, sums and training stay float32.
+    states_dtype, stochastic_rounding: "float16" stores membranes and synapses in two bytes between
+        time steps, rounded to the nearest number or at random by the seed; only on "emulator" and
+        "ipu", without `memory` "recompute".
     quantisation: the rule by which each run replaces matrices by integers times a scale, for all
         layers, or one or None for each layer and the readout. Biases, sums and training stay
         float32; the gradient passes straight through. Only with weights_dtype "float32".
@@ -78,6 +81,8 @@ class SequenceLayer(NetworkLayer):
         threads: int = 0,
         memory: str = "slots",
         weights_dtype: str = "float32",
+        states_dtype: str = "float32",
+        stochastic_rounding: bool = False,
         quantisation: Quantising = None,
         standardised: Standardising = False,
         return_membranes: bool = False,
@@ -100,6 +105,8 @@ class SequenceLayer(NetworkLayer):
         self.input_scale = float(input_scale)
         self.time_major = flag("time_major", time_major)
         self.backend = choice("backend", backend, tuple(BACKENDS))
+        check_states(states_dtype, stochastic_rounding, self.backend, self.memory)
+        self.states_dtype, self.stochastic_rounding = states_dtype, stochastic_rounding
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
         instance("placement", self.placement, Placement)
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
@@ -128,6 +135,8 @@ class SequenceLayer(NetworkLayer):
             dropout_seed=self._next_mask(seed) if training else None,
             memory=self.memory,
             weights_dtype=self.weights_dtype,
+            states_dtype=self.states_dtype,
+            stochastic_rounding=self.stochastic_rounding,
             return_membranes=self.return_membranes,
             backend=self.backend,
             placement=self.placement,
@@ -214,6 +223,8 @@ class SequenceLayer(NetworkLayer):
             "threads": self.threads,
             "memory": self.memory,
             "weights_dtype": self.weights_dtype,
+            "states_dtype": self.states_dtype,
+            "stochastic_rounding": self.stochastic_rounding,
             "quantisation": [None if rule is None else asdict(rule) for rule in self._rules],
             "standardised": [deviation is not None for deviation in self._deviations],
             "return_membranes": self.return_membranes,

@@ -7,6 +7,9 @@ from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.poplar.attributes import Placement
+from ipulse_ops.validation import choice, flag
+
+STATE_TYPES = ("float32", "float16")
 
 
 class LIFOutputs(NamedTuple):
@@ -34,6 +37,26 @@ class RunOptions:
     dropout_seed: Any = None
     memory: str = "slots"
     weights_dtype: str = "float32"
+    states_dtype: str = "float32"
+    stochastic_rounding: bool = False
     return_membranes: bool = False
     placement: Placement = Placement()
     tiles_per_ipu: int = MK2_TILES
+
+
+def check_states(
+    states_dtype: str, stochastic_rounding: bool, backend: str, memory: str = "slots"
+) -> None:
+    """Raise ValueError for a type of states that a back end does not have."""
+    choice("states_dtype", states_dtype, STATE_TYPES)
+    if flag("stochastic_rounding", stochastic_rounding) and states_dtype == "float32":
+        raise ValueError("states of float32 are not rounded: use states_dtype float16")
+    if states_dtype == "float32":
+        return
+    if backend not in ("emulator", "ipu"):
+        raise ValueError(
+            f"only the Poplar op has states of float16: use the backend emulator or ipu; got "
+            f"{backend!r}"
+        )
+    if memory == "recompute":
+        raise ValueError("states are recomputed from checkpoints of float32: use memory slots")

@@ -18,7 +18,7 @@ from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.poplar.backends import run_on_emulator, run_on_ipus
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
-from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.run_options import LIFOutputs, RunOptions, check_states
 from ipulse_ops.lif.weights import check_shapes
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.unsupported import refuse_xla
@@ -47,6 +47,8 @@ def run_network(
     dropout_seed: Any = None,
     memory: str = "slots",
     weights_dtype: str = "float32",
+    states_dtype: str = "float32",
+    stochastic_rounding: bool = False,
     return_membranes: bool = False,
     backend: str = "cpu",
     placement: Placement = Placement(),
@@ -74,6 +76,9 @@ def run_network(
         "recompute", the spikes alone, from which the layers are run again.
     weights_dtype: "bfloat16" rounds the matrices to it before the run; their packed copies then
         take two bytes per weight. All else stays float32.
+    states_dtype: "float16" stores membranes and synapses in two bytes between time steps, rounded
+        to the nearest number or, with `stochastic_rounding`, at random by `seed`; sums, gradients
+        and outputs are float32. Only the Poplar op has it, without `memory` "recompute".
     return_membranes: True adds the hidden layers' membranes to the outputs.
     backend: a name in BACKENDS. "numpy" runs the float64 reference, slowly and without a compiler;
         "emulator" runs the Poplar op on emulated IPUs of `tiles_per_ipu` tiles, "ipu" on the IPUs
@@ -89,6 +94,7 @@ def run_network(
     choice("backend", backend, tuple(BACKENDS))
     choice("memory", memory, tuple(MEMORIES))
     choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
+    check_states(states_dtype, stochastic_rounding, backend, memory)
     whole("threads", threads, 0)
     layers = (*network.layers, network.readout)
     if weights_dtype != "float32" and any(x.delays and x.delays.are_trained for x in layers):
@@ -106,6 +112,8 @@ def run_network(
         dropout_seed=dropout_seed if network.has_dropout else None,
         memory=memory,
         weights_dtype=weights_dtype,
+        states_dtype=states_dtype,
+        stochastic_rounding=stochastic_rounding,
         return_membranes=return_membranes,
         placement=placement,
         tiles_per_ipu=tiles_per_ipu,

@@ -54,14 +54,16 @@ def test_names_the_place_of_what_it_refuses(
     [
         ("weights_dtype", {"training": "host", "weights_dtype": "float16"}),
         ("stochastic_rounding", {"stochastic_rounding": True}),
+        ("states_dtype", {"states_dtype": "float16", "memory": "recompute"}),
     ],
 )
-def test_types_of_weights_fit_what_trains_them(name: str, device: dict[str, Any]) -> None:
+def test_types_of_weights_and_states_fit_the_training(name: str, device: dict[str, Any]) -> None:
     changed = document({}, {})
     changed["device"].update(device)
     with pytest.raises(ValidationError) as caught:
         ExperimentSpec.model_validate(changed)
     assert [error["loc"] for error in caught.value.errors()] == [("device", name)]
-    fitting = document({}, {})
-    fitting["device"].update(weights_dtype="float16", stochastic_rounding=True)
-    ExperimentSpec.model_validate(fitting)
+    for half in ("weights_dtype", "states_dtype"):
+        fitting = document({}, {})
+        fitting["device"].update({half: "float16", "stochastic_rounding": True})
+        ExperimentSpec.model_validate(fitting)

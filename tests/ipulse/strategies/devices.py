@@ -17,6 +17,7 @@ from ipulse_core.spec.derived_values import (
     input_channels,
     spiking_layers,
 )
+from ipulse_core.spec.part_layers import part_layers
 
 from .values import replace
 
@@ -58,5 +59,13 @@ def fit_device_training(spec: ExperimentSpec) -> Any:
     problems = [*device_training_problems(spec), *part_problems(spec)]
     training = "host" if problems else device.training
     dtype = device.weights_dtype if training == "device" else "float32"
-    rounds = device.stochastic_rounding and dtype == "float16"
-    return replace(device, training=training, weights_dtype=dtype, stochastic_rounding=rounds)
+    single = part_layers(spec.network) or device.memory == "recompute"
+    states = "float32" if single else device.states_dtype
+    rounds = device.stochastic_rounding and "float16" in (dtype, states)
+    return replace(
+        device,
+        training=training,
+        weights_dtype=dtype,
+        states_dtype=states,
+        stochastic_rounding=rounds,
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import Any, Dict, Tuple
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.tensorflow_op import run_network
 from tests.ops.lif.conftest import NETWORK
@@ -95,6 +96,25 @@ class TestBadInput:
         options = {name: "all"}
         with pytest.raises(ValueError, match=f"{name} must be .*all"):
             run_network(NETWORK, problem.weights, problem.ids, problem.counts, **options)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"states_dtype": "float16"}, "only the Poplar op"),
+            ({"stochastic_rounding": True}, "float32 are not rounded"),
+            (
+                {"states_dtype": "float16", "backend": "emulator", "memory": "recompute"},
+                "use memory slots",
+            ),
+        ],
+    )
+    def test_half_states_where_there_are_none(
+        self, problem: Problem, options: Dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(ValueError, match=message):
+            run_network(NETWORK, problem.weights, problem.ids, problem.counts, **options)
+        with pytest.raises(ValueError, match=message):
+            MultiLIF(**vars(NETWORK), **options)
 
     def test_a_decay_that_float32_takes_for_1(self) -> None:
         """It is used as the largest float32 below 1."""

@@ -9,7 +9,7 @@ import numpy as np
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs
 from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
@@ -64,7 +64,7 @@ class PoplarLIF:
         inputs: List[Tuple[str, Tuple[int, ...]]] = [
             (self._dtype, (steps, batch, input_slots)),
             (self._dtype, (steps, batch)),
-            *([("int32", (2,))] if _draws_offsets(network) else []),
+            *([("int32", (2,))] if needs_seed(network, wanted.states) else []),
         ]
         # Layer and name of each input with a gradient, in order; the layer of the spikes is None.
         self._by: List[Tuple[Optional[int], str]] = []
@@ -118,7 +118,7 @@ class PoplarLIF:
         if len(weights) != len(self._shapes):
             raise ValueError(f"the network needs {len(self._shapes)} weights; got {len(weights)}")
         inputs = [ids.astype(self._dtype), counts.astype(self._dtype)]
-        if _draws_offsets(self.network):
+        if needs_seed(self.network, self.wanted.states):
             inputs.append(np.array(key_of(seed), np.uint32).view(np.int32))
         for layer, constants in enumerate(_constants(self.network)):
             inputs += [w for w, shape in zip(weights, self._shapes) if shape.layer == layer]
@@ -202,10 +202,6 @@ class PoplarLIF:
 
 def _of_layer(arrays: Optional[Sequence[Optional[np.ndarray]]], layer: int) -> Optional[np.ndarray]:
     return None if arrays is None else arrays[layer]
-
-
-def _draws_offsets(network: Network) -> bool:
-    return any(layer.policy == "cyclic" for layer in network.spiking)
 
 
 def _constants(network: Network) -> List[Dict[str, np.ndarray]]:

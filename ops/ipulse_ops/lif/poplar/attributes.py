@@ -11,6 +11,7 @@ from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 SPLITS = ("layers", "neurons")
+STATES = ("float", "half", "half_stochastic")
 MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
 
 
@@ -56,12 +57,28 @@ class Wanted:
         decays.
     recompute: steps between two checkpoints, from which the backward pass runs the steps again; 0
         stores all that it reads.
+    states: type of membranes and synapses between steps, one of STATES: half ones are rounded to
+        the nearest number, or at random. Checkpoints need float.
     """
 
     membranes: bool = False
     input_gradients: bool = False
     constant_gradients: bool = False
     recompute: int = 0
+    states: str = "float"
+
+
+def states_of(dtype: str, stochastic_rounding: bool) -> str:
+    """Return the type of states, one of STATES; dtype: "float32" or "float16"."""
+    if dtype == "float32":
+        return "float"
+    return "half_stochastic" if stochastic_rounding else "half"
+
+
+def needs_seed(network: Network, states: str) -> bool:
+    """Return whether the op's inputs include a seed."""
+    draws_offsets = any(layer.policy == "cyclic" for layer in network.spiking)
+    return draws_offsets or states == "half_stochastic"
 
 
 def split_of(network: Network, placement: Placement) -> str:
@@ -110,6 +127,7 @@ def attributes_of(
             *(["split=neurons"] if split_of(network, placement) == "neurons" else []),
             f"gradients={'+'.join(gradients)}",
             *([f"recompute={wanted.recompute}"] if wanted.recompute else []),
+            *([f"states={wanted.states}"] if wanted.states != "float" else []),
             f"input(neurons={network.inputs},slots={input_slots})",
             *layers,
         )

@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Tuple
 
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar import sdk
-from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork
+from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, states_of
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
@@ -94,6 +94,7 @@ def _run(
         return_membranes=options.return_membranes,
         placement=options.placement,
         memory=options.memory,
+        states=states_of(options.states_dtype, options.stochastic_rounding),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
 
 import tensorflow as tf
@@ -13,6 +13,7 @@ from ipulse_ops.lif.poplar.attributes import (
     UnsupportedNetwork,
     Wanted,
     attributes_of,
+    states_of,
 )
 from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
@@ -30,8 +31,10 @@ class DeviceTraining:
     optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
     half: matrices are float16 on the device, also between steps; sums, moments and gradients are
         float32.
-    stochastic_rounding: of matrices in float16, by random numbers of `key`, 0 to 2^32 - 1; without
-        it they are rounded to the nearest number.
+    half_states: membranes and synapses are float16 between time steps.
+    stochastic_rounding: of matrices in float16, by random numbers of `key`, 0 to 2^32 - 1, and of
+        states in float16, by those of the step's seed; without it they are rounded to the nearest
+        number.
     """
 
     loss: str = "mean_membrane"
@@ -43,6 +46,7 @@ class DeviceTraining:
     momentum: float = 0.0
     nesterov: bool = False
     half: bool = False
+    half_states: bool = False
     stochastic_rounding: bool = False
     key: int = 0
 
@@ -100,10 +104,11 @@ def run_training_step(
         raise UnsupportedNetwork("the loss on the device needs a leaky readout")
     ids, counts = tf.cast(ids, tf.int32), tf.cast(counts, tf.int32)
     steps, batch, slots = ids.shape.as_list()
-    wanted = Wanted()
+    dtype = "float16" if training.half_states else "float32"
+    wanted = Wanted(states=states_of(dtype, training.stochastic_rounding))
     if memory == "recompute":
         between = steps_between_checkpoints(network, steps, batch, wanted, placement)
-        wanted = Wanted(recompute=between)
+        wanted = replace(wanted, recompute=between)
     if training.half:
         weights = [tf.cast(w, tf.float16) if len(w.shape) == 2 else w for w in weights]
     inputs, places = entering(network, weights, ids, counts, constants, seed, wanted)

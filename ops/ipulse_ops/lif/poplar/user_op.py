@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
 from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.run_options import LIFOutputs
@@ -31,6 +31,7 @@ def run_user_op(
     return_membranes: bool = False,
     placement: Placement = Placement(),
     memory: str = "slots",
+    states: str = "float",
 ) -> LIFOutputs:
     """Run a network as ipulse_ops.lif.tensorflow_op.run_network does.
 
@@ -38,6 +39,7 @@ def run_user_op(
     precompiled_user_op: the function of Graphcore's TensorFlow or of the emulator.
     built: the op's library and codelets.
     memory: "recompute" stores checkpoints, from which the backward pass runs the steps again.
+    states: type of the states between steps, as in Wanted.
 
     Raises UnsupportedNetwork, and what precompiled_user_op raises.
     """
@@ -47,7 +49,7 @@ def run_user_op(
     ids, counts = tf.cast(ids, dtype), tf.cast(counts, dtype)
     steps, batch, slots = ids.shape.as_list()
     given = {name for of_layer in constants or () for name in of_layer} - {"second_threshold"}
-    wanted = Wanted(return_membranes, has_port, bool(given))
+    wanted = Wanted(return_membranes, has_port, bool(given), states=states)
     if memory == "recompute":
         between = steps_between_checkpoints(network, steps, batch, wanted, placement)
         wanted = replace(wanted, recompute=between)
@@ -81,7 +83,7 @@ def entering(
 ) -> Tuple[List[Any], List[int]]:
     """Return the op's inputs, and the positions of those with gradients."""
     inputs: List[Any] = [ids, counts]
-    if any(layer.policy == "cyclic" for layer in network.spiking):
+    if needs_seed(network, wanted.states):
         inputs.append(words32(seed))
     places: List[int] = [0] if wanted.input_gradients else []
     shapes = weight_shapes(network)

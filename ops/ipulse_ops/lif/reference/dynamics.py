@@ -89,7 +89,7 @@ def run_layer(
         if weights.bias is not None:
             current[t] += weights.bias
         i = synaptic_current(constants, i, current[t])
-        u[t] = constants.decay * v + constants.scale * i
+        u[t] = membrane(constants, v, i)
         here = None if offsets is None else offsets[t]
         threshold[t] = constants.threshold + constants.adaptation_strength * b
         spiking = u[t] > threshold[t]
@@ -133,7 +133,7 @@ def run_readout(
     i = v = np.zeros(current.shape[1:])
     for t in range(len(current)):
         i = synaptic_current(constants, i, current[t])
-        v = u[t] = constants.decay * v + constants.scale * i
+        v = u[t] = membrane(constants, v, i)
     return u
 
 
@@ -141,6 +141,11 @@ def synaptic_current(constants: Constants, i: np.ndarray, current: np.ndarray) -
     """Return i of this step from i of the step before."""
     decay = constants.synapse_decay
     return np.asarray(decay * i + (1 - decay) * current)
+
+
+def membrane(constants: Constants, v: np.ndarray, i: np.ndarray) -> np.ndarray:
+    """Return u of this step from v of the step before, after its reset, and i of this step."""
+    return np.asarray(constants.decay * v + constants.scale * i)
 
 
 def adaptation_after(constants: Constants, b: np.ndarray, flag: np.ndarray) -> np.ndarray:

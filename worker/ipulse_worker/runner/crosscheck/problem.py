@@ -131,6 +131,8 @@ def notes_of(spec: ExperimentSpec) -> Iterator[str]:
         yield "second thresholds are the final ones, without training.second_threshold_ramp"
     if spec.device.kind != "cpu" and getattr(spec.device, "weights_dtype", "") == "float16":
         yield "weights are float32, and device.weights_dtype is float16"
+    if getattr(spec.device, "states_dtype", "") == "float16":
+        yield "states are float32, and device.states_dtype is float16"
     if getattr(spec.device, "ipus", 1) > 1:
         yield "the emulator has one IPU, whatever device.ipus is"
 

@@ -13,7 +13,7 @@ from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
-from ipulse_worker.runner.model.keras_network import placement_of
+from ipulse_worker.runner.model.keras_network import has_half_states, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
 from ipulse_worker.runner.training.batches import Execution, StepResult
@@ -120,6 +120,7 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
     found = DeviceTraining(
         loss=DEVICE_LOSSES[loss_name(spec.training)],
         half=getattr(device, "weights_dtype", "float32") == "float16",
+        half_states=has_half_states(device),
         stochastic_rounding=getattr(device, "stochastic_rounding", False),
         key=spec.seed & 0xFFFFFFFF,
     )

@@ -191,7 +191,14 @@ def _backend(device: Device) -> Dict[str, Any]:
     }
     if device.kind == "emulator":
         found["tiles_per_ipu"] = device.tiles
+        found["states_dtype"] = getattr(device, "states_dtype", "float32")
+        found["stochastic_rounding"] = has_half_states(device) and device.stochastic_rounding
     return found
+
+
+def has_half_states(device: Device) -> bool:
+    """Return whether states are float16 between steps; specs of earlier versions lack the field."""
+    return getattr(device, "states_dtype", "float32") == "float16"
 
 
 def placement_of(device: IPUs) -> Placement:

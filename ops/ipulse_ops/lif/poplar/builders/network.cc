@@ -195,6 +195,13 @@ Network parseNetwork(const std::string &attributes) {
         choice<bool>("split", take("split"), {{"layers", false}, {"neurons", true}});
   if (values.count("recompute"))
     network.recompute = parseWhole("recompute", take("recompute"), 1);
+  if (values.count("states"))
+    network.states = choice<States>("states", take("states"),
+                                    {{"float", States::Float},
+                                     {"half", States::Half},
+                                     {"half_stochastic", States::HalfStochastic}});
+  if (network.states != States::Float && network.recompute != 0)
+    refuse("checkpoints are float: recompute= needs states=float");
   parseGradients(take("gradients"), network);
   if (!values.empty())
     refuse("there is no key '" + values.begin()->first + "'");

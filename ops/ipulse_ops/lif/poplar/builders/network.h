@@ -10,6 +10,7 @@ namespace lif {
 // The numbers are those of codelets/.
 enum class Reset : unsigned { Zero = 0, Subtract = 1, None = 2 };
 enum class ResetGradient { Mask, Term, None };
+enum class States { Float, Half, HalfStochastic }; // and how half ones are rounded
 enum class Mapping { Capacity, Neurons, Linear };
 enum class Policy {
   Index,
@@ -45,6 +46,7 @@ struct Network {
   bool resetOnEmission = false;
   unsigned delay = 0;
   Surrogate surrogate;
+  States states = States::Float; // of membranes and synapses between steps
   Mapping mapping = Mapping::Capacity;
   unsigned ipus = 1;
   bool splitsNeurons = false;     // every layer over all IPUs; else a layer lies on one
@@ -86,7 +88,9 @@ struct Network {
   bool recordsMembranes(const Layer &layer) const {
     return layer.spiking && resetTerm() && reset == Reset::Zero;
   }
-  /// Returns true if a layer draws random offsets, so that the inputs include a seed.
+  /// Returns true if the inputs include a seed.
+  bool needsSeed() const { return drawsOffsets() || states == States::HalfStochastic; }
+  /// Returns true if a layer draws random offsets.
   bool drawsOffsets() const {
     for (const Layer &layer : layers)
       if (layer.policy == Policy::Cyclic)
@@ -105,9 +109,9 @@ Surrogate parseSurrogate(const std::string &text);
 ///     mapping=capacity ipus=1 split=layers gradients=weights input(neurons=2312,slots=32)
 ///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
-/// in one line. Every key must be there but split, which is layers then, and recompute=, the steps
-/// between checkpoints, without which nothing is recomputed; the order of the keys is free, that of
-/// the layers counts.
+/// in one line. Every key must be there but split, which is layers then, recompute=, the steps
+/// between checkpoints, without which nothing is recomputed, and states=, which are float then, half
+/// or half_stochastic; the order of the keys is free, that of the layers counts.
 Network parseNetwork(const std::string &attributes);
 
 } // namespace lif

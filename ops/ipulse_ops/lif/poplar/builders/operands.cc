@@ -11,7 +11,7 @@ using poplar::Tensor;
 
 std::vector<Operand> operandsOf(const Network &network) {
   std::vector<Operand> operands{{Role::Ids, 0}, {Role::Counts, 0}};
-  if (network.drawsOffsets())
+  if (network.needsSeed())
     operands.push_back({Role::Seed, 0});
   for (unsigned l = 0; l < network.layers.size(); ++l) {
     const Layer &layer = network.layers[l];

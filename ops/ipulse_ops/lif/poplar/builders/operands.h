@@ -15,7 +15,7 @@ namespace lif {
 enum class Role {
   Ids,
   Counts,
-  Seed,      // [2], low word first, if a layer has the policy "cyclic"
+  Seed,      // [2], low word first, if Network::needsSeed()
   Weights,   // [senders, neurons]
   Recurrent, // [neurons, neurons]
   Bias,      // [neurons], and so are all after it

@@ -8,7 +8,8 @@
 /// neurons of the chunk; they become neurons of the layer.
 template <typename V>
 inline void describe(const V &v, unsigned b, unsigned spikes, unsigned others) {
-  const float *row = &v.u[b * v.neurons], *threshold = &v.threshold[0], *table = v.table.begin();
+  const auto *row = &v.u[b * v.neurons];
+  const float *threshold = &v.threshold[0], *table = v.table.begin();
   unsigned short *list = &v.ids[b * v.stride];
   float *phi = &v.values[0][b * v.stride];
   float *membrane = v.values.size() > 1 ? &v.values[1][b * v.stride] : nullptr;
@@ -16,9 +17,9 @@ inline void describe(const V &v, unsigned b, unsigned spikes, unsigned others) {
   const float parameter = v.parameter;
   const auto one = [&](unsigned k) {
     const unsigned i = list[k];
-    phi[k] = surrogate(kind, parameter, table, size, row[i] - threshold[i]);
+    phi[k] = surrogate(kind, parameter, table, size, static_cast<float>(row[i]) - threshold[i]);
     if (membrane)
-      membrane[k] = row[i];
+      membrane[k] = static_cast<float>(row[i]);
     list[k] = static_cast<unsigned short>(firstNeuron + i);
   };
   for (unsigned k = 0; k < spikes; ++k)

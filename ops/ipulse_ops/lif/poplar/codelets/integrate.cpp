@@ -2,6 +2,7 @@
 // (ops/ipulse_ops/lif/reference/network_pass.py, u[t]).
 #include <poplar/Vertex.hpp>
 
+#include "optimizers/rounding.h"
 #include "pair.h"
 #include "slots.h"
 #include "turns.h"
@@ -12,18 +13,50 @@ namespace {
 
 enum Reset : unsigned { kZero, kSubtract, kNone };
 
+/// Stores the states of a layer, `use` of the random bits, which depend on the seed, the step, the
+/// sample and the neuron alone.
+template <typename V> struct States {
+  const V &v;
+  unsigned use;
+  unsigned step, key0, key1; // read if isRandom
+
+  States(const V &v, unsigned use)
+      : v(v), use(use), step(v.isRandom ? *v.step : 0),
+        key0(v.isRandom ? static_cast<unsigned>(v.seed[0]) : 0),
+        key1(v.isRandom ? static_cast<unsigned>(v.seed[1]) : 0) {}
+
+  /// Pair p of sample b; returns what it holds now.
+  float2 store(float *row, unsigned b, unsigned p, float2 value) const {
+    return pairs(row)[b * v.pairCount + p] = value;
+  }
+  float2 store(half *row, unsigned b, unsigned p, float2 value) const {
+    half *to = &row[2 * (b * v.pairCount + p)];
+    if (v.isRandom) {
+      const unsigned neuron = v.firstNeuron + 2 * p; // of 16 bits
+      const unsigned random = firstOfPhilox(step, neuron | v.layer << 16, b, use, key0, key1);
+      to[0] = roundedAtRandom(value[0], random & 0xffff);
+      to[1] = roundedAtRandom(value[1], random >> 16);
+    } else {
+      to[0] = static_cast<half>(value[0]);
+      to[1] = static_cast<half>(value[1]);
+    }
+    return pairOf(to, 0);
+  }
+};
+
 /// A step with or without a synapse; the two differ in the state of i.
-template <typename V, typename Synapse>
+template <typename State, typename V, typename Synapse>
 bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
   // Fields that inner loops read are copied: a store might change them, for all the compiler knows.
   const unsigned pairCount = v.pairCount, row = 2 * pairCount;
   const unsigned sources = v.weights.size();
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   const float2 *bias = pairs(&v.bias[0]);
+  const States<V> states(v, kRoundedMembrane);
   // Records v and the current of this step for gradients of constants.
   const unsigned at = v.recordsDrive ? *v.step * v.samples * v.pairCount : 0;
   forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
-    float *u = &v.u[b * row];
+    auto *u = &v.u[b * row];
     // The reset of the step before. Who was over the threshold is read from u itself; who was
     // emitted, from the layer's own slots.
     if (v.resetOnEmission) {
@@ -31,14 +64,17 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
       const unsigned begin = v.firstNeuron + 2 * first, end = v.firstNeuron + 2 * last;
       forNeurons(&v.ownIds[b * v.ownSlots], 0, counts[0], begin, end, [&](unsigned, unsigned j) {
         j += 2 * first;
-        u[j] = v.reset == kZero ? 0.0f : v.reset == kSubtract ? u[j] - v.threshold[j] : u[j];
+        const float before = static_cast<float>(u[j]);
+        u[j] = static_cast<State>(v.reset == kZero       ? 0.0f
+                                  : v.reset == kSubtract ? before - v.threshold[j]
+                                                         : before);
       });
     } else if (v.reset != kNone) {
       const float *threshold = &v.threshold[0];
       const bool toZero = v.reset == kZero;
       for (unsigned j = 2 * first; j < 2 * last; ++j)
-        if (u[j] > threshold[j])
-          u[j] = toZero ? 0.0f : u[j] - threshold[j];
+        if (static_cast<float>(u[j]) > threshold[j])
+          u[j] = static_cast<State>(toZero ? 0.0f : static_cast<float>(u[j]) - threshold[j]);
     }
     for (unsigned p = first; p < last; ++p) {
       float2 current = bias[p];
@@ -56,12 +92,12 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
         for (; k < spikes; ++k)
           current += pairOf(weights, ids[k] * pairCount);
       }
-      current = synapse(b * v.pairCount + p, p, current);
+      current = synapse(b, p, current);
       if (v.recordsDrive) {
-        pairs(&v.drive[0][0])[at + b * v.pairCount + p] = pairs(u)[p];
+        pairs(&v.drive[0][0])[at + b * v.pairCount + p] = pairOf(u, p);
         pairs(&v.drive[1][0])[at + b * v.pairCount + p] = current;
       }
-      pairs(u)[p] = decay[p] * pairs(u)[p] + scale[p] * current;
+      states.store(&v.u[0], b, p, decay[p] * pairOf(u, p) + scale[p] * current);
     }
   });
   return true;
@@ -69,9 +105,9 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
 
 } // namespace
 
-// W: the type of the weights. [samples, neurons] is `u`; sources are the layer's input and, if it
+// W: the type of the weights. S: of the states. [samples, neurons] is `u`; sources are the layer's input and, if it
 // is recurrent, itself.
-template <typename W> class Integrate : public MultiVertex {
+template <typename W, typename S> class Integrate : public MultiVertex {
 public:
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
@@ -83,21 +119,24 @@ public:
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds; // read if resetOnEmission
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
-  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
-  Input<unsigned> step;                                         // read if recordsDrive
+  InOut<Vector<S, VectorLayout::ONE_PTR, 8>> u;
+  Input<unsigned> step;                                         // read if recordsDrive or isRandom
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive; // v and i, [time, samples, row]
   const unsigned samples, pairCount, firstNeuron, ownSlots;
-  const unsigned reset;
-  const bool resetOnEmission, recordsDrive;
+  Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word; read if isRandom
+  const unsigned reset, layer;
+  const bool resetOnEmission, recordsDrive, isRandom;
 
   bool compute(unsigned worker) {
-    return integrate(*this, worker, [](unsigned, unsigned, float2 current) { return current; });
+    return integrate<S>(*this, worker, [](unsigned, unsigned, float2 current) { return current; });
   }
 };
-template class Integrate<float>;
-template class Integrate<half>;
+template class Integrate<float, float>;
+template class Integrate<float, half>;
+template class Integrate<half, float>;
+template class Integrate<half, half>;
 
-template <typename W> class IntegrateSynapse : public MultiVertex {
+template <typename W, typename S> class IntegrateSynapse : public MultiVertex {
 public:
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;
   Vector<Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>>> counts;
@@ -110,21 +149,26 @@ public:
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> synapseDecay;
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds;
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
-  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> u;
-  InOut<Vector<float, VectorLayout::ONE_PTR, 8>> i;
+  InOut<Vector<S, VectorLayout::ONE_PTR, 8>> u;
+  InOut<Vector<S, VectorLayout::ONE_PTR, 8>> i;
   Input<unsigned> step;
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
   const unsigned samples, pairCount, firstNeuron, ownSlots;
-  const unsigned reset;
-  const bool resetOnEmission, recordsDrive;
+  Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word; read if isRandom
+  const unsigned reset, layer;
+  const bool resetOnEmission, recordsDrive, isRandom;
 
   bool compute(unsigned worker) {
     const float2 *decay = pairs(&synapseDecay[0]);
-    float2 *state = pairs(&i[0]);
-    return ::integrate(*this, worker, [&](unsigned at, unsigned p, float2 current) {
-      return state[at] = decay[p] * state[at] + (1.0f - decay[p]) * current;
+    const States<IntegrateSynapse> states(*this, kRoundedSynapse);
+    S *state = &i[0];
+    return integrate<S>(*this, worker, [&](unsigned b, unsigned p, float2 current) {
+      const float2 before = pairOf(state, b * pairCount + p);
+      return states.store(state, b, p, decay[p] * before + (1.0f - decay[p]) * current);
     });
   }
 };
-template class IntegrateSynapse<float>;
-template class IntegrateSynapse<half>;
+template class IntegrateSynapse<float, float>;
+template class IntegrateSynapse<float, half>;
+template class IntegrateSynapse<half, float>;
+template class IntegrateSynapse<half, half>;

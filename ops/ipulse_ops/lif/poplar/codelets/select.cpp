@@ -8,13 +8,13 @@
 
 using namespace poplar;
 
-// The candidates among neurons [firstNeuron, firstNeuron + neurons) of some samples: from the front
+// S: the type of the state. The candidates among neurons [firstNeuron, firstNeuron + neurons) of some samples: from the front
 // the spikes, from the back the gradient-only ones, and all with their surrogate. They are looked
 // at by ascending id; a chunk that has the sample's offset, from there on and then from its first
 // neuron on. A list has as many slots as may be of use: what finds none comes after who did.
-class ListCandidates : public MultiVertex {
+template <typename S> class ListCandidates : public MultiVertex {
 public:
-  Input<Vector<float, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
+  Input<Vector<S, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold;
   Input<Vector<float, VectorLayout::SPAN, 4>> table;
@@ -30,12 +30,12 @@ public:
     const float *upper = &threshold[0], *lower = &secondThreshold[0];
     const unsigned most = slots;
     for (unsigned b = worker; b < samples; b += numWorkers()) {
-      const float *row = &u[b * neurons];
+      const S *row = &u[b * neurons];
       unsigned short *list = &ids[b * stride];
       unsigned spiking = 0, front = 0, back = most;
       const auto look = [&](unsigned from, unsigned to) {
         for (unsigned i = from; i < to; ++i) {
-          const float x = row[i];
+          const float x = static_cast<float>(row[i]);
           if (x > upper[i]) {
             ++spiking;
             if (front < most) {
@@ -58,6 +58,8 @@ public:
     return true;
   }
 };
+template class ListCandidates<float>;
+template class ListCandidates<half>;
 
 // A sample's slots: as many spikes as there is room for, then gradient-only neurons. What comes
 // after the filled slots is 0 in the histories [time, slots].

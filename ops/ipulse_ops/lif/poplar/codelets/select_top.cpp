@@ -9,9 +9,9 @@
 using namespace poplar;
 
 // As ListCandidates; if there are more than slots, the best of them.
-class ListTopCandidates : public MultiVertex {
+template <typename S> class ListTopCandidates : public MultiVertex {
 public:
-  Input<Vector<float, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
+  Input<Vector<S, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> threshold;
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> secondThreshold;
   Input<Vector<float, VectorLayout::SPAN, 4>> table;
@@ -24,7 +24,7 @@ public:
 
   bool compute(unsigned worker) {
     for (unsigned b = worker; b < samples; b += numWorkers()) {
-      const float *row = &u[b * neurons];
+      const S *row = &u[b * neurons];
       unsigned short *list = &ids[b * stride];
       const auto spikes = [&](unsigned i) { return row[i] > threshold[i]; };
       const auto isOther = [&](unsigned i) { return row[i] > secondThreshold[i] && !spikes(i); };
@@ -51,7 +51,7 @@ public:
 private:
   /// put(i) for the best `wanted` of the `found` neurons that belong, ascending. scratch: as many.
   template <typename Belongs, typename Put>
-  void listBest(const float *row, unsigned short *scratch, unsigned wanted, unsigned found,
+  void listBest(const S *row, unsigned short *scratch, unsigned wanted, unsigned found,
                 const Belongs &belongs, const Put &put) const {
     if (wanted == 0)
       return;
@@ -71,6 +71,8 @@ private:
         put(i);
   }
 };
+template class ListTopCandidates<float>;
+template class ListTopCandidates<half>;
 
 // As JoinCandidates, on one worker: the best of all lists are found together.
 class JoinTopCandidates : public MultiVertex {

@@ -132,28 +132,30 @@ template class CheckInput<float>;
 template class CheckInput<int>;
 
 // Puts the membranes of a tile, so many pairs, into their history [time, pairs].
-class RecordMembrane : public MultiVertex {
+template <typename S> class RecordMembrane : public MultiVertex {
 public:
-  Input<Vector<float, VectorLayout::ONE_PTR, 8>> u;
+  Input<Vector<S, VectorLayout::ONE_PTR, 8>> u;
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> history;
   const unsigned pairCount;
 
   bool compute(unsigned worker) {
     const unsigned size = pairCount;
-    const float2 *from = pairs(&u[0]);
+    const S *from = &u[0];
     float2 *to = pairs(&history[0]) + *step * size;
     for (unsigned p = worker; p < size; p += numWorkers())
-      to[p] = from[p];
+      to[p] = pairOf(from, p);
     return true;
   }
 };
+template class RecordMembrane<float>;
+template class RecordMembrane<half>;
 
 // Records the neurons above their thresholds as integers of 24 bits, which a float represents:
 // history [time, words, row], bit b of word w is sample 24 w + b.
-class RecordResets : public MultiVertex {
+template <typename S> class RecordResets : public MultiVertex {
 public:
-  Input<Vector<float, VectorLayout::ONE_PTR, 8>> u;
+  Input<Vector<S, VectorLayout::ONE_PTR, 8>> u;
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> threshold;
   Input<unsigned> step;
   InOut<Vector<float, VectorLayout::ONE_PTR, 8>> history;
@@ -167,13 +169,16 @@ public:
       unsigned first = 0, j = one;
       for (; j >= width; j -= width)
         first += 24;
-      const float *membrane = &u[first * width + j], limit = threshold[j];
+      const S *membrane = &u[first * width + j];
+      const float limit = threshold[j];
       const unsigned size = all - first < 24 ? all - first : 24;
       unsigned bits = 0;
       for (unsigned bit = 0; bit < size; ++bit, membrane += width)
-        bits |= (*membrane > limit ? 1u : 0u) << bit;
+        bits |= (static_cast<float>(*membrane) > limit ? 1u : 0u) << bit;
       to[one] = static_cast<float>(static_cast<int>(bits));
     }
     return true;
   }
 };
+template class RecordResets<float>;
+template class RecordResets<half>;

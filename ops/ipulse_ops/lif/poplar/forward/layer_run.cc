@@ -1,5 +1,7 @@
 #include "layer_run.h"
 
+#include <poputil/VertexTemplates.hpp>
+
 #include "layout/new_vertex.h"
 
 namespace lif {
@@ -55,9 +57,10 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   const Tensor bias = operands.get(Role::Bias, l);
   run.state.bias = bias.valid() ? arrivals.neurons(bias, parts, name + "/bias")
                                 : constantNeurons(graph, parts, 0);
-  run.state.u = arrivals.zeros(batch, parts, name + "/u");
+  const poplar::Type type = network.states == States::Float ? FLOAT : poplar::HALF;
+  run.state.u = arrivals.zeros(batch, parts, name + "/u", type);
   if (layer.synapse)
-    run.state.i = arrivals.zeros(batch, parts, name + "/i");
+    run.state.i = arrivals.zeros(batch, parts, name + "/i", type);
   const auto everyStep = [&](const char *what) {
     return NeuronTensor(graph, std::size_t{steps} * batch, parts, name + what);
   };
@@ -83,17 +86,18 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
 void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batch,
             const StepNumber &step) {
   const std::vector<TilePart> &parts = *run.neurons.parts;
+  const poplar::Type type = run.state.u.part(0).elementType();
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const TilePart &part = parts[p];
     if (!run.membranes.empty())
-      NewVertex(graph, set, "RecordMembrane", part.place)
+      NewVertex(graph, set, poputil::templateVertex("RecordMembrane", type), part.place)
           .connect("u", run.state.u.field(p))
           .connect("step", step.on(part.place))
           .connect("history", run.membranes.field(p))
           .set("pairCount", batch * part.pairs())
           .estimate(6.0 * 20 + 2.0 * batch * part.pairs());
     if (!run.resets.empty())
-      NewVertex(graph, set, "RecordResets", part.place)
+      NewVertex(graph, set, poputil::templateVertex("RecordResets", type), part.place)
           .connect("u", run.state.u.field(p))
           .connect("threshold", run.neurons.threshold.field(p))
           .connect("step", step.on(part.place))

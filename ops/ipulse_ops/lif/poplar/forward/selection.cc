@@ -70,7 +70,9 @@ void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
     const Tensor own = u.slice(chunk.firstSample, chunk.firstSample + chunk.samples)
                            .slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons, 1);
     const bool top = policy == Policy::Top;
-    NewVertex vertex(graph, set, top ? "ListTopCandidates" : "ListCandidates", chunk.place);
+    const std::string type = poputil::templateVertex(top ? "ListTopCandidates" : "ListCandidates",
+                                                     u.elementType());
+    NewVertex vertex(graph, set, type, chunk.place);
     vertex.connect("u", own.flatten())
         .connect("threshold", lists[c].threshold)
         .connect("secondThreshold", lists[c].secondThreshold)
@@ -173,14 +175,6 @@ void Selection::join(IpuGraphs &graph, ComputeSet set, const TilePlan &plan,
     if (!top)
       vertex.connect("offset", offsetOf(graph, b, place))
           .set("chunkNeurons", range.chunks[0].neurons);
-  }
-}
-
-SeedCopies::SeedCopies(IpuGraphs &graph, const TilePlan &plan, const Tensor &given,
-                       Arrivals &arrivals) {
-  for (unsigned ipu = 0; given.valid() && ipu < plan.ipus; ++ipu) {
-    byIpu.push_back(graph.addVariable(poplar::INT, {2}, plan.counterTile(ipu), "seed"));
-    arrivals.copy(given, byIpu.back());
   }
 }
 

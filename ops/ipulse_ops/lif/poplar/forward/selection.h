@@ -8,6 +8,7 @@
 #include <poplar/Graph.hpp>
 
 #include "layout/layout.h"
+#include "layout/seed_copies.h"
 #include "layout/spike_source.h"
 
 namespace lif {
@@ -66,18 +67,6 @@ private:
   std::vector<Lists> lists; // of its chunks
   poplar::Tensor offsets;
   unsigned listSlots, stride;
-};
-
-/// The seed int [2], which every IPU has for itself.
-class SeedCopies {
-public:
-  /// given may be invalid, if there is no seed.
-  SeedCopies(IpuGraphs &graph, const TilePlan &plan, const poplar::Tensor &given,
-             Arrivals &arrivals);
-  const poplar::Tensor &on(Place place) const { return byIpu[place.ipu]; }
-
-private:
-  std::vector<poplar::Tensor> byIpu;
 };
 
 /// Vertices that draw a layer's offsets [batch] of the step, each on its sample's tile.

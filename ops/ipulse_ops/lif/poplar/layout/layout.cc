@@ -95,8 +95,8 @@ NeuronTensor Arrivals::neurons(const Tensor &given, const std::vector<TilePart> 
 }
 
 NeuronTensor Arrivals::zeros(std::size_t rows, const std::vector<TilePart> &parts,
-                             const std::string &name) {
-  NeuronTensor t(graph, rows, parts, name);
+                             const std::string &name, const poplar::Type &type) {
+  NeuronTensor t(graph, rows, parts, name, type);
   zero(t.all());
   return t;
 }

@@ -56,7 +56,8 @@ public:
   poplar::Tensor samples(const poplar::Tensor &given, const SampleTiles &tiles,
                          const std::string &name);
   /// Zeros, for what has no tensor.
-  NeuronTensor zeros(std::size_t rows, const std::vector<TilePart> &parts, const std::string &name);
+  NeuronTensor zeros(std::size_t rows, const std::vector<TilePart> &parts, const std::string &name,
+                     const poplar::Type &type = poplar::FLOAT);
   void zero(const poplar::Tensor &t) { cleared.push_back(t.flatten()); }
   void copy(const poplar::Tensor &from, const poplar::Tensor &to);
   /// The program that makes it so, once before the loop.

@@ -47,12 +47,13 @@ NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &part
 
 void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const Neurons &neurons,
                const std::vector<SpikeSource> &sources, unsigned batch, const NeuronState &state,
-               const StepNumber &step) {
+               const StepNumber &step, const SeedCopies &seed) {
   const Layer &layer = *neurons.layer;
   const std::vector<const SpikeSource *> from = sourcesOf(neurons, sources);
   const bool onEmission = layer.spiking && network.resetOnEmission;
   const SpikeSource *own = onEmission ? &sources[neurons.number + 1] : nullptr;
   std::vector<unsigned> slots;
+  const bool isRandom = network.states == States::HalfStochastic;
   double spikes = 0;
   for (const SpikeSource *source : from) {
     slots.push_back(source->stride);
@@ -73,7 +74,8 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
                  : std::vector<Tensor>{unwrittenField(graph, part.place)};
     const std::string type = poputil::templateVertex(
-        layer.synapse ? "IntegrateSynapse" : "Integrate", weights[0].elementType());
+        layer.synapse ? "IntegrateSynapse" : "Integrate", weights[0].elementType(),
+        state.u.part(p).elementType());
     NewVertex vertex(graph, set, type, part.place);
     vertex.connect("ids", ids)
         .connect("counts", counts)
@@ -88,8 +90,13 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .connect("ownCounts", own ? own->counts.on(ipu).flatten()
                                   : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("u", state.u.field(p))
-        .connect("step", recorded ? step.on(part.place)
-                                  : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
+        .connect("seed", isRandom ? seed.on(part.place)
+                                  : unusedField(graph, poplar::INT, part.place))
+        .set("isRandom", isRandom)
+        .set("layer", neurons.number)
+        .connect("step", recorded || isRandom
+                             ? step.on(part.place)
+                             : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
         .connect("drive", drive)
         .set("recordsDrive", recorded)
         .set("samples", batch)
@@ -98,7 +105,7 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .set("ownSlots", own ? own->stride : 0)
         .set("reset", static_cast<unsigned>(layer.spiking ? network.reset : Reset::None))
         .set("resetOnEmission", onEmission)
-        .estimate(batch * (20.0 + part.pairs() * (62 + 3.75 * spikes)));
+        .estimate(batch * (20.0 + part.pairs() * (62 + (isRandom ? 1500 : 0) + 3.75 * spikes)));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", state.i.field(p));
   }

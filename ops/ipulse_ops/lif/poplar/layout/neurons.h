@@ -8,6 +8,7 @@
 
 #include "builders/operands.h"
 #include "layout.h"
+#include "seed_copies.h"
 #include "spike_source.h"
 
 namespace lif {
@@ -41,7 +42,7 @@ struct NeuronState {
 /// Vertices of one step of a layer (codelets/integrate.cpp).
 void integrate(IpuGraphs &graph, poplar::ComputeSet set, const Network &network,
                const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
-               const NeuronState &state, const StepNumber &step);
+               const NeuronState &state, const StepNumber &step, const SeedCopies &seed);
 
 } // namespace lif
 

@@ -1,11 +1,11 @@
-"""Measure the accuracy of weights that are half on emulated IPUs, also between steps.
+"""Measure the accuracy of weights and states that are half on emulated IPUs.
 
     python -m benchmarks.emulator half
     python -m benchmarks.emulator half --seeds 1 --rates 0.01
 
 The digits of examples/digits_population.yaml with 128 hidden neurons and without shifted copies
-are learned with weights of float32, of float16 that are rounded to the nearest number, and of
-float16 with stochastic rounding, on 64 emulated tiles. The second rate is so small that many
+are learned on 64 emulated tiles with weights and membranes of float32 or float16, which are rounded
+to the nearest number or at random. The second rate is so small that many
 updates are below half the distance of two numbers of float16.
 """
 
@@ -24,15 +24,19 @@ from ipulse_worker.runner.resolved_spec import read_spec
 
 NEURONS, TILES, EPOCHS = 128, 64, 8
 RATES = (0.01, 0.0002)
-WEIGHTS: dict[str, dict[str, Any]] = {
-    "float32": {},
-    "float16, nearest": {"weights_dtype": "float16"},
-    "float16, stochastic": {"weights_dtype": "float16", "stochastic_rounding": True},
-}
+# Weights, states and rounding.
+TYPES: list[tuple[str, str, str]] = [
+    ("float32", "float32", "-"),
+    ("float16", "float32", "nearest"),
+    ("float16", "float32", "stochastic"),
+    ("float32", "float16", "nearest"),
+    ("float32", "float16", "stochastic"),
+    ("float16", "float16", "stochastic"),
+]
 
 
-def spec_of(seed: int, rate: float, weights: str, epochs: int) -> ExperimentSpec:
-    """Return the spec of one training; `weights` is one of WEIGHTS."""
+def spec_of(seed: int, rate: float, types: tuple[str, str, str], epochs: int) -> ExperimentSpec:
+    """Return the spec of one training; `types` are one of TYPES."""
     text = (ROOT / "examples/digits_population.yaml").read_text()
     document: dict[str, Any] = yaml.safe_load(text)
     document["seed"] = seed
@@ -40,8 +44,15 @@ def spec_of(seed: int, rate: float, weights: str, epochs: int) -> ExperimentSpec
     document["network"]["layers"][0]["neurons"] = NEURONS
     document["training"]["epochs"] = epochs
     document["training"]["optimizer"]["learning_rate"] = rate
-    device = {"kind": "emulator", "tiles": TILES, "training": "device"}
-    document["device"] = {**device, **WEIGHTS[weights]}
+    weights, states, rounding = types
+    document["device"] = {
+        "kind": "emulator",
+        "tiles": TILES,
+        "training": "device",
+        "weights_dtype": weights,
+        "states_dtype": states,
+        "stochastic_rounding": rounding == "stochastic",
+    }
     return read_spec(spec_to_json(parse_spec(document)))
 
 
@@ -56,17 +67,17 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     rows: list[Row] = []
     for rate in options.rates:
-        for weights in WEIGHTS:
+        for types in TYPES:
             found = []
             for seed in range(1, options.seeds + 1):
-                metrics = train(spec_of(seed, rate, weights, options.epochs))
+                metrics = train(spec_of(seed, rate, types, options.epochs))
                 found.append((100 * metrics.score, metrics.loss))
-                print(f"{rate:g}, {weights}, seed {seed}: {found[-1][0]:.2f} %", file=sys.stderr)
+                print(f"{rate:g}, {types}, seed {seed}: {found[-1][0]:.2f} %", file=sys.stderr)
             scores, losses = np.array(found).T
             rows.append(
                 {
                     "learning_rate": f"{rate:g}",
-                    "weights": weights,
+                    **dict(zip(("weights", "states", "rounding"), types)),
                     "accuracy": f"{scores.mean():.2f}",
                     "lowest": f"{scores.min():.2f}",
                     "highest": f"{scores.max():.2f}",
