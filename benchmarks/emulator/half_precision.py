@@ -5,8 +5,8 @@
 
 The digits of examples/digits_population.yaml with 128 hidden neurons and without shifted copies
 are learned on 64 emulated tiles with weights and membranes of float32 or float16, which are rounded
-to the nearest number or at random. The second rate is so small that many
-updates are below half the distance of two numbers of float16.
+to the nearest number or at random. The second rate is so small that many updates are below half
+the distance of two numbers of float16.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def main(arguments: list[str]) -> None:
             rows.append(
                 {
                     "learning_rate": f"{rate:g}",
-                    **dict(zip(("weights", "states", "rounding"), types)),
+                    "weights": types[0],
+                    "states": types[1],
+                    "rounding": types[2],
                     "accuracy": f"{scores.mean():.2f}",
                     "lowest": f"{scores.min():.2f}",
                     "highest": f"{scores.max():.2f}",

@@ -158,8 +158,8 @@ class EmulatorDevice(IPUs):
     )
     stochastic_rounding: bool = Field(
         default=False,
-        description="Whether updated matrices and states in float16 are rounded at random to one of "
-        "their two neighbours, so that small changes count on average; else to the nearest number.",
+        description="Whether updated matrices and states in float16 are rounded at random to one "
+        "of two neighbours, so that small changes count on average; else to the nearest number.",
     )
     host_link: Literal["pcie", "fabric"] = Field(
         default="pcie",

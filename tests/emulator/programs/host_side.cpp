@@ -33,8 +33,8 @@ int main(int, char **) try {
             << dev.getDriverIDs().size() << " " << dev.supportsRemoteBuffers() << "\n";
   const Target &tg = dev.getTarget();
   std::cout << tg.getNumTiles() << tg.getTilesPerIPU() << " " << tg.getNumWorkerContexts()
-            << tg.getBytesPerTile() << " " << tg.getDataPathWidth() << tg.getVectorWidth(FLOAT)
-            << tg.getVectorWidth(HALF) << tg.getTypeSize(HALF) << " " << tg.getTargetArchString()
+            << tg.getBytesPerTile() << " " << tg.getDataPathWidth() << tg.getFloatVectorWidth()
+            << tg.getHalfVectorWidth() << tg.getTypeSize(HALF) << " " << tg.getTargetArchString()
             << (tg.getTargetType() == TargetType::IPU) << "\n";
   Graph graph(tg);
   popops::addCodelets(graph);

@@ -73,6 +73,8 @@ unsigned Target::getVectorWidth(const Type &t) const {
     return machine->dataPathWidth / (8 * getTypeSize(t));
   return 1;
 }
+unsigned Target::getFloatVectorWidth() const { return getVectorWidth(FLOAT); }
+unsigned Target::getHalfVectorWidth() const { return getVectorWidth(HALF); }
 unsigned Target::getAtomicStoreGranularity() const { return machine->atomicStoreGranularity; }
 unsigned Target::getInterleavedMemoryElementIndex() const { return machine->interleavedElement; }
 const std::vector<unsigned> &Target::getMemoryElementOffsets() const {

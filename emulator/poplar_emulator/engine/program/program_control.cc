@@ -96,6 +96,14 @@ Switch::switchWithUnreachableDefault(Tensor control,
   return switchWithBoundsChecking(std::move(control), cases, debugContext);
 }
 
+Switch Switch::switchWithBoundsChecking(Tensor control, const DebugContext &debugContext) {
+  return switchWithBoundsChecking(std::move(control),
+                                  std::vector<std::pair<std::int32_t, Program>>(), debugContext);
+}
+Switch Switch::switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext) {
+  return switchWithBoundsChecking(std::move(control), debugContext);
+}
+
 Call::Call(Function f, const DebugContext &debugContext)
     : Program(makeNode(Kind::Call, debugContext)) {
   node->id = f.getId();

@@ -147,6 +147,9 @@ public:
   switchWithUnreachableDefault(Tensor control,
                                const std::vector<std::pair<std::int32_t, Program>> &cases,
                                const DebugContext &debugContext = {});
+  /// The same without cases at first. [M]
+  static Switch switchWithBoundsChecking(Tensor control, const DebugContext &debugContext = {});
+  static Switch switchWithUnreachableDefault(Tensor control, const DebugContext &debugContext = {});
   Switch &add(std::int32_t value, const Program &body);
 };
 

@@ -48,6 +48,8 @@ public:
   unsigned getGlobalSyncCycles() const;
   unsigned getDataPathWidth() const; ///< in bits
   unsigned getVectorWidth(const Type &t) const;
+  unsigned getFloatVectorWidth() const;
+  unsigned getHalfVectorWidth() const;
   unsigned getTypeSize(const Type &t) const; ///< in bytes
   unsigned getAtomicStoreGranularity() const;
   unsigned getInterleavedMemoryElementIndex() const;

@@ -116,6 +116,27 @@ poplar::Tensor createMatMulInputRHS(poplar::Graph &graph, const poplar::Type &in
                                     const poplar::OptionFlags &options = {},
                                     PlanningCache *cache = nullptr);
 
+/// A right operand, copied once into the layout that products read; they take it with the option
+/// inputRHSIsPreArranged and without.
+poplar::Tensor preArrangeMatMulInputRHS(poplar::Graph &graph,
+                                        const std::vector<std::size_t> &aShape,
+                                        const poplar::Tensor &B, poplar::program::Sequence &prog,
+                                        const poplar::Type &outputType,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags &options = {},
+                                        PlanningCache *cache = nullptr);
+poplar::Tensor preArrangeMatMulInputRHS(poplar::Graph &graph,
+                                        const std::vector<std::size_t> &aShape,
+                                        const poplar::Tensor &B, poplar::program::Sequence &prog,
+                                        const poplar::DebugContext &debugContext = {},
+                                        const poplar::OptionFlags &options = {},
+                                        PlanningCache *cache = nullptr);
+poplar::Tensor preArrangeMatMulGroupedInputRHS(
+    poplar::Graph &graph, const std::vector<std::size_t> &aShape, const poplar::Tensor &B,
+    poplar::program::Sequence &prog, const poplar::Type &outputType,
+    const poplar::DebugContext &debugContext = {}, const poplar::OptionFlags &options = {},
+    PlanningCache *cache = nullptr);
+
 /// Describes the plan of a product; the emulator has one. [M] these and the following
 void matMulReportPlan(std::ostream &out, const poplar::Graph &graph, const poplar::Type &inputType,
                       const poplar::Type &outputType, const std::vector<std::size_t> &aShape,

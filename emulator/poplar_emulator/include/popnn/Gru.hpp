@@ -1,8 +1,6 @@
 #ifndef popnn_Gru_hpp
 #define popnn_Gru_hpp
 
-// [M] Signatures are from memory: no source of them was at hand.
-
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -58,6 +56,14 @@ std::uint64_t getBasicGruCellFwdFlops(const GruParams &params);
 std::uint64_t getBasicGruCellBwdFlops(const GruParams &params);
 std::uint64_t getBasicGruCellWuFlops(const GruParams &params);
 
+/// Scores of an attention, [batch, time].
+poplar::Tensor createAttention(poplar::Graph &graph, const GruParams &params,
+                               const poplar::DebugContext &debugContext = {},
+                               const poplar::OptionFlags &options = {});
+
+// Each function with realTimeSteps runs as many steps, [batch] or [1], as they say. Those of the
+// name auGru multiply the update gate by 1 - a, a score of the attention, and return its gradient.
+
 /// Returns the outputs, [time, batch, out], or the last output, [batch, out]. *intermediates,
 /// unless null, becomes the data of every step that the gradient needs. Raises poplibs_error for
 /// activations with a gradient that depends on their input.
@@ -66,6 +72,13 @@ gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stat
        const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates,
        poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
        const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor gruFwd(poplar::Graph &graph, const GruParams &params,
+                      const poplar::Tensor &stateInit, const poplar::Tensor &in,
+                      const poplar::Tensor &realTimeSteps, const GruWeights &weights,
+                      poplar::Tensor *intermediates, poplar::program::Sequence &fwdProg,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {},
+                      poplin::PlanningCache *planningCache = nullptr);
 
 /// Returns the gradient of the initial state, and that of the inputs unless inputGrad is null.
 poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
@@ -77,8 +90,17 @@ poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
                       const poplar::DebugContext &debugContext = {},
                       const poplar::OptionFlags &options = {},
                       poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params,
+                      poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                      const poplar::Tensor &fwdIntermediatesSeq, const GruWeights &weights,
+                      const poplar::Tensor &fwdInputSeq, const poplar::Tensor &realTimeSteps,
+                      const poplar::Tensor &fwdOutput, const poplar::Tensor &gradLayerNext,
+                      poplar::Tensor *inputGrad, poplar::Tensor *bwdIntermediates,
+                      const poplar::DebugContext &debugContext = {},
+                      const poplar::OptionFlags &options = {},
+                      poplin::PlanningCache *planningCache = nullptr);
 
-/// Returns the gradient of the weights, from the bwdIntermediates of gruBwd.
+/// Returns the gradient of the weights, from the bwdIntermediates of the function before.
 GruWeights gruWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
                  const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
                  const poplar::Tensor &bwdIntermediates, const GruWeights &weights,
@@ -96,6 +118,79 @@ poplar::Tensor gruBwdWithWU(poplar::Graph &graph, const GruParams &params,
                             GruWeights &weightsGrad, const poplar::DebugContext &debugContext = {},
                             const poplar::OptionFlags &options = {},
                             poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor gruBwdWithWU(poplar::Graph &graph, const GruParams &params,
+                            poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                            const poplar::Tensor &fwdIntermediates, const GruWeights &weights,
+                            const poplar::Tensor &input, const poplar::Tensor &realTimeSteps,
+                            const poplar::Tensor &output, const poplar::Tensor &outputGrad,
+                            poplar::Tensor *inputGrad, GruWeights &weightsGrad,
+                            const poplar::DebugContext &debugContext = {},
+                            const poplar::OptionFlags &options = {},
+                            poplin::PlanningCache *planningCache = nullptr);
+
+poplar::Tensor auGruFwd(poplar::Graph &graph, const GruParams &params,
+                        const poplar::Tensor &stateInit, const poplar::Tensor &in,
+                        const GruWeights &weights, poplar::Tensor *intermediates,
+                        const poplar::Tensor &attScores, poplar::program::Sequence &fwdProg,
+                        const poplar::DebugContext &debugContext = {},
+                        const poplar::OptionFlags &options = {},
+                        poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor
+auGruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
+         const poplar::Tensor &in, const poplar::Tensor &realTimeSteps, const GruWeights &weights,
+         poplar::Tensor *intermediates, const poplar::Tensor &attScores,
+         poplar::program::Sequence &fwdProg, const poplar::DebugContext &debugContext = {},
+         const poplar::OptionFlags &options = {}, poplin::PlanningCache *planningCache = nullptr);
+
+poplar::Tensor auGruBwd(poplar::Graph &graph, const GruParams &params,
+                        poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                        const poplar::Tensor &fwdIntermediatesSeq, const GruWeights &weights,
+                        const poplar::Tensor &fwdInputSeq, const poplar::Tensor &fwdOutput,
+                        const poplar::Tensor &gradLayerNext, poplar::Tensor *inputGrad,
+                        poplar::Tensor *bwdIntermediates, const poplar::Tensor &attentions,
+                        poplar::Tensor *attentionsGrad,
+                        const poplar::DebugContext &debugContext = {},
+                        const poplar::OptionFlags &options = {},
+                        poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor auGruBwd(poplar::Graph &graph, const GruParams &params,
+                        poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                        const poplar::Tensor &fwdIntermediatesSeq, const GruWeights &weights,
+                        const poplar::Tensor &fwdInputSeq, const poplar::Tensor &realTimeSteps,
+                        const poplar::Tensor &fwdOutput, const poplar::Tensor &gradLayerNext,
+                        poplar::Tensor *inputGrad, poplar::Tensor *bwdIntermediates,
+                        const poplar::Tensor &attentions, poplar::Tensor *attentionsGrad,
+                        const poplar::DebugContext &debugContext = {},
+                        const poplar::OptionFlags &options = {},
+                        poplin::PlanningCache *planningCache = nullptr);
+
+GruWeights auGruWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
+                   const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
+                   const poplar::Tensor &bwdIntermediates, const GruWeights &weights,
+                   const poplar::Tensor &input, const poplar::Tensor &output,
+                   const poplar::DebugContext &debugContext = {},
+                   const poplar::OptionFlags &options = {},
+                   poplin::PlanningCache *planningCache = nullptr);
+
+poplar::Tensor auGruBwdWithWU(poplar::Graph &graph, const GruParams &params,
+                              poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                              const poplar::Tensor &fwdIntermediates, const GruWeights &weights,
+                              const poplar::Tensor &input, const poplar::Tensor &output,
+                              const poplar::Tensor &outputGrad, poplar::Tensor *inputGrad,
+                              GruWeights &weightsGrad, const poplar::Tensor &attentions,
+                              poplar::Tensor *attentionsGrad,
+                              const poplar::DebugContext &debugContext = {},
+                              const poplar::OptionFlags &options = {},
+                              poplin::PlanningCache *planningCache = nullptr);
+poplar::Tensor auGruBwdWithWU(poplar::Graph &graph, const GruParams &params,
+                              poplar::program::Sequence &prog, const poplar::Tensor &fwdOutputInit,
+                              const poplar::Tensor &fwdIntermediates, const GruWeights &weights,
+                              const poplar::Tensor &input, const poplar::Tensor &realTimeSteps,
+                              const poplar::Tensor &output, const poplar::Tensor &outputGrad,
+                              poplar::Tensor *inputGrad, GruWeights &weightsGrad,
+                              const poplar::Tensor &attentions, poplar::Tensor *attentionsGrad,
+                              const poplar::DebugContext &debugContext = {},
+                              const poplar::OptionFlags &options = {},
+                              poplin::PlanningCache *planningCache = nullptr);
 
 } // namespace gru
 } // namespace popnn

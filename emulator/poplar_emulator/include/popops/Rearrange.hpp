@@ -39,6 +39,10 @@ poplar::Tensor regroupTensor(poplar::Graph &graph, const poplar::Tensor &t,
                              const poplar::ComputeSet &transposeCS,
                              const poputil::GroupingInfo &from, const poputil::GroupingInfo &to,
                              const poplar::DebugContext &debugContext = {});
+/// The same, or `t` itself if the group does not divide the size.
+poplar::Tensor regroupIfPossible(poplar::Graph &graph, const poplar::Tensor &t,
+                                 poplar::program::Sequence &prog, const poputil::GroupingInfo &to,
+                                 const poplar::DebugContext &debugContext = {});
 /// Returns `in`: regrouping has no advantage here [I], because rearrangements cost by the bytes
 /// moved.
 poplar::Tensor regroupIfBeneficial(poplar::Graph &graph, const poplar::Tensor &in,

@@ -3,6 +3,7 @@
 
 // [M] Signatures from memory but for the linear mappings.
 
+#include <utility>
 #include <vector>
 
 #include <poplar/Graph.hpp>
@@ -30,6 +31,19 @@ std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::G
                                                                  const poplar::Tensor &t,
                                                                  unsigned offset,
                                                                  bool ascending = true);
+std::vector<std::vector<poplar::Interval>>
+calcLinearTileMapping(const poplar::Target &target, std::vector<std::size_t> shape,
+                      poplar::Type elementType, unsigned offset = 0, bool ascending = true);
+/// The mapping, and the tile after the last one used.
+std::pair<poplar::Graph::TileToTensorMapping, unsigned>
+calcLinearTileMappingAndNewOffset(const poplar::Graph &graph, const poplar::Tensor &t,
+                                  unsigned offset = 0);
+/// A tile, less than numTiles, that depends on the shape and the seed. Which one is the emulator's.
+std::size_t chooseMappingOffset(std::size_t numTiles, const std::vector<std::size_t> &shape,
+                                std::size_t seed = 0);
+/// The number of a tile among those of a mapping that begins at `offset`, and back.
+unsigned transformTileIndex(unsigned tile, unsigned numTiles, unsigned offset, bool ascending);
+unsigned invTransformTileIndex(unsigned tile, unsigned numTiles, unsigned offset, bool ascending);
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t, unsigned minElementsPerTile,
                        unsigned grainSize);
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t);

@@ -34,6 +34,9 @@ std::vector<std::vector<std::vector<poplar::Interval>>> splitRegionsBetweenWorke
     const poplar::Target &target, const std::vector<std::vector<poplar::Interval>> &regions,
     unsigned vectorWidth, unsigned minElementsPerThread = 0,
     unsigned maxElementsPerThread = UINT_MAX, unsigned maxElementsPerRegion = UINT_MAX);
+/// Joins intervals, of each tile, that follow each other. The intervals do not overlap.
+void mergeAdjacentRegions(std::vector<poplar::Interval> &regions);
+void mergeAdjacentRegions(std::vector<std::vector<poplar::Interval>> &mapping);
 std::vector<poplar::Interval>
 flattenIntervals(const std::vector<std::vector<poplar::Interval>> &intervals);
 
@@ -62,6 +65,17 @@ std::size_t flattenIndex(const std::vector<T> &shape, const std::vector<T> &indi
     index = index * shape[d] + indices[d];
   return index;
 }
+/// The intervals that put a tensor back into order that was shuffled by `intervals`, which are one
+/// range without gaps.
+std::vector<poplar::Interval>
+calculateUnshufflingIntervals(const std::vector<poplar::Interval> &intervals);
+
+/// The nearest number of half.
+double castToDeviceHalfValue(const poplar::Target &target, double input);
+/// Whether a cast of `input` between half and float has an error of less than `tolerance` times the
+/// input [I], and does not overflow. Raises poplibs_error for other types.
+bool checkAccuracyWhenCast(const poplar::Target &target, double input, poplar::Type inputType,
+                           poplar::Type outputType, double tolerance);
 std::vector<int> balancedPartition(int rangeUpperBound, int splitCount);
 
 std::size_t

@@ -220,4 +220,30 @@ Tensor createMatMulInputRHS(Graph &graph, const poplar::Type &inputType, const p
   return linearVariable(graph, inputType, {bShape.at(1), bShape.at(0)}, debugContext).transpose();
 }
 
+Tensor preArrangeMatMulGroupedInputRHS(Graph &graph, const std::vector<std::size_t> &aShape,
+                                       const Tensor &B, poplar::program::Sequence &prog,
+                                       const poplar::Type &outputType,
+                                       const poplar::DebugContext &debugContext,
+                                       const poplar::OptionFlags &options, PlanningCache *cache) {
+  const Tensor arranged = createMatMulGroupedInputRHS(graph, B.elementType(), outputType, aShape,
+                                                      B.shape(), debugContext, options, cache);
+  prog.add(poplar::program::Copy(B, arranged, false, debugContext));
+  return arranged;
+}
+Tensor preArrangeMatMulInputRHS(Graph &graph, const std::vector<std::size_t> &aShape,
+                                const Tensor &B, poplar::program::Sequence &prog,
+                                const poplar::Type &outputType,
+                                const poplar::DebugContext &debugContext,
+                                const poplar::OptionFlags &options, PlanningCache *cache) {
+  return preArrangeMatMulGroupedInputRHS(graph, {1, aShape.at(0), aShape.at(1)}, B.expand({0}),
+                                         prog, outputType, debugContext, options, cache)[0];
+}
+Tensor preArrangeMatMulInputRHS(Graph &graph, const std::vector<std::size_t> &aShape,
+                                const Tensor &B, poplar::program::Sequence &prog,
+                                const poplar::DebugContext &debugContext,
+                                const poplar::OptionFlags &options, PlanningCache *cache) {
+  return preArrangeMatMulInputRHS(graph, aShape, B, prog, B.elementType(), debugContext, options,
+                                  cache);
+}
+
 } // namespace poplin

@@ -74,6 +74,14 @@ Tensor regroupTensor(Graph &graph, const Tensor &t, poplar::program::Sequence &c
   return stored.dimRoll(t.rank(), dimension + 1).reshape(t.shape());
 }
 
+Tensor regroupIfPossible(Graph &graph, const Tensor &t, poplar::program::Sequence &prog,
+                         const poputil::GroupingInfo &to,
+                         const poplar::DebugContext &debugContext) {
+  if (to.first >= t.rank() || to.second == 0 || t.dim(to.first) % to.second != 0)
+    return t;
+  return regroupTensor(graph, t, prog, graph.addComputeSet(debugContext), {0, 1}, to, debugContext);
+}
+
 Tensor regroupIfBeneficial(Graph &, const Tensor &in, const Tensor &, poplar::program::Sequence &,
                            const poplar::DebugContext &) {
   return in;

@@ -20,10 +20,23 @@ std::size_t elements(const std::vector<std::size_t> &shape) {
 }
 
 /// PopLibs 3.3, lib/poputil/TileMapping.cpp: at least 128 bytes a tile, in grains of a vector.
-std::pair<unsigned, unsigned> defaults(const Graph &graph, const Tensor &t) {
+std::pair<unsigned, unsigned> defaults(const poplar::Target &target, const poplar::Type &type) {
   constexpr unsigned kMinBytesPerTile = 128;
-  const unsigned size = graph.getTarget().getTypeSize(t.elementType());
-  return {(kMinBytesPerTile + size - 1) / size, graph.getTarget().getVectorWidth(t.elementType())};
+  const unsigned size = target.getTypeSize(type);
+  return {(kMinBytesPerTile + size - 1) / size, target.getVectorWidth(type)};
+}
+
+std::vector<std::vector<Interval>> mappingOf(unsigned tiles, const std::vector<std::size_t> &shape,
+                                             unsigned least, unsigned grain, unsigned offset,
+                                             bool ascending) {
+  auto parts = splitRegions({Interval(0, elements(shape))}, grain, tiles, least);
+  parts.resize(tiles);
+  if (offset == 0 && ascending)
+    return parts;
+  std::vector<std::vector<Interval>> moved(tiles);
+  for (unsigned i = 0; i < tiles; ++i)
+    moved[invTransformTileIndex(i, tiles, offset, ascending)] = std::move(parts[i]);
+  return moved;
 }
 
 } // namespace
@@ -33,16 +46,43 @@ std::vector<std::vector<Interval>> calcLinearTileMapping(const Graph &graph,
                                                          unsigned minElementsPerTile,
                                                          unsigned grainSize, unsigned offset,
                                                          bool ascending) {
-  const unsigned tiles = graph.getTarget().getNumTiles();
-  auto parts = splitRegions({Interval(0, elements(shape))}, grainSize, tiles, minElementsPerTile);
-  parts.resize(tiles);
-  if (offset == 0 && ascending)
-    return parts;
-  std::vector<std::vector<Interval>> moved(tiles);
-  for (unsigned i = 0; i < tiles; ++i)
-    moved[ascending ? (offset + i) % tiles : (tiles - 1 - offset % tiles + tiles - i) % tiles] =
-        std::move(parts[i]);
-  return moved;
+  return mappingOf(graph.getTarget().getNumTiles(), shape, minElementsPerTile, grainSize, offset,
+                   ascending);
+}
+
+std::vector<std::vector<Interval>> calcLinearTileMapping(const poplar::Target &target,
+                                                         std::vector<std::size_t> shape,
+                                                         poplar::Type elementType, unsigned offset,
+                                                         bool ascending) {
+  const auto [least, grain] = defaults(target, elementType);
+  return mappingOf(target.getNumTiles(), shape, least, grain, offset, ascending);
+}
+
+std::pair<Graph::TileToTensorMapping, unsigned>
+calcLinearTileMappingAndNewOffset(const Graph &graph, const Tensor &t, unsigned offset) {
+  const auto mapping = calcLinearTileMapping(graph, t, offset, true);
+  const auto tiles = static_cast<unsigned>(mapping.size());
+  const auto used =
+      std::count_if(mapping.begin(), mapping.end(), [](const auto &tile) { return !tile.empty(); });
+  return {mapping, (offset + static_cast<unsigned>(used)) % tiles};
+}
+
+std::size_t chooseMappingOffset(std::size_t numTiles, const std::vector<std::size_t> &shape,
+                                std::size_t seed) {
+  std::size_t hash = seed;
+  for (const std::size_t size : shape)
+    hash = (hash ^ size) * 0x9e3779b97f4a7c15u;
+  return hash / 65536 % numTiles;
+}
+
+unsigned transformTileIndex(unsigned tile, unsigned numTiles, unsigned offset, bool ascending) {
+  const unsigned begin = offset % numTiles;
+  return ascending ? (tile + numTiles - begin) % numTiles
+                   : (2 * numTiles - 1 - begin - tile) % numTiles;
+}
+unsigned invTransformTileIndex(unsigned tile, unsigned numTiles, unsigned offset, bool ascending) {
+  const unsigned begin = offset % numTiles;
+  return ascending ? (tile + begin) % numTiles : (2 * numTiles - 1 - begin - tile) % numTiles;
 }
 
 std::vector<std::vector<Interval>> calcLinearTileMapping(const Graph &graph,
@@ -54,7 +94,7 @@ std::vector<std::vector<Interval>> calcLinearTileMapping(const Graph &graph,
 
 std::vector<std::vector<Interval>> calcLinearTileMapping(const Graph &graph, const Tensor &t,
                                                          unsigned offset, bool ascending) {
-  const auto [least, grain] = defaults(graph, t);
+  const auto [least, grain] = defaults(graph.getTarget(), t.elementType());
   return calcLinearTileMapping(graph, t.shape(), least, grain, offset, ascending);
 }
 

@@ -60,10 +60,9 @@ def test_any_network_is_the_rounded_reference(problem: Problem) -> None:
 def test_states_are_rounded_and_gradients_are_those_of_the_rounded(reset: str) -> None:
     network = replace(network_of(synapse_decay=0.4375, second_threshold=0.5), reset=reset)
     problem = random_problem(network, seed=3, steps=9, batch=7, dyadic=True)
-    with compiled(problem, wanted=HALF) as op:
-        with states_of_half():
-            run, trace = run_both(op, problem)
-            assert_gradients(op, problem, trace)
+    with compiled(problem, wanted=HALF) as op, states_of_half():
+        run, trace = run_both(op, problem)
+        assert_gradients(op, problem, trace)
     (layer,) = run.layers
     for states in (run.membrane, layer.membrane):
         np.testing.assert_array_equal(states, states.astype(np.float16))

@@ -110,8 +110,8 @@ Surrogate parseSurrogate(const std::string &text);
 ///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
 /// in one line. Every key must be there but split, which is layers then, recompute=, the steps
-/// between checkpoints, without which nothing is recomputed, and states=, which are float then, half
-/// or half_stochastic; the order of the keys is free, that of the layers counts.
+/// between checkpoints, without which nothing is recomputed, and states=, which are float then,
+/// half or half_stochastic; the order of the keys is free, that of the layers counts.
 Network parseNetwork(const std::string &attributes);
 
 } // namespace lif

@@ -105,8 +105,8 @@ bool integrate(const V &v, unsigned worker, const Synapse &synapse) {
 
 } // namespace
 
-// W: the type of the weights. S: of the states. [samples, neurons] is `u`; sources are the layer's input and, if it
-// is recurrent, itself.
+// W: the type of the weights. S: of the states. [samples, neurons] is `u`; sources are the layer's
+// input and, if it is recurrent, itself.
 template <typename W, typename S> class Integrate : public MultiVertex {
 public:
   Vector<Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>>> ids;

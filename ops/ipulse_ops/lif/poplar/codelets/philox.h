@@ -2,7 +2,12 @@
 #ifndef IPULSE_LIF_POPLAR_PHILOX_H
 #define IPULSE_LIF_POPLAR_PHILOX_H
 
-enum PhiloxUse : unsigned { kCyclicOffset = 0, kRoundedWeight = 1, kRoundedMembrane = 2, kRoundedSynapse = 3 };
+enum PhiloxUse : unsigned {
+  kCyclicOffset = 0,
+  kRoundedWeight = 1,
+  kRoundedMembrane = 2,
+  kRoundedSynapse = 3
+};
 
 /// The high 32 bits of a * b.
 inline unsigned highWord(unsigned a, unsigned b) {

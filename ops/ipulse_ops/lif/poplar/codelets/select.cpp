@@ -8,10 +8,11 @@
 
 using namespace poplar;
 
-// S: the type of the state. The candidates among neurons [firstNeuron, firstNeuron + neurons) of some samples: from the front
-// the spikes, from the back the gradient-only ones, and all with their surrogate. They are looked
-// at by ascending id; a chunk that has the sample's offset, from there on and then from its first
-// neuron on. A list has as many slots as may be of use: what finds none comes after who did.
+// S: the type of the state. The candidates among neurons [firstNeuron, firstNeuron + neurons) of
+// some samples: from the front the spikes, from the back the gradient-only ones, and all with their
+// surrogate. They are looked at by ascending id; a chunk that has the sample's offset, from there
+// on and then from its first neuron on. A list has as many slots as may be of use: what finds none
+// comes after who did.
 template <typename S> class ListCandidates : public MultiVertex {
 public:
   Input<Vector<S, VectorLayout::ONE_PTR, 4>> u; // [samples, neurons]

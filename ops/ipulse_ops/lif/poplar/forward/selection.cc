@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <poputil/VertexTemplates.hpp>
+
 #include "layout/new_vertex.h"
 
 namespace lif {
@@ -70,8 +72,8 @@ void Selection::list(IpuGraphs &graph, ComputeSet set, const Tensor &u) const {
     const Tensor own = u.slice(chunk.firstSample, chunk.firstSample + chunk.samples)
                            .slice(chunk.firstNeuron, chunk.firstNeuron + chunk.neurons, 1);
     const bool top = policy == Policy::Top;
-    const std::string type = poputil::templateVertex(top ? "ListTopCandidates" : "ListCandidates",
-                                                     u.elementType());
+    const std::string type =
+        poputil::templateVertex(top ? "ListTopCandidates" : "ListCandidates", u.elementType());
     NewVertex vertex(graph, set, type, chunk.place);
     vertex.connect("u", own.flatten())
         .connect("threshold", lists[c].threshold)

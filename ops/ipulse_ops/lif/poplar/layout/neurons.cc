@@ -73,9 +73,9 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
     const std::vector<Tensor> drive =
         recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
                  : std::vector<Tensor>{unwrittenField(graph, part.place)};
-    const std::string type = poputil::templateVertex(
-        layer.synapse ? "IntegrateSynapse" : "Integrate", weights[0].elementType(),
-        state.u.part(p).elementType());
+    const std::string type =
+        poputil::templateVertex(layer.synapse ? "IntegrateSynapse" : "Integrate",
+                                weights[0].elementType(), state.u.part(p).elementType());
     NewVertex vertex(graph, set, type, part.place);
     vertex.connect("ids", ids)
         .connect("counts", counts)
@@ -90,8 +90,8 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .connect("ownCounts", own ? own->counts.on(ipu).flatten()
                                   : unusedField(graph, poplar::UNSIGNED_INT, part.place))
         .connect("u", state.u.field(p))
-        .connect("seed", isRandom ? seed.on(part.place)
-                                  : unusedField(graph, poplar::INT, part.place))
+        .connect("seed",
+                 isRandom ? seed.on(part.place) : unusedField(graph, poplar::INT, part.place))
         .set("isRandom", isRandom)
         .set("layer", neurons.number)
         .connect("step", recorded || isRandom
