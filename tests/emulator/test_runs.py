@@ -13,7 +13,8 @@ pytestmark = pytest.mark.same_on_every_python
 RESULTS: Dict[str, str] = {
     "if_in_repeat": "14",  # 2 + 10 + 2
     "while_in_repeat": "9",  # 2 x 3 trips, then up to the first number above 8
-    "switch": "411121",  # cases 0, default, 2, 3, default; case 1; four times the default
+    # cases 0, default, 2, 3, default; case 1; four times the default; five times a case
+    "switch": "5411121",
     "calls": "4",
     # Two are fetched ahead, the third when it is wanted; each is completed.
     "callbacks": "pcpcpfc 1 2 3",

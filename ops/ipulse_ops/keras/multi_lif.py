@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.keras.network_layer import NetworkLayer
-from ipulse_ops.keras.packing import listed_without_a_compiler
+from ipulse_ops.keras.packing import listed_spikes
 from ipulse_ops.keras.weights_in_use import (
     Standardising,
     match_deviations,
@@ -23,7 +23,6 @@ from ipulse_ops.lif.run_options import LIFOutputs, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
-from ipulse_ops.sparse import dense_to_sparse
 from ipulse_ops.sparse.seed import word64
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.validation import choice, flag, instance, whole
@@ -164,7 +163,7 @@ class SequenceLayer(NetworkLayer):
                 "its to_tensor() or tf.sparse.to_dense makes it dense"
             )
         if counts is None:
-            ids, counts = self._listed(ids)
+            ids, counts = listed_spikes(ids, self.network.inputs, self.backend)
         return (ids, counts) if self.time_major else (_swapped(ids), _swapped(counts))
 
     def _weights_in_use(self, training: bool) -> List[Any]:
@@ -199,22 +198,6 @@ class SequenceLayer(NetworkLayer):
                 else None
                 for number, (layer, is_chosen) in enumerate(zip(self._all, chosen), start=1)
             )
-
-    def _listed(self, dense: Any) -> Tuple[Any, Any]:
-        """Convert dense spikes to ids and counts."""
-        dense, inputs = tf.convert_to_tensor(dense), self.network.inputs
-        if dense.shape.rank != 3 or dense.shape[2] not in (None, inputs):
-            raise ValueError(
-                f"dense spikes must be three axes, of which the last has {inputs} channels; got "
-                f"shape {tuple(dense.shape)}. Spikes as ids need their counts, too"
-            )
-        if dense.shape[2] is None:  # while tracing
-            message = f"dense spikes must have {inputs} channels"
-            tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
-        if self.backend == "numpy":
-            return listed_without_a_compiler(dense)
-        ids, counts = dense_to_sparse(dense, capacity=inputs)
-        return ids, counts
 
     def get_config(self) -> Dict[str, Any]:
         """Return the arguments as plain JSON values."""

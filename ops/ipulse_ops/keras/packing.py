@@ -6,6 +6,8 @@ from typing import Any, List, Sequence, Tuple
 
 import tensorflow as tf
 
+from ipulse_ops.sparse import dense_to_sparse
+
 
 def pack_spikes(ids: Any, counts: Any) -> Any:
     """Concatenate spikes, filled slots and ids to float32 `[..., slots + 2]`.
@@ -77,6 +79,23 @@ def parts(packed: Any, sizes: Sequence[int]) -> List[Any]:
         )
     pieces = tf.split(packed, [max(size, 1) for size in sizes], axis=-1)
     return [piece if size else piece[..., 0] for piece, size in zip(pieces, sizes)]
+
+
+def listed_spikes(dense: Any, inputs: int, backend: str) -> Tuple[Any, Any]:
+    """Convert dense spikes of so many inputs to ids and counts for a back end."""
+    dense = tf.convert_to_tensor(dense)
+    if dense.shape.rank != 3 or dense.shape[2] not in (None, inputs):
+        raise ValueError(
+            f"dense spikes must be three axes, of which the last has {inputs} channels; got "
+            f"shape {tuple(dense.shape)}. Spikes as ids need their counts, too"
+        )
+    if dense.shape[2] is None:  # while tracing
+        message = f"dense spikes must have {inputs} channels"
+        tf.debugging.assert_equal(tf.shape(dense)[2], inputs, message)
+    if backend == "numpy":
+        return listed_without_a_compiler(dense)
+    ids, counts = dense_to_sparse(dense, capacity=inputs)
+    return ids, counts
 
 
 def listed_without_a_compiler(dense: Any) -> Tuple[Any, Any]:

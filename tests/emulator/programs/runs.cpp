@@ -140,7 +140,10 @@ const std::map<std::string, void (*)()> cases{
        Switch one(i), others(i, f.add(z, 100000));
        one.add(1, f.add(z, 10000));
        others.add(4, Sequence());
-       f.run({Repeat(5, Sequence({choose, one, others, f.add(i, 1)}))});
+       Switch every = Switch::switchWithUnreachableDefault(i);
+       for (int value = 0; value < 5; ++value)
+         every.add(value, f.add(z, 1000000));
+       f.run({Repeat(5, Sequence({choose, one, others, every, f.add(i, 1)}))});
      }},
     {"calls",
      [] {
