@@ -17,6 +17,7 @@ using program::Sequence;
 namespace {
 
 const char *const kCodelets = R"(
+  #include <ipudef.h>
   #include <poplar/Vertex.hpp>
   using namespace poplar;
 
@@ -94,11 +95,10 @@ const char *const kCodelets = R"(
     Input<Vector<float, VectorLayout::ONE_PTR, 8>> b, c;
     const float q;
     bool compute() {
-      typedef float pair __attribute__((ext_vector_type(2)));
-      const pair *x = reinterpret_cast<const pair *>(&b[0]);
-      const pair *y = reinterpret_cast<const pair *>(&c[0]);
-      pair *to = reinterpret_cast<pair *>(&a[0]);
-      const pair factor = {q, q};
+      const float2 *x = reinterpret_cast<const float2 *>(&b[0]);
+      const float2 *y = reinterpret_cast<const float2 *>(&c[0]);
+      float2 *to = reinterpret_cast<float2 *>(&a[0]);
+      const float2 factor = {q, q};
       for (unsigned i = 0; i < a.size() / 2; ++i)
         to[i] = x[i] + factor * y[i];
       return true;
