@@ -47,7 +47,7 @@ class Checksums:
         self._crc = 0  # of the part of the next block
         self._missing = BLOCK_BYTES  # bytes until the next block is complete
 
-    def update(self, piece: bytes) -> None:
+    def update(self, piece: bytes | memoryview) -> None:
         """Adds a piece."""
         self._digest.update(piece)
         rest = memoryview(piece)

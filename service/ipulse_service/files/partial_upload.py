@@ -55,10 +55,8 @@ class PartialUpload:
         """The SHA-256 of what is written."""
         return self.checksums.sha256
 
-    def write(self, *chunks: bytes) -> None:
-        """Appends chunks. Raises StoreTrouble, for instance when the disk is full."""
-        # Together: after each of the operations below this thread waits for the others.
-        content = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    def write(self, content: bytes | memoryview) -> None:
+        """Appends to the file. Raises StoreTrouble, for instance when the disk is full."""
         rest = memoryview(content)
         with translate_os_errors(), errors_name(self.path):
             while rest:  # the system may write less than it is given

@@ -12,7 +12,7 @@ from ipulse_core.errors import Conflict, Problem
 from ipulse_service.files.file_thread_pool import FileThreadPool
 from ipulse_service.files.partial_upload import PartialUpload, WrongContent
 
-_BATCH_BYTES = 2**20  # one batch is written while the next arrives
+_BATCH_BYTES = 2**21  # one batch is written while the next arrives
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 BODY: dict[str, Any] = {
@@ -55,24 +55,28 @@ async def append(
     """Writes each batch in a thread while the next arrives. No thread is left when it ends."""
     writing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     writing.set_result(None)
-    batch: list[bytes] = []
-    held = 0
     left = size - upload.size
+    # Used in turns: new memory of this size would be cleared by the system each time.
+    batch, other = (memoryview(bytearray(min(left, _BATCH_BYTES))) for _ in range(2))
+    held = 0
     try:
         async for chunk in chunks:
             left -= len(chunk)
             if left < 0:
                 raise _wrong("size", f"more than the {size} bytes announced", place)
-            batch.append(chunk)
-            held += len(chunk)
-            if held >= _BATCH_BYTES:
-                await asyncio.shield(writing)
-                writing = asyncio.ensure_future(threads.run(upload.write, *batch))
-                batch, held = [], 0
+            rest = memoryview(chunk)
+            while rest:
+                part, rest = rest[: len(batch) - held], rest[len(batch) - held :]
+                batch[held : held + len(part)] = part
+                held += len(part)
+                if held == len(batch):
+                    await asyncio.shield(writing)
+                    writing = asyncio.ensure_future(threads.run(upload.write, batch))
+                    batch, other, held = other, batch, 0
         await asyncio.shield(writing)
     finally:
         await asyncio.gather(writing, return_exceptions=True)
-    await threads.run(upload.write, *batch)
+    await threads.run(upload.write, batch[:held])
 
 
 def check_content(upload: PartialUpload, size: int, sha256: str, place: str) -> None:
