@@ -188,3 +188,14 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     return port
+
+
+def await_answer(url: str, name: str) -> None:
+    """Wait until a server answers, whatever it says. Raises TimeoutError."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx.TransportError):
+            httpx.get(url)
+            return
+        time.sleep(POLL_SECONDS)
+    raise TimeoutError(f"{name} did not answer at {url} within {START_SECONDS:g} s")
