@@ -17,9 +17,10 @@ from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from poplar_emulator.build import build as build_emulator
 from tests.ipu_fake import State
 from tests.sdk_fake import install, make_sdk
+from tests.worker.runner.attempts import attempt
 from tests.worker.runner.devices.conftest import device  # noqa: F401 (a fixture)
 from tests.worker.runner.op.packages import packed, project
-from tests.worker.runner.op.test_training import trained, weights
+from tests.worker.runner.op.test_training import spec, trained, weights
 
 ROOT = Path(__file__).parents[4]
 
@@ -83,6 +84,50 @@ def confining(host: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     )
     script = str(ROOT / "tests" / "sdk_fake" / "confined.py")
     monkeypatch.setattr(confined.ConfinedAttempt, "command", ("-I", "-u", script))
+
+
+@pytest.mark.usefixtures("confining")
+def test_over_fabric_the_network_must_be_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IPUOF_VIPU_API_HOST", "127.0.0.1")
+    package = packed(project(tmp_path / "pool"))
+    document = spec(package, device={"kind": "ipu"})
+    refused = attempt(tmp_path / "work", document, ops={package.digest: str(package.path)})
+    assert refused.done["reason"] == "sandbox_unavailable"
+    assert "IPULSE_IPU_SANDBOX_NETWORK=1" in refused.done["message"]
+    assert refused.phases == ["prepare"]
+
+
+@pytest.mark.parametrize(
+    ("orders", "reason"),
+    [([True, False], "cancelled_by_user"), ([False, True], "finished_early")],
+    ids=["cancel", "finish"],
+)
+@pytest.mark.usefixtures("confining")
+@pytest.mark.verify
+def test_orders_of_the_agent_reach_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, orders: List[bool], reason: str
+) -> None:
+    monkeypatch.setattr(confined.ConfinedAttempt, "_orders", lambda self: orders)
+    package = packed(project(tmp_path / "pool"))
+    document = spec(package, device={"kind": "ipu"})
+    ended = attempt(tmp_path / "work", document, ops={package.digest: str(package.path)})
+    assert ended.done["reason"] == reason, ended.log
+
+
+@pytest.mark.usefixtures("confining")
+@pytest.mark.verify
+def test_an_op_that_ends_the_process_ends_its_job_alone(tmp_path: Path) -> None:
+    folder = project(tmp_path / "pool")
+    source = folder / "pool_op.cpp"
+    dies = "#include <cstdlib>\nstatic const int died = (std::abort(), 0);\n"
+    source.write_text(dies + source.read_text())
+    package = packed(folder)
+    document = spec(package, device={"kind": "ipu"})
+    ended = attempt(tmp_path / "work", document, ops={package.digest: str(package.path)})
+    assert ended.done["reason"] == "program_failed", ended.done
+    assert "ended its process" in ended.done["message"]
 
 
 # Looks at everything that is not its own when TensorFlow loads it, and tries to change it.

@@ -70,6 +70,7 @@ class ConfinedAttempt:
         self._cancellation = cancellation
         self._progress = PhaseProgress(events)
         timeline.begin_earlier(assignment.start_seconds)
+        self._clock = timeline.clock
         self._cards = CardReservation(assignment.job_id, self._settings.ipus, cancellation.check)
         self._ops: Optional[CustomOps] = None
         self._process: Optional[SandboxedProcess] = None
@@ -202,7 +203,9 @@ class ConfinedAttempt:
         sent = [False, False]
         try:
             deadline = _deadline()
-            process.send((strict_json.dumps(assignment.to_json()) + "\n").encode(), deadline)
+            # The profile of the training shows what was done here, too.
+            begun = replace(assignment, start_seconds=self._clock.now())
+            process.send((strict_json.dumps(begun.to_json()) + "\n").encode(), deadline)
             while True:
                 for number, is_wanted in enumerate(self._orders()):
                     if is_wanted and not sent[number]:
