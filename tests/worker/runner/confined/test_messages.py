@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Dict, List
 
 import pytest
@@ -20,7 +22,8 @@ from ipulse_worker.runner.confined.messages import (
     MessageReader,
     ReceivedFile,
 )
-from ipulse_worker.runner.confined.relay import EventFilter
+from ipulse_worker.runner.confined.relay import EventFilter, Pace
+from ipulse_worker.runner.confined.rules import named_files
 
 LIMIT = 1000
 
@@ -94,6 +97,38 @@ def test_a_forged_message_ends_the_training(tmp_path: Path, data: bytes) -> None
         received(tmp_path, data, 100_000)
     names = [path.name for path in tmp_path.rglob("*") if not path.name.endswith(".unfinished")]
     assert set(names) <= {"a", *(f"f{n}" for n in range(MAX_FILES))}
+
+
+def test_a_file_with_the_name_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(BadMessage, match="scratch"):
+        received(tmp_path, line(kind="file", path="scratch", size=0))
+
+
+def test_a_flood_of_events_is_slowed_down() -> None:
+    pace = Pace(per_second=100, burst=20)
+    begun = time.monotonic()
+    for _ in range(45):
+        pace.wait()
+    assert time.monotonic() - begun > 0.2  # 25 more than at once
+
+
+def test_only_data_that_the_spec_names_is_shown(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("a.b.npz", "a.b", "a.b.c.npz", "a", "others.npz", "start.npz"):
+        (data / name).mkdir(parents=True)
+    (data / "a.b.h5").symlink_to(tmp_path)
+    initial = SimpleNamespace(file="start.npz")
+
+    def shown(environment: Dict[str, str], **fields: Any) -> List[str]:
+        network = SimpleNamespace(initial=initial)
+        spec: Any = SimpleNamespace(data=SimpleNamespace(name="a.b", **fields), network=network)
+        return [path.name for path in named_files(spec, environment)]
+
+    environment = {"IPULSE_DATA": str(data)}
+    assert shown(environment) == ["a.b", "a.b.npz", "start.npz"]
+    assert shown(environment, dataset="sha256:0") == ["start.npz"]
+    assert shown({}) == []
 
 
 def test_a_link_in_the_way_is_replaced_and_not_followed(tmp_path: Path) -> None:

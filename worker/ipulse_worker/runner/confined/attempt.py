@@ -23,8 +23,8 @@ from ipulse_ops.lif.poplar import sdk
 from ipulse_worker.runner.cancellation import Cancellation
 from ipulse_worker.runner.clock import Timeline
 from ipulse_worker.runner.confined.messages import BadMessage, MessageReader
-from ipulse_worker.runner.confined.relay import EventFilter
-from ipulse_worker.runner.confined.rules import limits, reason_of
+from ipulse_worker.runner.confined.relay import EventFilter, Pace
+from ipulse_worker.runner.confined.rules import limits, named_files, reason_of
 from ipulse_worker.runner.devices.card_reservation import CardReservation
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.op.ops import CustomOps
@@ -44,7 +44,7 @@ _MODULE = "ipulse_worker.runner.confined.process"
 _POLL_SECONDS = 0.2  # until an order of the agent is passed on
 _START_SECONDS = 600.0
 _GIVEN, _BUILDS, _UPLOADED = "/given", "/builds", "/uploaded"  # places in the sandbox
-MAX_FILES_BYTES = 2**33  # of one attempt
+MAX_FILES_BYTES = 2**32  # of one attempt
 
 
 class ConfinedAttempt:
@@ -136,9 +136,8 @@ class ConfinedAttempt:
             sandbox.add(place, folder)
         for build in builds:
             sandbox.add(f"{_BUILDS}/{build.name}", build)
-        data = os.environ.get("IPULSE_DATA")
-        if data:
-            sandbox.add(data, Path(data))
+        for path in named_files(self._spec, os.environ):
+            sandbox.add(str(path), path)
         uploaded = self._directory / UPLOADED_FOLDER
         if uploaded.exists():
             sandbox.add(_UPLOADED, uploaded.resolve())
@@ -180,7 +179,7 @@ class ConfinedAttempt:
         named = os.environ.get(sdk.VARIABLE)
         if named:
             variables[sdk.VARIABLE] = f"{_BUILDS}/{Path(named).name}"
-        if os.environ.get("IPULSE_DATA"):
+        if named_files(self._spec, os.environ):
             variables["IPULSE_DATA"] = os.environ["IPULSE_DATA"]
         return variables
 
@@ -200,6 +199,7 @@ class ConfinedAttempt:
         process = sandbox.start(command, environment, limits(), self._cards.devices)
         self._process = process
         reader, events = MessageReader(self._directory, MAX_FILES_BYTES), EventFilter()
+        pace = Pace()
         sent = [False, False]
         try:
             deadline = _deadline()
@@ -218,6 +218,7 @@ class ConfinedAttempt:
                         return event
                     is_first = isinstance(event, PhaseEvent) and event.phase == Phase.PREPARE.value
                     if event is not None and not is_first:
+                        pace.wait()
                         self._events.write(event)
         except ProcessEnded as ended:
             raise ProgramFailure(*reason_of(ended)) from ended

@@ -117,6 +117,8 @@ class MessageReader:
             raise BadMessage("a file has a name that no file of a job has")
         if type(size) is not int or size < 0:
             raise BadMessage(f"the file {name} has no size")
+        if (self._directory / name).is_dir():
+            raise BadMessage(f"a file has the name of the worker's folder {name}")
         self._sizes[name] = size
         if len(self._sizes) > MAX_FILES:
             raise BadMessage(f"more than {MAX_FILES} files")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any, Dict, Optional, Set, Union
 
@@ -20,6 +21,7 @@ from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.states import INFRASTRUCTURE, Reason
 from ipulse_worker.runner.confined.messages import BadMessage, ReceivedFile
 
+EVENTS_PER_SECOND, EVENTS_AT_ONCE = 100.0, 10_000
 MAX_OUTCOME, MAX_PROGRESS = 4000, 1000  # characters of a message
 _KINDS = {
     "artifact": ArtifactEvent,
@@ -64,6 +66,22 @@ class EventFilter:
             return replace(event, message=_printable(event.message, MAX_PROGRESS))
         found: Event = event
         return found
+
+
+class Pace:
+    """Slows a training down that reports more than any runner does: every event is stored."""
+
+    def __init__(self, per_second: float = EVENTS_PER_SECOND, burst: int = EVENTS_AT_ONCE) -> None:
+        self._seconds = 1.0 / per_second
+        self._most = burst * self._seconds
+        self._due = time.monotonic() - self._most  # as if none had come for long
+
+    def wait(self) -> None:
+        """Wait until the next event may pass."""
+        now = time.monotonic()
+        self._due = max(self._due, now - self._most) + self._seconds
+        if self._due > now:
+            time.sleep(self._due - now)
 
 
 def _outcome(event: DoneEvent) -> DoneEvent:
