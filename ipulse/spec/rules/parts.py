@@ -28,11 +28,11 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     parts, device = part_name(spec.network), spec.device
     if isinstance(device, IPUDevice):
         yield from _problems_on_ipus(spec)
-    if isinstance(device, (EmulatorDevice, IPUDevice)):
-        if device.ipus != 1:
-            detail = f"a network with {parts} is on one IPU; got {device.ipus}"
-            yield Problem("/device/ipus", "unsupported", detail)
-        if isinstance(device, EmulatorDevice) and device.training == "device":
+    if isinstance(device, (EmulatorDevice, IPUDevice)) and device.ipus != 1:
+        detail = f"a network with {parts} is on one IPU; got {device.ipus}"
+        yield Problem("/device/ipus", "unsupported", detail)
+    if isinstance(device, EmulatorDevice):
+        if device.training == "device":
             detail = f"the loss of a network with {parts} is on the host: set it to host"
             yield Problem("/device/training", "unsupported", detail)
         if device.states_dtype != "float32":
