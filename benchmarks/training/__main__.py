@@ -4,6 +4,7 @@
     python -m benchmarks.training step --weights bfloat16  float32 and bfloat16 weights
     python -m benchmarks.training breakdown --config B     where the time of a step goes
     python -m benchmarks.training memory                   bytes stored for the backward pass
+    python -m benchmarks.training memory --peak            resident memory of both passes
     python -m benchmarks.training peers --config A         other libraries, installed on first use
     python -m benchmarks.training accuracy                 the reference networks, some minutes
     python -m benchmarks.training example-peers            the examples, beside snnTorch

@@ -32,8 +32,14 @@ def network_of(config: Config, variant: str) -> Network:
     )
 
 
-def build(work: Workload, variant: str, threads: int, weights_dtype: str = "float32") -> Program:
-    """Build the workload's network with its optimizer.
+def build(
+    work: Workload,
+    variant: str,
+    threads: int,
+    weights_dtype: str = "float32",
+    **options: Any,
+) -> Program:
+    """Build the workload's network with its optimizer; `options` are further ones of MultiLIF.
 
     A training step is forward, loss, backward and Adam in one tf.function, called through
     ipulse_ops.direct_call. Input spikes are ids that exist before the clock starts.
@@ -54,6 +60,7 @@ def build(work: Workload, variant: str, threads: int, weights_dtype: str = "floa
         surrogate=network.surrogate,
         threads=threads,
         weights_dtype=weights_dtype,
+        **options,
     )
     for kernel, matrix in zip(layer.kernels, work.weights, strict=True):
         kernel.assign(matrix)

@@ -10,7 +10,7 @@ import numpy as np
 from ipulse_ops.surrogate import ArcTan, Boxcar, Exponential, SuperSpike, Surrogate, Table
 
 # The numbers of lif.h by the names of ipulse_ops.lif.network. A test compares them with lif.h.
-VERSION = 7  # LIF_ABI_VERSION
+VERSION = 8  # LIF_ABI_VERSION
 OUT_OF_MEMORY = 2  # LIF_OUT_OF_MEMORY
 PHASE_LAYERS = 16  # LIF_PHASE_LAYERS
 RESET = {"zero": 0, "subtract": 1, "none": 2}
@@ -82,6 +82,7 @@ class LifNetwork(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("surrogate", LifSurrogate),
         ("id_bytes", ctypes.c_int32),
+        ("whole_batch", ctypes.c_int32),
         ("ids", ctypes.c_void_p),
         ("counts", int32_p),
         ("filled", int32_p),

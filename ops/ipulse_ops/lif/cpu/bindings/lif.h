@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { LIF_ABI_VERSION = 7 };
+enum { LIF_ABI_VERSION = 8 };
 
 // The longest delay from layer to layer, in steps.
 enum { LIF_MAX_DELAY = 65535 };
@@ -103,6 +103,8 @@ typedef struct LifNetwork {
   uint64_t seed;    // of the policy cyclic
   LifSurrogate surrogate;
   int32_t id_bytes;      // 4: ids are int32_t; 2: uint16_t
+  int32_t whole_batch;   // samples of the batch that these are a part of, whose size decides in
+                         // which order sums are taken; 0: `batch`
   const void *ids;       // [time, batch, input_slots]
   const int32_t *counts; // [time, batch]
   const int32_t *filled; // [time, batch]: slots that get a gradient, those of gradient-only neurons

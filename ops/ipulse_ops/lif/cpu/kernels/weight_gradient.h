@@ -23,15 +23,21 @@ template <int V> void weight_gradient_of(const WeightGradient &a) {
       if (row == end && g && !last)
         continue;
       int64_t place = static_cast<int64_t>(i) * W;
+      float *grad = a.grad + i * a.grad_stride, padded[W];
+      const float *from = g ? a.sum + place : nullptr;
+      if (!g && a.continues) {
+        memcpy(padded, grad, a.columns * sizeof(float));
+        memset(padded + a.columns, 0, (W - a.columns) * sizeof(float));
+        from = padded;
+      }
       F total[V];
       LIF_UNROLL for (int j = 0; j < V; ++j) total[j] =
-          g ? Vec::load(a.sum + place + j * L) : Vec::zero();
+          from ? Vec::load(from + j * L) : Vec::zero();
       for (; row < end; ++row) {
         const float *add = grad_current + static_cast<int64_t>(*row) * W;
         LIF_UNROLL for (int j = 0; j < V; ++j) total[j] =
             Vec::add(total[j], Vec::load(add + j * L));
       }
-      float *grad = a.grad + i * a.grad_stride, padded[W];
       float *to = !last ? a.sum + place : a.columns == W ? grad : padded;
       LIF_UNROLL for (int j = 0; j < V; ++j) Vec::store(to + j * L, total[j]);
       if (to == padded)

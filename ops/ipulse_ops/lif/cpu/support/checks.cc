@@ -150,6 +150,9 @@ bool check_network(const LifNetwork &n, const Message &message) {
       !check_choice("weights", n.weights, 2, message) ||
       !check_choice("store", n.store, 3, message) || !check_surrogate(n.surrogate, message))
     return false;
+  if (n.whole_batch && n.whole_batch < n.batch)
+    return message.fail("whole_batch must be 0, or at least the batch of %d; got %d", n.batch,
+                        n.whole_batch);
   if (n.id_bytes != 2 && n.id_bytes != 4)
     return message.fail("id_bytes must be 2 or 4; got %d", n.id_bytes);
   if (n.truncate < 0)

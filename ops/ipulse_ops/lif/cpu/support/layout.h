@@ -30,10 +30,15 @@ inline bool adapts(const LifLayer &layer) { return layer.adaptation_decay; }
 // Returns true if gradients are cut at a step within the sequence.
 inline bool cuts_gradients(const LifNetwork &n) { return n.truncate && n.truncate < n.steps; }
 
+// Samples of the batch that the network's are a part of.
+inline int whole_batch_of(const LifNetwork &network) {
+  return network.whole_batch ? network.whole_batch : network.batch;
+}
+
 // Returns true if the membranes of a layer, over all steps, take more than 64 MiB.
 inline bool is_long(const LifNetwork &network, int neurons) {
   constexpr int64_t MANY = 64 << 20; // bytes
-  return int64_t(network.batch) * network.steps * neurons > MANY / int64_t(sizeof(float));
+  return int64_t(whole_batch_of(network)) * network.steps * neurons > MANY / int64_t(sizeof(float));
 }
 
 inline int64_t row_bytes_of(int neurons) {

@@ -73,6 +73,7 @@ struct WeightGradient {
   const float *grad_current; // [rows][width] of this panel, from group `begin` on
   float *sum;                // [last - first][width], kept until the last group; of one not used
   float *grad;               // of channel `first` and this panel, written with the last group
+  bool continues;            // the sums go on from `grad`, and do not begin at 0
   int64_t grad_stride;
 };
 

@@ -1,21 +1,24 @@
 // The backward pass, from the readout to the first layer, each over the whole sequence. Every sum
-// has one order, by sample, then step, for any number of threads.
+// has one order, by sample, then step, for any number of threads and any groups of samples.
 #include "layer_backward.h"
 #include "passes/sequence.h"
 #include "readout_backward.h"
+#include "sample_group.h"
 #include "support/phases.h"
 #include "support/pool.h"
 #include "weight_sums.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace lif {
 namespace {
 
 class Backward {
 public:
-  Backward(const Kernel &kernel, const LifNetwork &n, const LifBackward &gradient)
-      : call_(kernel, n, gradient), n_(n) {}
+  Backward(const Kernel &kernel, const LifNetwork &n, const LifBackward &gradient,
+           RunningSums *sums)
+      : call_(kernel, n, gradient, sums), n_(n) {}
 
   void run() {
     std::unique_ptr<Spikes> own;
@@ -99,7 +102,7 @@ private:
     if (own && wanted.recurrent)
       sum_weight_gradient(call_, current, *own, n_.layer[number].neurons, 1, wanted.recurrent);
     if (wanted.bias)
-      sum_bias_gradient(n_, call_.threads, call_.layer(current), wanted.bias);
+      sum_bias_gradient(call_, number, current, wanted.bias);
   }
 
   // Returns true if the weight gradient of a layer may compute dL/dI: nothing reads it before, and
@@ -117,7 +120,22 @@ private:
 } // namespace
 
 void run_backward(const Kernel &kernel, const LifNetwork &n, const LifBackward &gradient) {
-  Backward(kernel, n, gradient).run();
+  int samples = samples_of_group(kernel, n, gradient);
+  if (samples >= n.batch)
+    return Backward(kernel, n, gradient, nullptr).run();
+  RunningSums sums(n);
+  SampleGroup group(n, gradient, samples);
+  try {
+    for (int first = 0; first < n.batch; first += samples) {
+      group.read(first, std::min(samples, n.batch - first));
+      Backward(kernel, group.network(), group.gradient(), &sums).run();
+      group.write_back();
+      sums.continues = true;
+    }
+  } catch (const std::invalid_argument &) {
+    input_spikes(n, 1, n.counts); // a mistake in the input, by its place in the whole batch
+    throw;
+  }
 }
 
 } // namespace lif

@@ -4,9 +4,17 @@
 
 namespace lif {
 
+RunningSums::RunningSums(const LifNetwork &network) {
+  for (int number = 0; number < network.layers + network.leaky_readout; ++number) {
+    size_t neurons = network.layer[number].neurons;
+    bias.emplace_back(neurons);
+    constants.emplace_back(CONSTANT_SUMS * neurons);
+  }
+}
+
 BackwardCall::BackwardCall(const Kernel &kernel, const LifNetwork &network,
-                           const LifBackward &gradient)
-    : kernel(kernel), n(network), gradient(gradient),
+                           const LifBackward &gradient, RunningSums *sums)
+    : kernel(kernel), n(network), gradient(gradient), sums(sums),
       threads(n.threads ? n.threads : default_threads()), rows(int64_t(n.batch) * n.steps) {}
 
 bool BackwardCall::wants_constants(int number) const {

@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_BACKWARD_CALL_H
 
 #include <functional>
+#include <vector>
 
 #include "support/layout.h"
 
@@ -25,8 +26,19 @@ struct GradCurrent {
   DeferredGradient deferred;              // null: the rows are computed
 };
 
+// Sums of a call that takes its samples in groups, which go on from group to group.
+struct RunningSums {
+  explicit RunningSums(const LifNetwork &network);
+
+  bool continues = false;                     // false: the first group
+  std::vector<std::vector<double>> bias;      // of each layer, [neurons]
+  std::vector<std::vector<double>> constants; // of each layer, [CONSTANT_SUMS][neurons]
+};
+
 struct BackwardCall {
-  BackwardCall(const Kernel &kernel, const LifNetwork &network, const LifBackward &gradient);
+  // sums: of the groups before; null: the call has all samples.
+  BackwardCall(const Kernel &kernel, const LifNetwork &network, const LifBackward &gradient,
+               RunningSums *sums);
 
   bool wants_constants(int number) const;
 
@@ -54,6 +66,7 @@ struct BackwardCall {
   const Kernel &kernel;
   const LifNetwork &n;
   const LifBackward &gradient;
+  RunningSums *const sums;
   const int threads;
   const int64_t rows;
 };

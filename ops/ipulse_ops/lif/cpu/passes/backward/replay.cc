@@ -11,7 +11,8 @@ Replay::Replay(const BackwardCall &call, int number, const Spikes *input, const 
     : kernel_(call.kernel), n_(call.n), threads_(call.threads), rows_(call.rows),
       layer_(n_.layer[number]), wanted_(call.gradient.gradient[number]), input_(input), own_(own),
       panels_(cut(kernel_, n_, number)), tracing_(call.wants_constants(number)),
-      slots_(own ? panels_.count : 1) {
+      slots_(own ? panels_.count : 1),
+      running_(call.sums ? call.sums->constants[number].data() : nullptr) {
   if (number < n_.layers)
     bits_.reset(new BitRows(layer_, rows_, call.gradient.record[number].bits));
   if (call.replays(number))
@@ -73,7 +74,7 @@ void Replay::write_sums() const {
     for (int n = 0; grads[which] && n < layer_.neurons; ++n) {
       const float *sum = sums_->get() + int64_t(n / panels_.width) * n_.batch * sums_size() +
                          which * panels_.width + n % panels_.width;
-      double total = 0;
+      double none = 0, &total = running_ ? running_[int64_t(which) * layer_.neurons + n] : none;
       for (int b = 0; b < n_.batch; ++b)
         total += static_cast<double>(sum[b * sums_size()]);
       grads[which][n] = static_cast<float>(total);

@@ -44,6 +44,7 @@ private:
   const Panels panels_;
   const bool tracing_;
   const int64_t slots_;           // traces of a worker
+  double *const running_;         // of the call's RunningSums, or null
   std::unique_ptr<BitRows> bits_; // null: a leaky readout
   std::unique_ptr<PackedLayer> packed_;
   std::unique_ptr<Buffer<float>> traces_, sums_;

@@ -136,6 +136,7 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
     a.sum = sums.get() + worker * held;
     a.grad = grad + int64_t(a.first) * neurons + panels.first(p);
     a.grad_stride = neurons;
+    a.continues = call.sums && call.sums->continues;
     if (!current.deferred) {
       a.grad_current = current.floats + p * call.rows * panels.width;
       return call.kernel.weight_gradient(a);
@@ -155,20 +156,28 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
   });
 }
 
-void sum_bias_gradient(const LifNetwork &n, int threads, const LayerGradient &layer, float *grad) {
-  parallel_for(threads, layer.panels.count, [&](int64_t p, int) {
+void sum_bias_gradient(const BackwardCall &call, int number, const GradCurrent &current,
+                       float *grad) {
+  const Panels &panels = current.panels;
+  double *sums = call.sums ? call.sums->bias[number].data() : nullptr;
+  parallel_for(call.threads, panels.count, [&](int64_t task, int) {
+    int p = static_cast<int>(task), first = panels.first(p), columns = panels.columns(p);
     double total[MAX_WIDTH] = {};
-    const float *row = layer.grad_current + p * layer.rows * layer.panels.width;
-    for (int b = 0; b < n.batch; ++b) {
+    if (sums)
+      std::copy(sums + first, sums + first + columns, total);
+    const float *row = current.floats + task * call.rows * panels.width;
+    for (int b = 0; b < call.n.batch; ++b) {
       float sum[MAX_WIDTH] = {};
-      for (int t = 0; t < n.steps; ++t, row += layer.panels.width)
-        for (int n = 0; n < layer.panels.width; ++n)
+      for (int t = 0; t < call.n.steps; ++t, row += panels.width)
+        for (int n = 0; n < panels.width; ++n)
           sum[n] += row[n];
-      for (int n = 0; n < layer.panels.width; ++n)
+      for (int n = 0; n < panels.width; ++n)
         total[n] += static_cast<double>(sum[n]);
     }
-    for (int n = 0; n < layer.panels.columns(static_cast<int>(p)); ++n)
-      grad[layer.panels.first(static_cast<int>(p)) + n] = static_cast<float>(total[n]);
+    if (sums)
+      std::copy(total, total + columns, sums + first);
+    for (int n = 0; n < columns; ++n)
+      grad[first + n] = static_cast<float>(total[n]);
   });
 }
 

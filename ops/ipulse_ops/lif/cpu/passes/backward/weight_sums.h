@@ -17,7 +17,7 @@ void sum_weight_gradient(const BackwardCall &call, const GradCurrent &current, c
                          int channels, int delay, float *grad);
 
 // grad: [neurons], written.
-void sum_bias_gradient(const LifNetwork &network, int threads, const LayerGradient &layer,
+void sum_bias_gradient(const BackwardCall &call, int number, const GradCurrent &current,
                        float *grad);
 
 } // namespace lif
