@@ -14,7 +14,7 @@ from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
 from ipulse_ops.keras.single_layer import Spikes, later
-from ipulse_ops.sparse import native, select_spikes, spike_matmul
+from ipulse_ops.sparse import native, spike_matmul
 
 
 class NotFinite(ValueError):
@@ -121,36 +121,29 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
     def _neurons(self, current: Any, parameters: Any, keep: bool) -> Tuple[Any, Any]:
         trained = [tf.convert_to_tensor(variable) for variable in self._trained]
         recurrent = [tf.convert_to_tensor(kernel) for kernel in self._kernels[1:]]
-        neurons, own = self.layer.neurons, len(recurrent)
+        own = len(recurrent)
 
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
             recurrent, trained = variables[:own], variables[own:]
             forward = partial(self._forward, keep)
             arguments = [parameters, current, *recurrent]
-            x, states, *total = tf.numpy_function(forward, arguments, [tf.float32] * (2 + own))
-            x.set_shape(current.shape)
-            listed = select_spikes(x, 0.0)
+            types = [tf.float32] * (3 + own)
+            ids, counts, states, *total = tf.numpy_function(forward, arguments, types)
+            ids.set_shape(current.shape)
+            counts.set_shape([*current.shape[:2], 2])
 
             def gradient(by_ids: Any, _: Any) -> List[Any]:
-                by_spikes = native.library().ipulse_scatter_slots(
-                    ids=listed.ids, counts=listed.counts, slots=by_ids, neurons=neurons
-                )
-                arguments = [parameters, current, states, by_spikes, *recurrent, *total]
+                arguments = [parameters, current, states, by_ids, ids, counts, *recurrent, *total]
                 types = [tf.float32] * (1 + len(trained))
                 found = tf.numpy_function(self._backward, arguments, types)
                 by_current, *rest = found if isinstance(found, (list, tuple)) else [found]
                 by_current.set_shape(current.shape)
                 for grad, value in zip(rest, trained):
                     grad.set_shape(value.shape)
-                return [
-                    by_current,
-                    None,
-                    *self._by_recurrent(listed.ids, listed.counts, by_current),
-                    *rest,
-                ]
+                return [by_current, None, *self._by_recurrent(ids, counts, by_current), *rest]
 
-            return (listed.ids, listed.counts), gradient
+            return (ids, counts), gradient
 
         made: Tuple[Any, Any] = apply(current, parameters, *recurrent, *trained)
         return made
@@ -170,28 +163,36 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
     def _forward(
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
     ) -> List[np.ndarray]:
-        found = self._kernel.forward(
+        found = self._kernel.spikes(
             _whole(parameters), _whole(current), keep, *map(_whole, recurrent)
         )
         if found.first_bad_step >= 0:
             self._fail("a state", found.first_bad_step)
-        return [found.x, found.states, *[found.current] * len(recurrent)]
+        return [found.ids, found.counts, found.states, *[found.current] * len(recurrent)]
 
     def _backward(
         self,
         parameters: np.ndarray,
         current: np.ndarray,
         states: np.ndarray,
-        by_spikes: np.ndarray,
+        by_slots: np.ndarray,
+        ids: np.ndarray,
+        counts: np.ndarray,
         *rest: np.ndarray,
     ) -> List[np.ndarray]:
         parameters, current = _whole(parameters), _whole(current)
-        recurrent = [_whole(weights) for weights in rest[:1]]
+        recurrent = _whole(rest[0]) if rest else None
         if len(states) != len(current) + 1:  # outside of training they are not kept
-            states = self._kernel.forward(parameters, current, True, *recurrent).states
-        current = _whole(rest[1]) if recurrent else current
-        arrays = [parameters, current, _whole(states), _whole(by_spikes)]
-        by_current, sums, bad = self._kernel.backward(*arrays, *recurrent)
+            states = self._kernel.forward(parameters, current, True, recurrent).states
+        current = _whole(rest[1]) if rest else current
+        by_current, sums, bad = self._kernel.backward(
+            parameters,
+            current,
+            _whole(states),
+            _whole(by_slots),
+            recurrent,
+            (_whole(ids), _whole(counts)),
+        )
         if bad >= 0:
             self._fail("the gradient", bad)
         found = [by_current]

@@ -7,7 +7,7 @@ import hashlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ipulse_core.build_cache.toolchain import WARNINGS, compiler, run_compiler, 
 from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.source import GENERATOR, kernel_source
+from ipulse_ops.lif.cpu import native
 
 LIBRARY, SOURCE = "libequations.so", "equations.cc"
 # -ffp-contract=off: each product and sum is rounded, so that every machine gives the same bits.
@@ -27,25 +28,37 @@ FLAGS = (
     *WARNINGS,
     *("-Wno-unknown-pragmas", "-Wno-unused-variable", "-Wno-unused-parameter"),
 )
+_ALIGNMENT = 16  # numbers, 64 bytes
 _SECONDS = {"forward": 0.0, "backward": 0.0}  # of all kernels of the process
-_NONE = np.zeros(0, np.float32)
-_FUNCTIONS = {"forward": 5, "backward": 9}  # how many arrays each takes
+# Instructions for vectors, by the name of the kernel of LIF layers that a CPU uses.
+VECTORS = {
+    "x86_avx2": ("-mavx2",),
+    "x86_avx512": ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
+}
+_FUNCTIONS = {"forward": 7, "backward": 12}  # how many arrays each takes
 
 
-def build_equations(layer: LayerEquations, progress: ProgressCallback = print_progress) -> Path:
+def build_equations(
+    layer: LayerEquations,
+    progress: ProgressCallback = print_progress,
+    cpu: Optional[str] = None,
+) -> Path:
     """Return the path of the library of a layer; build it if it is not in the cache.
+
+    cpu: a key of VECTORS, on which results do not depend; by default that of this machine.
 
     Raises MissingCompiler, BuildFailed.
     """
     source, command = kernel_source(layer), compiler()
-    made_by = repr((GENERATOR, command, version_of(command), FLAGS))
+    flags = (*FLAGS, *VECTORS.get(native.description()["kernel"] if cpu is None else cpu, ()))
+    made_by = repr((GENERATOR, command, version_of(command), flags))
     directory = cache_directory() / f"equations-{hash_of(source)}-{hash_of(made_by)}"
 
     def make(complete: Path, scratch: Path, steps: Steps) -> None:
         steps.begin(1)
         written = complete / SOURCE
         written.write_text(source, "utf-8")
-        run_compiler([*command, *FLAGS, str(written), "-o", str(complete / LIBRARY)])
+        run_compiler([*command, *flags, str(written), "-o", str(complete / LIBRARY)])
         steps.finish_one()
 
     if not (mark_used(directory) and (directory / LIBRARY).exists()):
@@ -67,19 +80,30 @@ class KernelTrace(NamedTuple):
     current: np.ndarray  # that of the senders, and in a recurrent layer of its own spikes
 
 
+class SpikeTrace(NamedTuple):
+    """The results of the forward pass as spikes; each neuron has a slot."""
+
+    ids: np.ndarray  # float32 [time, batch, neurons]: those that spike, then the others
+    counts: np.ndarray  # float32 [time, batch, 2]: spikes, neurons
+    states: np.ndarray  # as in KernelTrace
+    first_bad_step: int
+    current: np.ndarray
+
+
 class EquationsKernel:
     """Runs a layer with equations in float32 on the CPU."""
 
-    def __init__(self, layer: LayerEquations, threads: int = 1) -> None:
+    def __init__(self, layer: LayerEquations, threads: int = 1, cpu: Optional[str] = None) -> None:
         """Build the layer's library, unless it is cached, and load it.
 
         threads: the samples of a batch are divided between them; the results do not depend on it.
+        cpu: as of build_equations.
 
         Raises MissingCompiler, BuildFailed.
         """
         self.layer = layer
         self._threads = max(1, threads)
-        library = ctypes.CDLL(str(build_equations(layer)))
+        library = ctypes.CDLL(str(build_equations(layer, cpu=cpu)))
         self._calls: Dict[str, Any] = {}
         for name, arrays in _FUNCTIONS.items():
             function = getattr(library, f"ipulse_equations_{name}")
@@ -103,17 +127,43 @@ class EquationsKernel:
         keep: whether to return the states of every step, as `backward` needs them.
         recurrent: float32 `[neurons, neurons]` of a recurrent layer, by sender.
         """
+        x = aligned(current.shape)
+        states, bad, current = self._forward(parameters, current, keep, recurrent, x, [None, None])
+        return KernelTrace(x, states, bad, current)
+
+    def spikes(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        keep: bool = True,
+        recurrent: Optional[np.ndarray] = None,
+    ) -> SpikeTrace:
+        """Run the layer as `forward` does, and list its spikes."""
+        steps, batch, neurons = current.shape
+        ids, counts = aligned(current.shape), aligned((steps, batch, 2))
+        x = aligned((batch, neurons))
+        found = self._forward(parameters, current, keep, recurrent, x, [ids, counts])
+        return SpikeTrace(ids, counts, *found)
+
+    def _forward(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        keep: bool,
+        recurrent: Optional[np.ndarray],
+        x: np.ndarray,
+        lists: List[Optional[np.ndarray]],
+    ) -> Tuple[np.ndarray, int, np.ndarray]:
         neuron = self.layer.neuron
         steps, batch, neurons = current.shape
-        states = np.empty(((steps + 1) if keep else 1, batch, len(neuron.states), neurons), "f4")
+        states = aligned(((steps + 1) if keep else 1, batch, len(neuron.states), neurons))
         states[0] = np.asarray(neuron.initial, np.float32)[:, None]
-        x = np.empty(current.shape, np.float32)
         if recurrent is not None:
             current = current.copy()
-        arrays = [current, parameters, x, states, _NONE if recurrent is None else recurrent]
+        arrays = [current, parameters, x, states, recurrent, *lists]
         found = self._run("forward", arrays, current.shape, int(keep))
         bad = min((step for step in found if step >= 0), default=-1)
-        return KernelTrace(x, states, bad, current)
+        return states, bad, current
 
     def backward(
         self,
@@ -122,8 +172,11 @@ class EquationsKernel:
         states: np.ndarray,
         by_spikes: np.ndarray,
         recurrent: Optional[np.ndarray] = None,
+        lists: Optional[Tuple[np.ndarray, np.ndarray]] = None,
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients of the current and of the trained parameters.
+
+        lists: ids and counts of `spikes`, if `by_spikes` are those of slots.
 
         current, states: of the forward pass's KernelTrace.
 
@@ -132,21 +185,24 @@ class EquationsKernel:
         """
         neuron = self.layer.neuron
         _, batch, neurons = current.shape
-        by_current = np.empty(current.shape, np.float32)
+        by_current = aligned(current.shape)
         carry = np.zeros((batch, len(neuron.states), neurons), np.float32)
         sums = np.zeros((batch, len(neuron.trained), neurons), np.float64)
-        received = _NONE if recurrent is None else np.zeros((batch, neurons), np.float32)
-        senders = _NONE if recurrent is None else np.ascontiguousarray(recurrent.T)
-        arrays = [current, parameters, states, by_spikes, by_current, carry, sums]
-        arrays += [senders, received]
+        received = None if recurrent is None else np.zeros((batch, neurons), np.float32)
+        senders = None if recurrent is None else np.ascontiguousarray(recurrent.T)
+        taken = None if lists is None else aligned((batch, neurons))
+        arrays: List[Any] = [current, parameters, states, by_spikes, by_current, carry, sums]
+        arrays += [senders, received, *(lists or (None, None)), taken]
         found = self._run("backward", arrays, current.shape, self.layer.truncate or 0)
         total = np.zeros(sums.shape[1:])
         for sample in sums:
             total += sample
         return by_current, total, max(found, default=-1)
 
-    def _run(self, name: str, arrays: List[np.ndarray], shape: Any, last: int) -> List[int]:
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    def _run(self, name: str, arrays: Sequence[Any], shape: Any, last: int) -> List[int]:
+        pointers = [
+            None if array is None else ctypes.c_void_p(array.ctypes.data) for array in arrays
+        ]
         steps, batch, neurons = shape
         parts = min(self._threads, batch)
         bounds = [part * batch // parts for part in range(parts + 1)] if parts else [0]
@@ -176,6 +232,14 @@ def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.n
         for each in layer.neuron.parameters
     ]
     return np.array(rows, np.float32).reshape(len(rows), layer.neurons)
+
+
+def aligned(shape: Tuple[int, ...]) -> np.ndarray:
+    """Return an empty float32 array that TensorFlow takes over without a copy."""
+    size = int(np.prod(shape))
+    memory = np.empty(size + _ALIGNMENT, np.float32)
+    first = -memory.ctypes.data // memory.itemsize % _ALIGNMENT
+    return memory[first : first + size].reshape(shape)
 
 
 def hash_of(text: str) -> str:

@@ -17,125 +17,70 @@ struct IeeeArithmetic {{
   ~IeeeArithmetic() {{ std::fesetenv(&before); }}
 }};
 
-inline std::uint32_t bits(float value) {{
-  std::uint32_t found;
-  std::memcpy(&found, &value, sizeof found);
-  return found;
-}}
-
-inline std::uint32_t not_finite(float value) {{
-  return (bits(value) & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
-}}
-
-[[maybe_unused]] inline float absolute(float x) {{ return std::fabs(x); }}
-
-[[maybe_unused]] inline float root(float x) {{ return std::sqrt(x); }}
-
-// e^x for |x| up to 700, from additions and products alone: the bits of every CPU are equal.
-[[maybe_unused]] inline double exponential_of(double x) {{
-  const double magic = 0x1.8p52;
-  const double shifted = x * 1.4426950408889634 + magic;
-  const double n = shifted - magic;
-  const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  double sum = 1.0 / 87178291200.0;
-  sum = sum * r + 1.0 / 6227020800.0;
-  sum = sum * r + 1.0 / 479001600.0;
-  sum = sum * r + 1.0 / 39916800.0;
-  sum = sum * r + 1.0 / 3628800.0;
-  sum = sum * r + 1.0 / 362880.0;
-  sum = sum * r + 1.0 / 40320.0;
-  sum = sum * r + 1.0 / 5040.0;
-  sum = sum * r + 1.0 / 720.0;
-  sum = sum * r + 1.0 / 120.0;
-  sum = sum * r + 1.0 / 24.0;
-  sum = sum * r + 1.0 / 6.0;
-  sum = sum * r + 0.5;
-  sum = sum * r + 1.0;
-  sum = sum * r + 1.0;
-  std::uint64_t low;
-  std::memcpy(&low, &shifted, sizeof low);
-  const std::uint64_t scale_bits = (low + 1023) << 52;
-  double scale;
-  std::memcpy(&scale, &scale_bits, sizeof scale);
-  return sum * scale;
-}}
-
-[[maybe_unused]] inline float exponential(float x) {{
-  const double bounded = x > 700.0f ? 700.0 : (x < -700.0f ? -700.0 : static_cast<double>(x));
-  const float found = static_cast<float>(exponential_of(x == x ? bounded : 0.0));
-  return x == x ? found : x;
-}}
-
-[[maybe_unused]] inline float tangent(float x) {{
-  const double wide = x, size = std::fabs(wide), square = wide * wide;
-  const double bounded = size < 300.0 ? size : 300.0;
-  const double fall = exponential_of(-2.0 * bounded);
-  const double large = (1.0 - fall) / (1.0 + fall);
-  double series = 62.0 / 2835.0;
-  series = series * square + -17.0 / 315.0;
-  series = series * square + 2.0 / 15.0;
-  series = series * square + -1.0 / 3.0;
-  series = series * square + 1.0;
-  const double signed_large = wide < 0.0 ? -large : large;
-  const float found = static_cast<float>(size < 0.05 ? wide * series : signed_large);
-  return x == x ? found : x;
-}}
-
-// ln x of positive finite x, from additions, products and quotients alone.
-[[maybe_unused]] inline double logarithm_of(double x) {{
-  std::uint64_t all;
-  std::memcpy(&all, &x, sizeof all);
-  const std::int64_t exponent = static_cast<std::int64_t>(all >> 52) - 1022;
-  const std::uint64_t fraction_bits = (all & 0x000fffffffffffffu) | 0x3fe0000000000000u;
-  double fraction;  // of 0.5 to 1
-  std::memcpy(&fraction, &fraction_bits, sizeof fraction);
-  const bool low = fraction < 0.7071067811865476;
-  const double m = low ? 2.0 * fraction : fraction;
-  const double n = static_cast<double>(exponent - (low ? 1 : 0));
-  const double t = (m - 1.0) / (m + 1.0), square = t * t;
-  double sum = 1.0 / 23.0;
-  sum = sum * square + 1.0 / 21.0;
-  sum = sum * square + 1.0 / 19.0;
-  sum = sum * square + 1.0 / 17.0;
-  sum = sum * square + 1.0 / 15.0;
-  sum = sum * square + 1.0 / 13.0;
-  sum = sum * square + 1.0 / 11.0;
-  sum = sum * square + 1.0 / 9.0;
-  sum = sum * square + 1.0 / 7.0;
-  sum = sum * square + 1.0 / 5.0;
-  sum = sum * square + 1.0 / 3.0;
-  sum = sum * square + 1.0;
-  return n * 6.93147180369123816490e-01 + (2.0 * t * sum + n * 1.90821492927058770002e-10);
-}}
-
-[[maybe_unused]] inline float logarithm(float x) {{
-  const bool usual = x > 0.0f && not_finite(x) == 0u;
-  const float found = static_cast<float>(logarithm_of(usual ? static_cast<double>(x) : 1.0));
-  const float infinite = std::numeric_limits<float>::infinity();
-  const float other = x == 0.0f ? -infinite : (x == infinite ? x : infinite - infinite);
-  return usual ? found : other;
-}}
+{functions}
 
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
 constexpr bool RECURRENT = {recurrent};
 
+// Lists the neurons whose x is above 0, then the others, both ascending.
+void list_neurons(const float *x, std::int64_t neurons, float *ids, float *counts) {{
+  constexpr std::int64_t BLOCK = 16;
+  std::int64_t spikes = 0;
+  for (std::int64_t first = 0; first < neurons; first += BLOCK) {{
+    const std::int64_t last = first + BLOCK < neurons ? first + BLOCK : neurons;
+    std::uint32_t any = 0;
+    for (std::int64_t n = first; n < last; ++n) any |= x[n] > 0.0f ? 1u : 0u;
+    for (std::int64_t n = first; any && n < last; ++n) {{
+      if (x[n] > 0.0f) ids[spikes++] = static_cast<float>(n);
+    }}
+  }}
+  float *rest = ids + spikes;
+  int from = 0;
+  for (std::int64_t k = 0; k <= spikes; ++k) {{
+    const int to = k < spikes ? static_cast<int>(ids[k]) : static_cast<int>(neurons);
+    const int count = to - from;
+    for (int at = 0; at < count; ++at) rest[at] = static_cast<float>(from + at);
+    rest += count, from = to + 1;
+  }}
+  counts[0] = static_cast<float>(spikes), counts[1] = static_cast<float>(neurons);
+}}
+
+// Gives each neuron the number of its slot.
+void take_slots(const float *ids, const float *counts, const float *slots, std::int64_t neurons,
+                float *values) {{
+  const auto spikes = static_cast<std::int64_t>(counts[0]);
+  const float *rest = slots + spikes;
+  int from = 0;
+  for (std::int64_t k = 0; k <= spikes; ++k) {{
+    const int to = k < spikes ? static_cast<int>(ids[k]) : static_cast<int>(neurons);
+    const int count = to - from;
+#pragma GCC ivdep
+    for (int at = 0; at < count; ++at) values[from + at] = rest[at];
+    if (k < spikes) values[to] = slots[k];
+    rest += count, from = to + 1;
+  }}
+}}
+
 }}  // namespace
 
 // Runs samples begin to end - 1. Returns the first step with a value that is not finite, or -1.
-// Adds to the current the rows of `recurrent`, [sender][receiver], of the last step's spikes.
+// Adds to the current the rows of `recurrent`, [sender][receiver], of the last step's spikes. With
+// all_ids, x is [batch][neurons] for the present step, and neurons are listed.
 extern "C" std::int64_t ipulse_equations_forward(
     float *all_current, const float *parameters, float *all_x, float *all_states,
-    [[maybe_unused]] const float *recurrent, std::int64_t steps, std::int64_t batch,
-    std::int64_t neurons, std::int64_t begin, std::int64_t end, std::int64_t keeps) {{
+    [[maybe_unused]] const float *recurrent, float *all_ids, float *all_counts,
+    std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
+    std::int64_t end, std::int64_t keeps) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
     for (std::int64_t step = 0; step < steps; ++step) {{
       const std::int64_t row = (step * batch + sample) * neurons;
       float *current = all_current + row;
-      float *x = all_x + row;
+      float *x = all_x + (all_ids ? sample * neurons : row);
       if constexpr (RECURRENT) {{
-        const float *sent = step ? x - batch * neurons : nullptr;
+        const float *former = all_ids ? x : x - batch * neurons;
+        const float *sent = step ? former : nullptr;
         for (std::int64_t m = 0; sent != nullptr && m < neurons; ++m) {{
           if (!(sent[m] > 0.0f)) continue;
           const float *weights = recurrent + m * neurons;
@@ -152,6 +97,9 @@ extern "C" std::int64_t ipulse_equations_forward(
         const std::int64_t at = n;
 {forward}
       }}
+      if (all_ids) {{
+        list_neurons(x, neurons, all_ids + row, all_counts + 2 * (step * batch + sample));
+      }}
       if (bad && (first_bad < 0 || step < first_bad)) first_bad = step;
     }}
   }}
@@ -159,13 +107,14 @@ extern "C" std::int64_t ipulse_equations_forward(
 }}
 
 // The adjoint of samples begin to end - 1. all_carry, all_sums and all_received are zeros, and
-// `recurrent` is [receiver][sender].
+// `recurrent` is [receiver][sender]. With all_ids, all_by_spikes are numbers of slots.
 extern "C" std::int64_t ipulse_equations_backward(
     const float *all_current, const float *parameters, const float *all_states,
     const float *all_by_spikes, float *all_by_current, float *all_carry, double *all_sums,
     [[maybe_unused]] const float *recurrent, [[maybe_unused]] float *all_received,
-    std::int64_t steps, std::int64_t batch, std::int64_t neurons, std::int64_t begin,
-    std::int64_t end, std::int64_t truncate) {{
+    const float *all_ids, const float *all_counts, float *all_taken, std::int64_t steps,
+    std::int64_t batch, std::int64_t neurons, std::int64_t begin, std::int64_t end,
+    std::int64_t truncate) {{
   const IeeeArithmetic scope;
   std::int64_t first_bad = -1;
   for (std::int64_t sample = begin; sample < end; ++sample) {{
@@ -179,6 +128,12 @@ extern "C" std::int64_t ipulse_equations_backward(
       const std::int64_t row = (step * batch + sample) * neurons;
       const float *current = all_current + row;
       const float *by_spikes = all_by_spikes + row;
+      if (all_ids) {{
+        const float *counts = all_counts + 2 * (step * batch + sample);
+        float *taken = all_taken + sample * neurons;
+        take_slots(all_ids + row, counts, by_spikes, neurons, taken);
+        by_spikes = taken;
+      }}
       float *by_current = all_by_current + row;
       const float *before = all_states + (step * batch + sample) * STATES * neurons;
       std::uint32_t bad = 0;

@@ -12,7 +12,7 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
 from ipulse_core.build_cache.toolchain import compiler, run_compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
-from ipulse_ops.equations.kernel import KernelTrace, hash_of
+from ipulse_ops.equations.kernel import KernelTrace, SpikeTrace, hash_of
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_source import CODELETS_FILE, GRAPH_FILE, poplar_sources
 from ipulse_ops.equations.source import GENERATOR
@@ -88,8 +88,12 @@ class EquationsOnTiles:
         states: np.ndarray,
         by_spikes: np.ndarray,
         recurrent: Optional[np.ndarray] = None,
+        lists: Optional[Tuple[np.ndarray, np.ndarray]] = None,
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients, as EquationsKernel."""
+        if lists is not None:
+            by_slots, by_spikes = by_spikes, np.empty_like(by_spikes)
+            np.put_along_axis(by_spikes, lists[0].astype(np.int64), by_slots, axis=2)
         inputs = [current, self._rows(parameters, current.shape[1])]
         outputs = [np.zeros_like(current), states]
         gradients = [by_spikes, np.zeros_like(states)]
@@ -106,6 +110,21 @@ class EquationsOnTiles:
             total += sample[trained]
         bad = not_finite_steps(by_current)
         return by_current, total, int(bad[-1]) if bad.size else -1
+
+    def spikes(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        keep: bool = True,
+        recurrent: Optional[np.ndarray] = None,
+    ) -> SpikeTrace:
+        """Run the layer, and list its spikes."""
+        found = self.forward(parameters, current, keep, recurrent)
+        spiking = found.x > 0
+        ids = np.argsort(~spiking, axis=2, kind="stable").astype(np.float32)
+        counts = np.empty((*ids.shape[:2], 2), np.float32)
+        counts[..., 0], counts[..., 1] = spiking.sum(axis=2), ids.shape[2]
+        return SpikeTrace(ids, counts, found.states, found.first_bad_step, found.current)
 
     def profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op that ran longest; None if none ran."""

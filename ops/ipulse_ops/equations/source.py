@@ -5,13 +5,14 @@ Nothing that a user wrote is printed: names are numbered, and constants are hexa
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping
+from typing import Dict, List, Mapping, Sequence
 
 import numpy as np
 
 from ipulse_core.equations.adjoint import BY_SPIKE, by_state
 from ipulse_core.equations.neuron import INPUT, NeuronEquations
 from ipulse_core.equations.step_program import StepProgram, state_output
+from ipulse_ops.equations.kernel_functions import FUNCTIONS
 from ipulse_ops.equations.kernel_template import TEMPLATE
 from ipulse_ops.equations.layer_equations import LayerEquations
 
@@ -72,12 +73,12 @@ def kernel_source(layer: LayerEquations) -> str:
     names = _inputs(neuron)
     forward = statements(layer.forward, names, " " * 8)
     forward.append(f"        x[at] = v{layer.forward.outputs['x']};")
-    checked = ["x[at]"]
+    checked = [f"v{layer.forward.outputs['x']}"]
     for index in range(len(neuron.states)):
         number = layer.forward.outputs[state_output(index)]
         forward.append(f"        after[{index} * neurons + n] = v{number};")
         checked.append(f"v{number}")
-    forward.append(f"        bad |= {' | '.join(f'not_finite({each})' for each in checked)};")
+    forward.append(f"        bad |= {_not_finite(checked)};")
     names[BY_SPIKE] = "by_spikes[at] + received[n]" if layer.recurrent else "by_spikes[at]"
     names.update((by_state(at), f"carry[{at} * neurons + n]") for at in range(len(neuron.states)))
     backward = statements(layer.backward, names, " " * 8)
@@ -89,14 +90,20 @@ def kernel_source(layer: LayerEquations) -> str:
     for place, parameter in enumerate(neuron.trained):
         backward.append(f"        sums[{place} * neurons + n] += v{outputs[parameter.name]};")
     checked = [f"v{outputs[name]}" for name in (INPUT, *(each.name for each in neuron.trained))]
-    backward.append(f"        bad |= {' | '.join(f'not_finite({each})' for each in checked)};")
+    backward.append(f"        bad |= {_not_finite(checked)};")
     return TEMPLATE.format(
+        functions=FUNCTIONS,
         states=len(neuron.states),
         trained=len(neuron.trained),
         recurrent="true" if layer.recurrent else "false",
         forward="\n".join(forward),
         backward="\n".join(backward),
     )
+
+
+def _not_finite(values: Sequence[str]) -> str:
+    """Return what is 1 if one of the values is not finite, in one test: compilers vectorise it."""
+    return f"not_finite({' + '.join(f'({each} - {each})' for each in values)})"
 
 
 def _inputs(neuron: NeuronEquations) -> Dict[str, str]:

@@ -34,8 +34,8 @@ def check(
     values = layer.values()
     wanted = run_equations(layer, values, current, recurrent=sent if is_recurrent else None)
     grads = equations_adjoint(layer, values, wanted, by_spikes, *own)
-    for threads in (1, 3):
-        kernel = EquationsKernel(layer, threads)
+    for threads, cpu in ((1, None), (3, "scalar")):
+        kernel = EquationsKernel(layer, threads, cpu)
         parameters = stacked(layer, values)
         found = kernel.forward(parameters, current, True, *own)
         assert found.first_bad_step == -1
@@ -52,6 +52,14 @@ def check(
             expected = grads.parameters[parameter.name]
             total = total if parameter.is_per_neuron else total.sum(keepdims=True)
             np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
+        listed = kernel.spikes(parameters, current, True, *own)
+        order = np.argsort(wanted.x <= 0, axis=2, kind="stable")
+        np.testing.assert_array_equal(listed.ids, order)
+        np.testing.assert_array_equal(listed.counts[..., 0], (wanted.x > 0).sum(axis=2))
+        by_slots = np.take_along_axis(by_spikes, order, axis=2)
+        given = [parameters, listed.current, listed.states, by_slots, *(own or [None])]
+        by_slots_current, _, _ = kernel.backward(*given, (listed.ids, listed.counts))
+        np.testing.assert_array_equal(by_slots_current, by_current)
         without = kernel.forward(parameters, current, False, *own)
         np.testing.assert_array_equal(without.x, wanted.x)
 
