@@ -22,7 +22,7 @@ struct IeeeArithmetic {{
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
 constexpr bool RECURRENT = {recurrent};
 
-// Lists the neurons whose x is above 0, then the others, both ascending.
+// Lists the neurons with an x above 0, then the others, both ascending.
 void list_neurons(const float *x, std::int64_t neurons, float *ids, float *counts) {{
   constexpr std::int64_t BLOCK = 16;
   std::int64_t spikes = 0;
