@@ -47,6 +47,8 @@ def make_sdk(root: Path) -> Path:
     script = sdk / "lib" / "libpoputil.so"
     script.unlink()  # a link, perhaps
     script.write_text("INPUT(-lpoplar driver.o)\n")
+    (sdk / "python").mkdir()
+    (sdk / "python" / "pva.py").write_text("from poplar_emulator.pva import openReport\n")
     for path in [sdk, *sdk.rglob("*")]:
         if path.is_dir():
             path.chmod(0o755)
@@ -61,6 +63,7 @@ def install(sdk: Path, devices: Path, cards: int, patch: pytest.MonkeyPatch) -> 
     patch.setenv("PATH", f"{sdk / 'bin'}:{os.environ['PATH']}")
     patch.setenv("LD_LIBRARY_PATH", str(sdk / "lib"))
     patch.setenv("POPLAR_SDK_ENABLED", str(sdk))
+    patch.setenv("PYTHONPATH", str(sdk / "python"))
     make_cards(devices, cards)
     patch.setattr(ipu_link, "DEVICES", devices)
     for name in (*ipu_link.FABRIC_VARIABLES, ipu_link.CONFIG_VARIABLE, ipu_link.NETWORK_VARIABLE):

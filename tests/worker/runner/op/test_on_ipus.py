@@ -83,7 +83,7 @@ def confining(host: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         lambda *more: {**folders(*more), str(ROOT / "tests"): ROOT / "tests"},
     )
     script = str(ROOT / "tests" / "sdk_fake" / "confined.py")
-    monkeypatch.setattr(confined.ConfinedAttempt, "command", ("-I", "-u", script))
+    monkeypatch.setattr(confined.ConfinedAttempt, "command", ("-s", "-u", script))
 
 
 @pytest.mark.usefixtures("confining")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import socket
 from pathlib import Path
 from typing import Any, Dict
@@ -135,13 +136,25 @@ def test_runs_with_its_own_card_and_leaves_the_profile_of_the_sdk(
     assert "forged" in pops  # for download: nothing here reads it
     assert any("compilation" in text for text in pops)
     # What it forged is a file like any other: not drawn as a profile, and no cycles of it counted.
-    assert "poplar_profile.json" not in files
+    assert "poplar_profile.json" not in files  # the first report is forged, and no report
     assert files["poplar_reports-forged-profile.json"] == "output"
     assert "debug.cbor" not in files  # a link
     assert files["result.txt"] == "output"
     assert not [name for name in files if name.endswith((".gp", ".cpp"))]
     assert "emulated_cycles" not in result.done["summary"]
     assert "emulated" not in (result.directory / "report.html").read_text()
+
+
+def test_the_sdk_converts_the_profile_for_the_page(
+    host: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = run(tmp_path, device=PROFILE)
+    assert result.done["reason"] == "completed", (result.done, result.log)
+    assert artifacts(result)["poplar_profile.json"] == "poplar_profile"
+    document = json.loads((result.directory / "poplar_profile.json").read_text())
+    assert document["emulated"] is False
+    assert document["compilation"]["computeSets"][0]["vertices"][0]["type"]["name"] == "Fill"
+    assert "emulated_cycles" not in result.done["summary"]
 
 
 @pytest.mark.verify

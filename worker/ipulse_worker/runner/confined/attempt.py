@@ -28,13 +28,13 @@ from ipulse_worker.runner.confined.rules import limits, named_files, reason_of
 from ipulse_worker.runner.devices.card_reservation import CardReservation
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.op.sandboxed_op import python_folders
 from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import sdk_tools
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.sandbox.bubblewrap import CONFINED, compiler_folders
 from ipulse_worker.runner.sandbox.process import ProcessEnded, SandboxedProcess
+from ipulse_worker.runner.sandbox.python_path import python_folders, python_path
 from ipulse_worker.runner.sandbox.sandbox import WORK, Sandbox
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ MAX_FILES_BYTES = 2**32  # of one attempt
 class ConfinedAttempt:
     """Prepares a sandbox and passes on what the training in it reports."""
 
-    command = ("-I", "-u", "-m", _MODULE)  # of Python
+    command = ("-s", "-u", "-m", _MODULE)  # of Python
     reason = Reason.COMPLETED
     message = ""
 
@@ -167,8 +167,10 @@ class ConfinedAttempt:
         return where
 
     def _environment(self) -> Dict[str, str]:
+        tools = sdk_tools()
         variables = {
-            **sdk_tools().environment,
+            **tools.environment,
+            "PYTHONPATH": python_path(os.environ, tools.folders.values(), ipulse_ops),
             "IPULSE_CACHE": f"{WORK}/cache",
             "IPULSE_SANDBOX": "none",  # it is in one
             CONFINED: "1",

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
-import ipulse_core
-import ipulse_worker
-import poplar_emulator
 from ipulse_core import strict_json
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler
@@ -34,15 +30,14 @@ from ipulse_worker.runner.program.build import FirstError
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import ProgramTools, emulator_tools, sdk_tools
 from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
+from ipulse_worker.runner.sandbox.python_path import python_folders
 from ipulse_worker.runner.sandbox.sandbox import Sandbox
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from poplar_emulator import build as emulator
 from poplar_emulator.build import fingerprint
 
 if TYPE_CHECKING:
     from ipulse.spec import Device
 
-_PACKAGES = (ipulse_core, ipulse_worker, poplar_emulator)
 BUILT = "/op"  # a place in the sandbox
 _SERVER = "ipulse_worker.runner.op.server"
 # One thread: the sums of the reference must not depend on the processors.
@@ -187,29 +182,3 @@ class SandboxedOp:
     def _see(self, event: LogEvent) -> None:
         self._errors.see(event)
         self._log(event)
-
-
-def python_folders(*more: ModuleType) -> Dict[str, Path]:
-    """Return the folders with this Python and the packages that an op's process imports.
-
-    more: further packages.
-
-    Raises SandboxUnavailable if the op would see a home folder with them.
-    """
-    home = Path.home().resolve()
-    packages = [Path(str(package.__file__)).parent for package in (*_PACKAGES, *more)]
-    paths = [Path(sys.prefix), Path(sys.base_prefix), *packages]
-    paths.append(Path(sys.executable).resolve().parents[1])
-    found: Dict[str, Path] = {}
-    for folder in dict.fromkeys([path.absolute() for path in paths] + [p.resolve() for p in paths]):
-        if folder == Path("/usr") or any(
-            parent == Path("/usr") or str(parent) in found for parent in folder.parents
-        ):
-            continue
-        if folder in (home, *home.parents):
-            raise SandboxUnavailable(
-                f"ops would see all files in {folder}, in which this Python is: install IPUlse in "
-                "a virtual environment of its own"
-            )
-        found[str(folder)] = folder
-    return found

@@ -6,7 +6,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional, cast
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Optional, cast
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
@@ -24,11 +24,12 @@ from ipulse_worker.runner.program.build import (
     FirstError,
     build_program,
 )
+from ipulse_worker.runner.program.converted_profile import converted_profile
 from ipulse_worker.runner.program.emulated_host import EmulatedHost
 from ipulse_worker.runner.program.failure import ProgramFailure, UncaughtException
 from ipulse_worker.runner.program.initial_folder import INITIAL, initial_folder
 from ipulse_worker.runner.program.ipu_host import IPUHost
-from ipulse_worker.runner.program.outputs import exception_of, outputs
+from ipulse_worker.runner.program.outputs import OutputFile, exception_of, outputs
 from ipulse_worker.runner.program.report import ProgramReport
 from ipulse_worker.runner.program.tools import ProgramTools
 from ipulse_worker.runner.resolved_spec import read_spec
@@ -199,8 +200,7 @@ class ProgramAttempt:
             self._started_at,
             self._tools.version,
         )
-        is_emulated = self._spec.device.kind == "emulator"
-        for file in outputs(self._out, result.returned.names, self._package, is_emulated):
+        for file in self._files(result.returned.names):
             shutil.move(str(file.path), str(self._work_dir.path / file.name))
             self._store(report, ArtifactEvent(file.name, file.role, file.media_type))
         report.read_profile(self._work_dir)
@@ -213,6 +213,14 @@ class ProgramAttempt:
         self._store(report, ArtifactEvent("manifest.json", "manifest", "application/json"))
         self.message = report.message()
 
+    def _files(self, names: List[str]) -> Iterator[OutputFile]:
+        if self._spec.device.kind == "ipu":
+            folder = self._folder("converted")
+            found = converted_profile(self._sandbox, self._tools, self._out, names, folder)
+            yield from [] if found is None else [found]
+        is_emulated = self._spec.device.kind == "emulator"
+        yield from outputs(self._out, names, self._package, is_emulated)
+
     def _failure(self, result: SandboxResult) -> Optional[ProgramFailure]:
         limits = self._spec.limits
         if result.exceeded == "memory":
@@ -224,17 +232,13 @@ class ProgramAttempt:
         if result.exceeded:
             return ProgramFailure(
                 Reason.LIMIT_EXCEEDED,
-                f"The program ran longer than {limits.seconds:,} s"
-                f"{self._with_wait()}: raise limits.seconds.",
+                f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.",
             )
         if result.status == 0:
             return None
         why = exception_of(self._out) or self._thrown.message
         ended = f"The program ended with exit status {result.status}"
         return ProgramFailure(Reason.PROGRAM_FAILED, f"{ended}: {why}" if why else f"{ended}.")
-
-    def _with_wait(self) -> str:
-        return ", with the wait for IPUs" if self._spec.device.kind == "ipu" else ""
 
     def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
         report.written.append(event)

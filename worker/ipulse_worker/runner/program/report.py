@@ -48,7 +48,7 @@ class ProgramReport:
     def read_profile(self, work_dir: WorkDir) -> None:
         """Read cycles and summary of the first engine, where there is one."""
         names = {event.path for event in self.written}
-        if PROFILE in names:
+        if PROFILE in names and not self._sdk:  # cycles of IPUs are not emulated
             self._cycles = total_cycles(work_dir.path / PROFILE)
         if SUMMARY in names:
             with (work_dir.path / SUMMARY).open(errors="replace") as file:
