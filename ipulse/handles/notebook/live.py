@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,10 @@ def live_view(job: JobHandle) -> Any:
     traitlets = optional_module("traitlets", "a live view")
 
     class JobView(anywidget.AnyWidget):  # type: ignore[misc,name-defined]  # made where it is used
-        """Phase, curves and the end of the log; saved notebooks keep the job's card."""
+        """Phase, curves and the end of the log; at the job's end its card takes their place.
+
+        A widget is gone with its kernel, and the card stays in a saved notebook.
+        """
 
         _esm = Path(__file__).with_name("live.js")
         state = traitlets.Dict().tag(sync=True)
@@ -37,7 +41,13 @@ def live_view(job: JobHandle) -> Any:
             data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
             return {**(data or {}), "text/html": job._repr_html_()}, metadata
 
+        def _ipython_display_(self) -> None:
+            self.leave_picture = _shown(self._repr_mimebundle_(), job)
+            if self.state["ended"]:
+                self.leave_picture()
+
     view = JobView(state=state_of(job))
+    view.leave_picture = lambda: None  # until it is shown
     thread = threading.Thread(target=_follow, args=(job, view), daemon=True, name="ipulse-live")
     view.follower = thread
     thread.start()
@@ -76,3 +86,19 @@ def _follow(job: JobHandle, view: Any) -> None:
             view.state = state_of(job)
         except IPUlseError as error:  # the job was deleted, or the service is gone
             view.state = {**view.state, "ended": True, "headline": str(error)}
+    view.leave_picture()
+
+
+def _shown(bundle: tuple[dict[str, Any], dict[str, Any]], job: JobHandle) -> Callable[[], None]:
+    """Show a widget in a notebook, and return what replaces it with the job's card."""
+    from IPython.display import display
+
+    data, metadata = bundle
+    handle = display(data, metadata=metadata, raw=True, display_id=True)
+
+    def leave_picture() -> None:
+        text = {"text/html": job._repr_html_(), "text/plain": repr(job)}
+        if handle is not None:  # None outside of a notebook
+            handle.update(text, raw=True)
+
+    return leave_picture
