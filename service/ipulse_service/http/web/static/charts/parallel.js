@@ -29,7 +29,7 @@ export function parallel(axes, lines, colored) {
       tooltip: { ...tooltip(colors), trigger: "item", formatter: ({ dataIndex }) => [lines[dataIndex].label, ...axes.map((axis, at) => `${axis.label}  ${metric(axis.key, lines[dataIndex].values[at])}`)].join("\n") },
       parallel: { left: 56, right: 70, top: 44, bottom: 26, parallelAxisDefault: {
         nameLocation: "end", nameGap: 16, nameTextStyle: { color: colors.ink, fontSize: 12.5 }, axisLine: { lineStyle: { color: colors.c0 } }, axisTick: { lineStyle: { color: colors.c0 } },
-        axisLabel: { color: colors.soft, fontSize: 12 }, areaSelectStyle: { color: colors.s1, opacity: 0.2, borderColor: colors.s1 },
+        axisLabel: { color: colors.soft, fontSize: 12, textBorderColor: colors.card, textBorderWidth: 3 }, areaSelectStyle: { color: colors.s1, opacity: 0.2, borderColor: colors.s1 },
       } },
       parallelAxis: axes.map((axis, dim) => ({
         dim, nameTextStyle: { align: dim === 0 ? "left" : dim === axes.length - 1 ? "right" : "center", ...(dim === 0 ? { padding: [0, 0, 0, -40] } : {}) },

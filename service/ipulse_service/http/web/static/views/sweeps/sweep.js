@@ -82,7 +82,7 @@ class SweepView extends View {
           ], { name: "More actions", kind: "icon", key: this })}</div></div>
       <p class="soft">${plain(sweep.method)} · ${sweep.goal === "maximize" ? "highest" : "lowest"} ${label(sweep.metric)} · ${sweep.parallel} at the same time · ${duration(sweep.device_seconds)} of device time · created ${ago(sweep.created_at)}${sweep.reason ? html` · ${plain(sweep.reason)}` : nothing}</p>
       ${sweep.message ? html`<p class="note">${sweep.message}</p>` : nothing}
-      <div class="sweep-head"><div class="card"><h2>Best so far</h2>${this.best(sweep, trials)}</div>
+      <div class="sweep-head"><div class="card"><h2>${sweep.state === "ended" ? "Best" : "Best so far"}</h2>${this.best(sweep, trials)}</div>
         <div class="card"><h2>Trials</h2>${progress(sweep)}<p class="soft small">${Object.entries(sweep.by_state).map(([state, count]) => `${count} ${plain(state)}`).join(" · ") || "none has begun"}</p></div></div>
       ${trials.some((trial) => trial.value !== null) ? html`<div class="curve-grid section">${course(sweep, trials)}${heat(this, sweep, trials)}</div>${relation(this, sweep, trials)}${this.importance(sweep, trials)}` : nothing}
       ${this.table(sweep, trials)}
@@ -92,7 +92,7 @@ class SweepView extends View {
   best(sweep, trials) {
     if (!sweep.best) return html`<p class="soft">No trial has ended with a value yet.</p>`;
     const trial = trials.find((one) => one.number === sweep.best.number);
-    return html`<dl class="figures"><div><dt>${label(sweep.metric)}${trial?.n > 1 ? `, mean of ${trial.n}` : ""}</dt><dd>${metric(sweep.metric, sweep.best.value)}${trial?.deviation ? html` <span class="soft small">± ${metric(sweep.metric, trial.deviation)}</span>` : nothing}</dd></div>
+    return html`<dl class="figures"><div><dt>${label(sweep.metric)}${trial?.n > 1 ? `, mean of ${trial.n}` : ""}</dt><dd>${metric(sweep.metric, sweep.best.value)}${typeof trial?.interval === "number" ? html` <span class="soft small" title="95 % interval of the mean, by Student's t">± ${metric(sweep.metric, trial.interval)}</span>` : nothing}</dd></div>
       ${Object.entries(sweep.best.parameters).map(([pointer, value]) => html`<div><dt>${nameOf(pointer)}</dt><dd>${metric(pointer, value)}</dd></div>`)}</dl>
       ${trial?.jobs.length ? html`<p class="buttons best-links"><a class="button" href="/jobs/${trial.jobs[0].id}">Open its job</a><a class="button" href="/new?from=${trial.jobs[0].id}">New job from it</a></p>` : nothing}`;
   }
