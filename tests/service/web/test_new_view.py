@@ -146,3 +146,19 @@ def test_a_spec_is_dropped_and_pasted(page: Page, service: InProcess, kind: str)
     read = "return document.querySelector('ip-editor').editor.state.doc.toString()"
     page.until(lambda: page.driver.execute_script(read).strip() == text.strip())
     page.find(".plan-title.ok")
+
+
+def test_the_form_keeps_a_loss_of_equations(page: Page, service: InProcess) -> None:
+    loss = {"kind": "equations", "name": "mine", "loss": "mean(label * last(membrane))"}
+    job_id = service.submit({**SPEC, "training": {"epochs": 3, "loss": loss}})["id"]
+    page.open(f"/new?from={job_id}")
+    page.find(".plan-title.ok")
+    field = "//label[span='Loss']//select"
+    assert page.driver.find_element("xpath", field).get_property("value") == "equations"
+    epochs = page.driver.find_element("xpath", "//label[span='Epochs']//input")
+    epochs.clear()
+    epochs.send_keys("4\t")
+    page.until(lambda: page.texts(".changes li") == ["training.epochs 3 4"])
+    page.driver.find_element("xpath", f"{field}/option[.='step_cross_entropy']").click()
+    page.until(lambda: any("training.loss" in text for text in page.texts(".changes li")))
+    page.find(".plan-title.ok")
