@@ -53,7 +53,7 @@ class OpNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has n
     @property
     def not_spikes(self) -> List[Any]:
         """A tensor of the last call for each custom op on an IPU: NaN if it made no spikes."""
-        return [part.not_spikes for part in self._parts if isinstance(part, IPUOpLayer)]
+        return [part.not_spikes for part in self.parts if isinstance(part, IPUOpLayer)]
 
     @property
     def kernels(self) -> List[Any]:
