@@ -91,13 +91,15 @@ def _follow(job: JobHandle, view: Any) -> None:
 
 def _shown(bundle: tuple[dict[str, Any], dict[str, Any]], job: JobHandle) -> Callable[[], None]:
     """Show a widget in a notebook, and return what replaces it with the job's card."""
-    from IPython.display import display
-
     data, metadata = bundle
-    handle = display(data, metadata=metadata, raw=True, display_id=True)
+    ipython = optional_module("IPython.display", "a live view")
+    handle = ipython.display(data, metadata=metadata, raw=True, display_id=True)
 
     def leave_picture() -> None:
-        text = {"text/html": job._repr_html_(), "text/plain": repr(job)}
+        try:
+            text = {"text/html": job._repr_html_(), "text/plain": repr(job)}
+        except IPUlseError:  # the widget has said why
+            return
         if handle is not None:  # None outside of a notebook
             handle.update(text, raw=True)
 
