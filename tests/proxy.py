@@ -47,6 +47,10 @@ class Proxy:
     def _arrived(self, client: socket.socket) -> None:
         """Something is to be read of a connection, at either end. It may be kept waiting here."""
 
+    def _ask(self, server: socket.socket, data: bytes) -> None:
+        """Passes bytes of a request on."""
+        server.sendall(data)
+
     def _answer(self, number: int, client: socket.socket, data: bytes) -> bool:
         """Passes bytes of the answer on; False ends connection `number`, which counts from 0."""
         client.sendall(data)
@@ -77,6 +81,6 @@ class Proxy:
                 if not data:
                     return
                 if source is client:
-                    server.sendall(data)
+                    self._ask(server, data)
                 elif not self._answer(number, client, data):
                     return
