@@ -148,6 +148,34 @@ def test_the_sandbox_for_code_of_users_is_said(
     assert bool(found["message"]) is (state == "missing")
 
 
+@pytest.mark.parametrize(
+    ("kinds", "network", "state"),
+    [
+        (("ipu",), "0", "missing"),
+        (("ipu",), "1", "bubblewrap"),
+        (("cpu", "ipu"), "0", "bubblewrap"),  # it runs code on cpu
+    ],
+)
+def test_ipus_over_fabric_need_a_network_that_is_allowed(
+    settings: AgentSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kinds: tuple[str, ...],
+    network: str,
+    state: str,
+) -> None:
+    for name in ("bwrap", "prlimit", "setpriv"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 0\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("IPUOF_VIPU_API_HOST", "127.0.0.1")
+    monkeypatch.setenv("IPULSE_IPU_SANDBOX_NETWORK", network)
+    found = InventoryReader(replace(settings, device_kinds=kinds), {}).read().sandbox
+    assert found is not None
+    assert found["state"] == state, found
+    assert ("IPULSE_IPU_SANDBOX_NETWORK=1" in found["message"]) == (state == "missing")
+
+
 def test_a_runner_without_the_probe_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,7 @@ class InventoryReader:
 
     def _probe_sandbox(self) -> Mapping[str, str]:
         """Returns what the runner's Python says of the sandbox; one that says nothing has none."""
-        command = [self._settings.runner_python, "-m", PROBE]
+        command = [self._settings.runner_python, "-m", PROBE, *self._settings.device_kinds]
         try:
             done = subprocess.run(  # noqa: S603 - our own module
                 command,
