@@ -5,6 +5,7 @@
     python -m benchmarks.service search              searches and curves among 10,000 jobs
     python -m benchmarks.service page                the same in a browser: lists, curves, logs
     python -m benchmarks.service upload              a data set, beside a plain copy of its bytes
+    python -m benchmarks.service mlflow              the lists, searches and curves of MLflow, too
     python -m benchmarks.service load                every part on every system, 15 minutes
     python -m benchmarks.service load --part submissions --system sqlite --system celery
     python -m benchmarks.service load --quick        small numbers: whether it works
@@ -24,6 +25,7 @@ COMMANDS = {
     "search": "search",
     "page": "page",
     "upload": "upload",
+    "mlflow": "mlflow_comparison",
     "load": "load",
 }
 

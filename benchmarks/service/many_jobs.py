@@ -5,9 +5,11 @@ Every job is stored as a submission stores it.
 
 from __future__ import annotations
 
+import itertools
 import random
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +53,26 @@ def run(
     finish(rows, options.output)
 
 
-def fill(database: Database, count: int, points: int, random_numbers: random.Random) -> list[str]:
-    """Store jobs, and give the last 20 so many points of curves; return the ids of those."""
-    stored: list[str] = []
-    for begin in range(0, count, AT_ONCE):
-        with database.write() as transaction:
-            for number in range(begin, min(begin + AT_ONCE, count)):
-                long = points if number >= count - 20 else 0
-                stored.append(store(transaction, number, long, random_numbers))
-    return stored[-20:]
+@dataclass(frozen=True)
+class MadeJob:
+    """A job that has succeeded, as the service and other systems store it."""
+
+    name: str
+    spec: dict[str, Any]
+    tags: tuple[str, ...]
+    group: str
+    epochs: list[tuple[int, dict[str, float]]]  # with their metrics
+    points: int  # of its curves by step
 
 
-def store(transaction: Transaction, number: int, points: int, random_numbers: random.Random) -> str:
-    """Store a job that has succeeded, with so many points of curves; return its id."""
+def made(count: int, points: int, random_numbers: random.Random) -> Iterator[MadeJob]:
+    """Yield jobs, of which the last 20 have so many points of curves."""
+    for number in range(count):
+        yield make(number, points if number >= count - 20 else 0, random_numbers)
+
+
+def make(number: int, points: int, random_numbers: random.Random) -> MadeJob:
+    """Make up a job with three layers and ten epochs."""
     layers = [{"neurons": random_numbers.choice([64, 128, 256])} for _ in range(LAYERS)]
     rate = random_numbers.choice([0.001, 0.003, 0.01, 0.03, 0.1])
     spec = {
@@ -74,35 +83,62 @@ def store(transaction: Transaction, number: int, points: int, random_numbers: ra
         "training": {"optimizer": {"kind": "adam", "learning_rate": rate}},
     }
     tags = random_numbers.sample(["wide", "old", "baseline", "quick"], 2)
-    attributes = JobAttributes(tuple(tags), f"group-{number // 15}")
-    resolved = submission.resolve(parse_spec(spec))
-    job = submission.store_job(transaction, resolved, attributes=attributes)
     epochs = []
     for epoch in range(1, EPOCHS + 1):
         loss = random_numbers.random()
         values = {"loss": loss, "accuracy": 1 - loss, "test_loss": loss, "test_accuracy": 1 - loss}
         values |= {f"firing_rate/{layer}": loss for layer in range(1, LAYERS + 1)}
         epochs.append((epoch, values))
-    metrics_index.add_epochs(transaction, job.pk, epochs)
+    return MadeJob(f"digits-{number}", spec, tuple(tags), f"group-{number // 15}", epochs, points)
+
+
+def fill(database: Database, count: int, points: int, random_numbers: random.Random) -> list[str]:
+    """Store jobs, and give the last 20 so many points of curves; return the ids of those."""
+    stored: list[str] = []
+    for some in batched(made(count, points, random_numbers), AT_ONCE):
+        with database.write() as transaction:
+            stored.extend(store(transaction, job) for job in some)
+    return stored[-20:]
+
+
+def store(transaction: Transaction, made_job: MadeJob) -> str:
+    """Store a job and return its id."""
+    attributes = JobAttributes(made_job.tags, made_job.group)
+    resolved = submission.resolve(parse_spec(made_job.spec))
+    job = submission.store_job(transaction, resolved, attributes=attributes)
+    metrics_index.add_epochs(transaction, job.pk, made_job.epochs)
     last_seq = job.last_seq
-    if points:
-        last_seq = events.append(transaction, job.pk, last_seq, 1, list(_points(points)))
+    if made_job.points:
+        events_of_steps = [
+            events.NewEvent("metric", strict_json.dumps(body)) for body in _points(made_job.points)
+        ]
+        last_seq = events.append(transaction, job.pk, last_seq, 1, events_of_steps)
     changed = {"state": "succeeded", "last_seq": last_seq, "started_at": transaction.now}
     changed["finished_at"] = transaction.now
     transaction.connection.execute(update(jobs).where(jobs.c.pk == job.pk).values(changed))
     return job.id
 
 
-def _points(count: int) -> Iterator[events.NewEvent]:
+def batched(jobs_made: Iterator[MadeJob], size: int) -> Iterator[list[MadeJob]]:
+    """Yield lists of so many jobs; the last may be shorter."""
+    while some := list(itertools.islice(jobs_made, size)):
+        yield some
+
+
+def values_of_step(step: int) -> dict[str, float]:
+    """Return the metrics of a step, from 1 on."""
+    return {"loss": 1 / step, "accuracy": 1 - 1 / step, "samples_per_second": 1000.0}
+
+
+def _points(count: int) -> Iterator[dict[str, Any]]:
     for step in range(1, count + 1):
-        body: dict[str, Any] = {
+        yield {
             "epoch": 1 + step * 10 // (count + 1),
             "epochs": 10,
             "step": step,
             "steps": count,
-            "values": {"loss": 1 / step, "accuracy": 1 - 1 / step, "samples_per_second": 1000.0},
+            "values": values_of_step(step),
             "scope": "step",
             "held_out": "test",
             "eta_seconds": 1.0,
         }
-        yield events.NewEvent("metric", strict_json.dumps(body))

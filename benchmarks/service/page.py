@@ -66,7 +66,8 @@ def measure(home: Path, count: int, points: int, rounds: int, seed: int) -> list
         database = Database(f"sqlite:///{home / 'ipulse.db'}")
         several = many_jobs.fill(database, count, points, random_numbers)
         with database.write() as transaction:
-            two = [many_jobs.store(transaction, count, LONG_POINTS, random_numbers) for _ in "ab"]
+            more = [many_jobs.make(count, LONG_POINTS, random_numbers) for _ in "ab"]
+            two = [many_jobs.store(transaction, job) for job in more]
         with (
             httpx.Client(base_url=system.url, headers=system.headers(), timeout=120) as http,
             HeadlessBrowser(system.url, system.headers()) as browser,

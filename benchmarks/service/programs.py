@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import psutil
 from benchmarks.common.tables import ROOT
 
 END_SECONDS = 20
+QUIET_SHARE = 0.25  # CPUs below which programs count as idle
 _ALL_CPUS = os.sched_getaffinity(0)  # read before the clients are pinned
 
 
@@ -41,11 +43,17 @@ class Programs:
         self._logs = logs
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
+    def start(
+        self,
+        name: str,
+        command: list[str],
+        environment: Mapping[str, str],
+        python: str | Path = sys.executable,
+    ) -> None:
         """Run a module: `command` is its name and its arguments."""
         with (self._logs / f"{name}.log").open("ab") as log, all_cpus():
             self._running[name] = subprocess.Popen(
-                [sys.executable, "-m", *command],
+                [python, "-m", *command],
                 cwd=ROOT,
                 env={**os.environ, **environment},
                 stdout=log,
@@ -64,6 +72,17 @@ class Programs:
     def pids(self) -> list[int]:
         """Return the ids of all programs' processes."""
         return [program.pid for program in self._running.values()]
+
+    def await_idle(self, seconds: float) -> None:
+        """Wait until all use next to no CPU, at most so long."""
+        deadline = time.monotonic() + seconds
+        used = cpu_seconds(self.pids())
+        while time.monotonic() < deadline:
+            before = used
+            time.sleep(1.0)
+            used = cpu_seconds(self.pids())
+            if 0 <= used - before < QUIET_SHARE:  # less than 0: a process has ended
+                return
 
     def end(self, name: str) -> None:
         """End a program, with SIGTERM if it obeys, and all its descendants."""

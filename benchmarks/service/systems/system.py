@@ -15,14 +15,13 @@ from typing import Self
 import httpx
 
 from benchmarks.service.payload import NOTHING, Order
-from benchmarks.service.programs import Programs, all_cpus, cpu_seconds, memory
+from benchmarks.service.programs import Programs, all_cpus, memory
 from ipulse.stack.program_log import ProgramLog
 from ipulse.stack.redis_server import RedisServer
 from ipulse_core.states import TERMINAL
 
 START_SECONDS = 120.0
 POLL_SECONDS = 0.02
-QUIET_SHARE = 0.25  # CPUs below which a service counts as idle
 JSON = {"content-type": "application/json"}
 ENDED = frozenset(state.value for state in TERMINAL)
 
@@ -152,14 +151,7 @@ class System(ABC):
 
     def await_idle(self) -> None:
         """Wait until its programs use next to no CPU: some answer before they have started."""
-        deadline = time.monotonic() + START_SECONDS
-        used = cpu_seconds(self._programs.pids())
-        while time.monotonic() < deadline:
-            before = used
-            time.sleep(1.0)
-            used = cpu_seconds(self._programs.pids())
-            if 0 <= used - before < QUIET_SHARE:  # less than 0: a process has ended
-                return
+        self._programs.await_idle(START_SECONDS)
 
     def memory(self, whole: bool = False) -> int:
         """Return the bytes of the front program and the broker, or of the whole service."""
