@@ -18,6 +18,8 @@ MODELS: Dict[str, str] = {
     # Tiles of 100 + 11 and 500 + 11: the slower counts. Balance (111 + 511) / (2 x 511).
     "slowest_tile": "511 111 511 0.608611",
     "estimate_of_an_ipu": "1",
+    # 64 turns of two loads, a store and more; no more of the one type than of the other.
+    "vectors_of_clang": "11",
     "local": "90 0 0 0",
     "exchange_in": "180 108 0 0",  # 100 + 8 x 4 / 4
     "exchange_out": "180 101 0 0",  # 100 + 4 / 4

@@ -14,6 +14,7 @@
 namespace {
 
 #include "models_memory.h"
+#include "models_vectors.h"
 
 /// The estimate of a codelet, as libraries register it.
 VertexPerfEstimate MAKE_PERF_ESTIMATOR_NAME(Scale)(const VertexIntrospector &vertex,
@@ -24,6 +25,13 @@ VertexPerfEstimate MAKE_PERF_ESTIMATOR_NAME(Scale)(const VertexIntrospector &ver
 }
 
 const std::map<std::string, void (*)()> cases{
+    {"vectors_of_clang",
+     [] {
+       const std::size_t own = cyclesOfPairs("typedef float2 Pair"),
+                         clang = cyclesOfPairs(
+                             "typedef float Pair __attribute__((ext_vector_type(2)))");
+       std::cout << (own > 64 * 6 * 4) << (clang < own + 6 * 10 && own < clang + 6 * 10);
+     }},
     {"workers",
      [] {
        for (const unsigned vertices : {1u, 6u, 7u, 13u}) {

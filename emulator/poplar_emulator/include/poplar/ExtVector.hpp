@@ -109,13 +109,51 @@ struct alignas(popc_detail::extBytes(sizeof(T), N)) popc_ext_vector
   const T &operator[](std::size_t i) const { return this->elements[i]; }
 };
 
-#define POPC_EXT_OPERATOR(SIGN)                                                                    \
+namespace popc_detail {
+
+/// Floats that a tile adds and multiplies two at a time, as float2 and float4.
+template <typename T, unsigned N>
+struct IsPaired : std::integral_constant<bool, std::is_same<T, float>::value && N % 2 == 0> {};
+template <typename T, unsigned N> struct Paired {
+  typedef T Type __attribute__((vector_size(N * sizeof(T))));
+};
+
+} // namespace popc_detail
+
+#define POPC_EXT_PAIRED_OPERATOR(SIGN)                                                             \
+  template <typename T, unsigned N>                                                                \
+  inline popc_ext_vector<T, N> operator SIGN(popc_ext_vector<T, N> a, popc_ext_vector<T, N> b) {   \
+    if constexpr (popc_detail::IsPaired<T, N>::value) {                                            \
+      using Type = typename popc_detail::Paired<T, N>::Type;                                       \
+      return __builtin_bit_cast(popc_ext_vector<T, N>,                                             \
+                                __builtin_bit_cast(Type, a) SIGN __builtin_bit_cast(Type, b));     \
+    } else {                                                                                       \
+      for (unsigned i = 0; i < N; ++i)                                                             \
+        a[i] = a[i] SIGN b[i];                                                                     \
+      return a;                                                                                    \
+    }                                                                                              \
+  }
+POPC_EXT_PAIRED_OPERATOR(+)
+POPC_EXT_PAIRED_OPERATOR(-)
+POPC_EXT_PAIRED_OPERATOR(*)
+#undef POPC_EXT_PAIRED_OPERATOR
+#define POPC_EXT_SINGLE_OPERATOR(SIGN)                                                             \
   template <typename T, unsigned N>                                                                \
   inline popc_ext_vector<T, N> operator SIGN(popc_ext_vector<T, N> a, popc_ext_vector<T, N> b) {   \
     for (unsigned i = 0; i < N; ++i)                                                               \
       a[i] = a[i] SIGN b[i];                                                                       \
     return a;                                                                                      \
-  }                                                                                                \
+  }
+POPC_EXT_SINGLE_OPERATOR(/)
+POPC_EXT_SINGLE_OPERATOR(%)
+POPC_EXT_SINGLE_OPERATOR(&)
+POPC_EXT_SINGLE_OPERATOR(|)
+POPC_EXT_SINGLE_OPERATOR(^)
+POPC_EXT_SINGLE_OPERATOR(<<)
+POPC_EXT_SINGLE_OPERATOR(>>)
+#undef POPC_EXT_SINGLE_OPERATOR
+
+#define POPC_EXT_OPERATOR(SIGN)                                                                    \
   template <typename T, unsigned N, typename S,                                                    \
             typename = std::enable_if_t<!popc_detail::IsVector<S>::value>>                         \
   inline popc_ext_vector<T, N> operator SIGN(popc_ext_vector<T, N> a, S b) {                       \
