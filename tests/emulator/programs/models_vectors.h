@@ -1,4 +1,6 @@
 // Part of models.cpp: the cycles of codelets with types of vectors.
+#ifndef IPULSE_TESTS_MODELS_VECTORS_H
+#define IPULSE_TESTS_MODELS_VECTORS_H
 
 /// The cycles of a = a + 3 b over 64 pairs of a type of vectors, which `pairs` declares.
 std::size_t cyclesOfPairs(const std::string &pairs) {
@@ -17,3 +19,5 @@ std::size_t cyclesOfPairs(const std::string &pairs) {
   f.graph.setTileMapping(f.graph.addVertex(f.cs, "Axpy", {{"a", a}, {"b", b}}), 0);
   return total(f.run(Execute(f.cs)), "computeCycles");
 }
+
+#endif

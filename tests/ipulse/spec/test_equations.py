@@ -62,6 +62,7 @@ def test_mistakes_have_a_place(place: str, value: Any) -> None:
         ),
         ("/device", {"kind": "emulator", "ipus": 2}, "/device/ipus"),
         ("/device", {"kind": "emulator", "training": "device"}, "/device/training"),
+        ("/device", {"kind": "emulator", "states_dtype": "float16"}, "/device/states_dtype"),
         ("/device", {"kind": "ipu"}, f"{LAYER}/kind"),
         ("/export/nir", [{"target": "norse"}], "/export/nir/0"),
         (
