@@ -31,6 +31,8 @@ def executable_key(value: dict[str, Any]) -> str | None:
     device = value["device"]
     if device["kind"] == "cpu" or device["connection_type"] == "NEVER":  # nothing to share
         return None
+    if device["kind"] == "ipu" and _has_ops(value):
+        return None  # such trainings have caches of their own
     training = value["training"]
     parts = {
         "data": value["data"],
@@ -62,3 +64,7 @@ def shared(
         if first is None and state not in _ENDED_WITHOUT:
             first = job_id
     return key, [] if first is None else [Dependency(first, "compiled")]
+
+
+def _has_ops(value: dict[str, Any]) -> bool:
+    return any(layer.get("kind") == "op" for layer in value["network"]["layers"])

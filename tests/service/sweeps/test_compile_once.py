@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from ipulse.spec import parse_spec, spec_to_json
 from ipulse_service.db import tables
 from ipulse_service.jobs.dependencies import COMPILE_WAIT_MS
+from ipulse_service.sweeps.executables import executable_key
 from tests.service.agents import Attempt, phase
 from tests.service.conditions import eventually
 from tests.service.running import SPEC, InProcess
@@ -112,6 +114,16 @@ def test_others_are_not_held(
     jobs = create(service, device, parameters=parameters)
     assert states(service, jobs) == 3 * ["queued"]
     cancel(service, jobs)
+
+
+@pytest.mark.parametrize(("kind", "shares"), [("ipu", False), ("emulator", True)])
+def test_trainings_that_load_custom_ops_share_no_program(kind: str, shares: bool) -> None:
+    """On IPUs each has a cache of its own."""
+    op = {"kind": "op", "op": "pool@sha256:" + "0" * 64, "neurons": 4}
+    for layers, shared in (([{"neurons": 8}, op], shares), ([{"neurons": 8}], True)):
+        network = {"layers": layers}
+        spec = parse_spec({**SPEC, "network": network, "device": {"kind": kind}})
+        assert (executable_key(spec_to_json(spec)) is not None) is shared
 
 
 def test_a_held_trial_can_be_cancelled(service: InProcess) -> None:
