@@ -5,7 +5,8 @@
     python -m benchmarks.training accuracy --quick              few epochs, one seed
 
 Each task is an example of examples/: with gradients for all neurons (dense), and with a second
-threshold of 0.9 on the hidden layers (gated), over several seeds of weights and batch order. The
+threshold of 0.9 on the hidden layers (gated), over several seeds of weights and batch order; few
+samples also over as many splits into training and test samples. The
 settings were chosen on other data than the test samples: manifolds of another seed, the
 validation points, cross-validation within the digits' training samples. The digits also learn
 from shifted copies of the training images; no other task has more data than its data set. The
@@ -113,6 +114,8 @@ def document_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -
             layer.update({"delays": longest} if task.delays == "synapse" else {})
         layer["second_threshold"] = SECOND_THRESHOLD if gated else None
     document["seed"] = seed
+    if task.splits:
+        document["data"]["split_seed"] = seed
     document["device"] = {"kind": "cpu"}
     if weights in BITS:
         network.setdefault("readout", {})

@@ -20,6 +20,7 @@ class Task:
     delays: str | None = None  # "none" or "synapse" in place of the example's trained delays
     decay: float | None = None  # of the hidden membranes; None: as in the example
     at_most: float = 1.0  # the mean accuracy must not exceed it
+    splits: bool = False  # each seed has its own split into training and test samples
     program: str | None = None  # of examples/, that writes the data set to a directory
 
     def target_of(self, weights: str) -> float:
@@ -54,8 +55,8 @@ TASKS = (
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
     # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
-    Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75),
-    Task("few_samples", 0.7, quick_epochs=60, drops=False),
+    Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75, splits=True),
+    Task("few_samples", 0.7, quick_epochs=60, drops=False, splits=True),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
     Task("temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"),
     Task(

@@ -6,9 +6,9 @@
 Both train with the example's epochs, batches, optimizer, schedule and loss, by turns, once per
 seed, in float32 on all processors. snnTorch's learning rate, slope of the surrogate gradient and
 scale of the initial weights are those of the best accuracy on a fifth of the training samples,
-which that search leaves out of the training: the example's own were chosen on other data, too. No
-test sample takes part in a choice. Seconds are those of one training, with reading its data and
-without the imports of the libraries.
+which that search leaves out of the training. The example's own were chosen on such a fifth, or on
+other splits and seeds of its data. No test sample takes part in a choice. Seconds are those of one
+training, with reading its data and without the imports of the libraries.
 """
 
 from __future__ import annotations
@@ -125,29 +125,34 @@ def _search(
     return max(found, key=lambda pair: pair[0])[1]
 
 
+def _write(
+    task: Task, example: Example, seed: int, spec: Path, data: Path, searching: bool
+) -> None:
+    document = document_of(task, False, seed, example.weights, False)
+    spec.write_text(json.dumps(document))
+    data_file(read_spec(document), data, searching)
+
+
 def compared(example: Example, python: Path, seeds: int) -> list[Row]:
     """Train ours and snnTorch's; return a row of each."""
     task = example.task
-    document = document_of(task, False, 1, example.weights, False)
-    spec = read_spec(document)
+    spec = read_spec(document_of(task, False, 1, example.weights, False))
     epochs = spec.training.epochs
     fixed: dict[str, Any] = {"bits": 8 if example.weights == "int8" else 32}
     if example.adapts:
         fixed["adapts"] = True
     print(f"{task.title}, {example.weights}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as directory, data_of(task):
-        path = Path(directory) / "spec.json"
-        path.write_text(json.dumps(document))
-        searched, whole = Path(directory) / "searched.npz", Path(directory) / "whole.npz"
-        data_file(spec, searched, searching=True)
-        data_file(spec, whole, searching=False)
+        path, data = Path(directory) / "spec.json", Path(directory) / "data.npz"
         tried = example.search_epochs or epochs
-        choice = _search(example, python, path, searched, tried, fixed)
+        _write(task, example, 1, path, data, searching=True)
+        choice = _search(example, python, path, data, tried, fixed)
         answers, ours = [], []
         for seed in range(1, seeds + 1):
             for gated in (False,) if task.is_control else (False, True):
                 ours.append(outcome(task, gated, 1, example.weights, first_seed=seed))
-            answers.append(_ask(python, path, whole, epochs=epochs, seed=seed, **choice, **fixed))
+            _write(task, example, seed, path, data, searching=False)
+            answers.append(_ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
     rows = []
     for gradient in ("dense", "gated"):
         of = [each for each in ours if each.gradient == gradient]
