@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -86,6 +86,11 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
     def tile_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the neurons' program on tiles; None if there is none."""
         return self._kernel.profile() if isinstance(self._kernel, EquationsOnTiles) else None
+
+    def set_parameters(self, values: Mapping[str, np.ndarray]) -> None:
+        """Set the trained parameters, by name."""
+        for parameter, variable in zip(self.layer.neuron.trained, self._trained):
+            variable.assign(values[parameter.name])
 
     def match_deviations(self) -> None:
         """Do nothing: the weights are not standardised."""

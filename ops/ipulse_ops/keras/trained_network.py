@@ -18,8 +18,10 @@ from ipulse_ops.keras.convolutions.trained_convolutions import (
     weights_array,
 )
 from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
+from ipulse_ops.keras.trained_parts import trained_parts
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
@@ -33,10 +35,11 @@ def trained_network(
     weights: Mapping[str, np.ndarray],
     capacities: Sequence[Optional[int]] = (),
     **options: Any,
-) -> Union[MultiLIF, ConvNetwork]:
+) -> Union[MultiLIF, ConvNetwork, PartNetwork]:
     """Create the network of a job and set its weights and trained constants.
 
-    A network with convolutions is a ConvNetwork; it takes the option threads.
+    A network with convolutions is a ConvNetwork, one with equations a PartNetwork; they take the
+    option threads.
 
     Args:
         spec: the job's spec with all defaults, as JSON.
@@ -44,12 +47,13 @@ def trained_network(
         capacities: the final capacity of each spiking layer, where capacities grew.
         options: other arguments of MultiLIF, such as threads or return_membranes.
 
-    Raises ValueError if an array is missing or has another shape, or for custom ops and equations.
+    Raises ValueError if an array is missing or has another shape, or for custom ops.
     """
     network = spec["network"]
-    for kind, name in (("op", "custom ops"), ("equations", "equations")):
-        if any(layer.get("kind") == kind for layer in network["layers"]):
-            raise ValueError(f"the network has {name}, which run in jobs only")
+    if any(layer.get("kind") == "op" for layer in network["layers"]):
+        raise ValueError("the network has custom ops, which run in jobs only")
+    if any(layer.get("kind") == "equations" for layer in network["layers"]):
+        return trained_parts(spec, weights, capacities, trained_network, **options)
     convolutions, scale = _convolutions(spec, weights, options)
     before = len(convolutions)
     names = [f"layer_{number}" for number in range(1, len(network["layers"]) + 1)][before:]

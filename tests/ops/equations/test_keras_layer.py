@@ -11,7 +11,6 @@ import tensorflow as tf
 from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras import LIF, LIFLayer
-from ipulse_ops.keras.trained_network import trained_network
 from tests.equations import lif, neuron_document, neuron_of
 
 STEPS, BATCH, INPUTS, NEURONS = 30, 7, 20, 33
@@ -128,8 +127,3 @@ def test_gradients_do_not_depend_on_training() -> None:
         found.append(tape.gradient(loss, layer.kernels[0]).numpy())
     assert found[0].any()
     np.testing.assert_array_equal(*found)
-
-
-def test_the_network_of_a_job_with_equations_is_refused() -> None:
-    with pytest.raises(ValueError, match="equations, which run in jobs only"):
-        trained_network({"network": {"layers": [{"kind": "equations"}]}}, {})

@@ -9,10 +9,15 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
+from ipulse_ops.keras.trained_network import trained_network
 from ipulse_worker.runner.model.arrays_in_use import arrays_in_use
+from ipulse_worker.runner.model.keras_network import keras_network
+from ipulse_worker.runner.model.network import initial_limits
+from ipulse_worker.runner.model.weight_names import weight_names
 from ipulse_worker.runner.spec_warnings import warnings_of
 from tests.equations import neuron_document
 from tests.worker.runner.attempts import FinishedAttempt, attempt
+from tests.worker.runner.resolver import resolve
 from tests.worker.runner.specs import spec_from
 
 pytestmark = pytest.mark.usefixtures("threads_are_set")
@@ -151,6 +156,35 @@ def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool)
     for name, array in weights(second).items():
         assert array.tobytes() == whole[name].tobytes(), name
     assert ("layer_1_recurrent" in whole) == recurrent
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, delay: int) -> None:
+    layers = [
+        {"neurons": 20},
+        {**LAYER, "recurrent": True},
+        {"neurons": 12},
+        {"neurons": 10},
+        LAYER,
+    ]
+    document = spec(layers, epochs=1, network={"delay": delay})
+    ended = attempt(tmp_path / "a", document)
+    given = spec_from(document)
+    built = keras_network(given, initial_limits(given), 1)
+    arrays = weights(ended)
+    built.set_kernels([arrays[name] for name in weight_names(given)])
+    for part, name in ((built.parts[1], "layer_2"), (built.parts[3], "layer_5")):
+        found = {each: arrays[f"{name}_parameter_{each}"] for each in ("decay", "theta")}
+        part.set_parameters(found)
+    made = trained_network(resolve("ExperimentSpec", document), arrays, threads=1)
+    rng = np.random.default_rng(4)
+    ids = rng.integers(0, 64, (20, 3, 9)).astype(np.int32)
+    counts = np.full((20, 3), 9, np.int32)
+    one, two = built(ids, counts), made(ids, counts)
+    assert float(np.sum(two.spike_counts[1][..., 0])) > 0
+    np.testing.assert_array_equal(one.membrane, two.membrane)
+    for left, right in zip(one.spike_ids, two.spike_ids):
+        np.testing.assert_array_equal(left, right)
 
 
 def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
@@ -29,7 +30,7 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.op_network import OnPart, OpNetwork, Part
+from ipulse_worker.runner.model.op_network import OpNetwork, Part
 from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer

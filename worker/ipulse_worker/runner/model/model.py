@@ -10,12 +10,12 @@ import tensorflow as tf
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_ops.direct_call import traced
 from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.training.regularisers import mean_over
 from ipulse_worker.runner.data.spike_trains import index_type
 from ipulse_worker.runner.model.keras_network import keras_network
 from ipulse_worker.runner.model.network import LayerLimits, initial_limits
 from ipulse_worker.runner.model.objective import Objective
-from ipulse_worker.runner.model.op_network import OnPart
 from ipulse_worker.runner.model.optimizer import Optimizer, clipped, optimizer_of
 from ipulse_worker.runner.model.trained_state import TrainedState, variable_of
 from ipulse_worker.runner.model.weight_names import is_frozen, rate_factor, trained_names

@@ -52,6 +52,16 @@ class OpLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no 
     def match_deviations(self) -> None:
         """Do nothing: the weights of an op are not standardised."""
 
+    @property
+    def second_thresholds(self) -> List[None]:
+        """None: all neurons carry gradient."""
+        return [None]
+
+    def run(self, ids: Any, counts: Any, training: Any = None) -> Spikes:
+        """Return the spikes of the op."""
+        spikes: Spikes = self(ids, counts)
+        return spikes
+
     def call(self, ids: Any, counts: Any) -> Spikes:
         """Return the spikes of the op."""
         counts = tf.cast(counts, tf.float32)

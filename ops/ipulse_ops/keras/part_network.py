@@ -1,0 +1,110 @@
+"""Layers of LIF neurons with other layers between them, as one Keras layer."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.single_layer import LIFReadout, later
+from ipulse_ops.lif.run_options import LIFOutputs
+
+OnPart = Callable[[int], None]
+
+
+class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+    """Parts that follow each other: `net(ids, counts)` returns LIFOutputs as a MultiLIF does."""
+
+    supports_jit = False  # as a MultiLIF
+
+    def __init__(
+        self,
+        parts: Sequence[Any],
+        delay: int,
+        on_part: OnPart = lambda number: None,
+        **kwargs: Any,
+    ) -> None:
+        """Take the parts.
+
+        Args:
+            parts: a MultiLIF or other layers, such as an EquationsLayer, whose `run` returns
+                Spikes; the last one, a MultiLIF or LIFReadout, has the readout.
+            delay: steps between two parts.
+            on_part: called with the number of each part, from 0, before it is traced.
+            kwargs: of the Keras layer.
+        """
+        kwargs.setdefault("dtype", "float32")
+        super().__init__(**kwargs)
+        self.parts = tuple(parts)
+        self._delay = delay
+        self._on_part = on_part
+        self.built = True  # its layers have their variables already
+
+    @property
+    def failure(self) -> Optional[Exception]:
+        """The error of a layer with equations that ended the run; None without one."""
+        failures = (getattr(part, "failure", None) for part in self.parts)
+        return next((failure for failure in failures if failure is not None), None)
+
+    @property
+    def kernels(self) -> List[Any]:
+        """The weights of all layers and ops in order, as Keras variables."""
+        return [kernel for layer in self.parts for kernel in layer.kernels]
+
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """One variable per layer and readout, None where all neurons carry gradient."""
+        found: List[Optional[Any]] = []
+        for part in self.parts:
+            if not isinstance(part, LIFReadout):
+                found += part.second_thresholds
+        return found
+
+    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
+        """Set the weights, in the order of `kernels`."""
+        rest = list(arrays)
+        for layer in self.parts:
+            layer.set_kernels(rest[: len(layer.kernels)])
+            rest = rest[len(layer.kernels) :]
+
+    def match_deviations(self) -> None:
+        """Set the trained standard deviations to those of the weights."""
+        for layer in self.parts:
+            layer.match_deviations()
+
+    def call(
+        self,
+        ids: Any,
+        counts: Any,
+        training: Optional[bool] = None,
+        seed: Optional[Any] = None,
+    ) -> LIFOutputs:
+        """Run the network on spikes, as a MultiLIF."""
+        spike_ids: List[Any] = []
+        spike_counts: List[Any] = []
+        dropped: List[Any] = []
+        membrane: Any = None
+        for number, part in enumerate(self.parts):
+            self._on_part(number)
+            if number and self._delay:
+                ids, counts = later(ids, 1), later(counts, 1)
+            if not isinstance(part, (MultiLIF, LIFReadout)):
+                ids, counts = part.run(ids, counts, training)
+                spike_ids.append(ids)
+                spike_counts.append(counts)
+                dropped.append(tf.zeros_like(counts[..., 0]))
+                continue
+            # Each part draws other numbers, of which a training step needs less than 2^28.
+            drawn = seed if seed is None or not number else seed + (number << 28)
+            outputs = part.run(ids, counts, training, drawn)
+            membrane = outputs.membrane
+            if isinstance(part, LIFReadout):  # its neurons never spike
+                continue
+            spike_ids += outputs.spike_ids
+            spike_counts += outputs.spike_counts
+            dropped += outputs.dropped
+            if outputs.spike_ids:
+                ids, counts = outputs.spike_ids[-1], outputs.spike_counts[-1]
+        return LIFOutputs(membrane, spike_ids, spike_counts, dropped, membranes=[])
