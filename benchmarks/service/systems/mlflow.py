@@ -38,7 +38,9 @@ class MlflowSystem:
         programs = Programs(self._home)
         options = ["--host", "127.0.0.1", "--port", self._port, "--backend-store-uri", self._uri]
         artifacts = ["--artifacts-destination", str(self._home / "artifacts")]
-        command = ["mlflow", "server", *options, *artifacts]
+        # On a busy machine uvicorn ends a process that is silent for 5 seconds, with its requests.
+        patient = ["--uvicorn-opts", "--timeout-worker-healthcheck 120"]
+        command = ["mlflow", "server", *options, *artifacts, *patient]
         self._closing.callback(programs.end, "server")
         programs.start("server", command, NO_TELEMETRY, self._python)
         try:
