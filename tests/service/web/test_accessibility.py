@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,34 @@ def violations(page: Page) -> list[str]:
     return found
 
 
+# Every answer of the service but that about the session: none comes, or an error.
+HINDERED = """
+  {
+    const native = window.fetch;
+    window.fetch = (to, options) => {
+      const { pathname } = new URL(to.url ?? to, location);
+      if (!pathname.startsWith("/v1/") || pathname === "/v1/session") return native(to, options);
+      if (%s) return new Promise(() => {});
+      const problem = { title: "Unavailable", status: 503, code: "unavailable", detail: "no disk" };
+      const headers = { "content-type": "application/problem+json" };
+      return Promise.resolve(new Response(JSON.stringify(problem), { status: 503, headers }));
+    };
+  }
+"""
+# The sign-in asks for nothing, and a new job has its editor before the service answers.
+AT_ONCE = {"/login": "#token", "/new": "ip-new h1"}
+
+
+@contextmanager
+def hindered(page: Page, is_silent: bool) -> Iterator[None]:
+    source = {"source": HINDERED % str(is_silent).lower()}
+    added = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
 @pytest.fixture(scope="module")
 def job_id(service: InProcess) -> str:
     """Jobs, so that lists are not empty."""
@@ -93,3 +123,18 @@ def test_no_theme_and_no_width_has_one(
     page.open(path)
     page.find(VIEWS[path])
     assert violations(page) == []
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(("state", "place"), [("loading", ".skeleton"), ("error", "[role=alert]")])
+@pytest.mark.parametrize("path", VIEWS)
+def test_no_view_has_one_while_it_waits_and_when_it_fails(
+    page: Page, path: str, state: str, place: str, scheme: str, width: int, job_id: str
+) -> None:
+    page.resize(width)
+    page.scheme(scheme)
+    with hindered(page, is_silent=state == "loading"):
+        page.open(path)
+        page.find(AT_ONCE.get(path, place))
+        assert violations(page) == []

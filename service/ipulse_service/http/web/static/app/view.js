@@ -98,16 +98,19 @@ export class View extends LitElement {
 
   render() {
     if (this.error && (this.data === undefined || this.error.isFinal)) return this.failure(this.error);
-    if (this.data === undefined) return this.isSlow ? this.waiting() : nothing;
+    if (this.data === undefined) return this.isSlow ? html`${this.hiddenHeading}${this.waiting()}` : nothing;
     return html`${this.error ? this.stale(this.error) : nothing}${this.view(this.data)}`;
   }
+
+  /** The heading of a view that shows none of its own yet. */
+  get hiddenHeading() { return html`<h1 class="visually-hidden">${this.route?.entry.title ?? "IPUlse"}</h1>`; }
 
   /** Shown while the first answer takes long. */
   waiting() { return skeleton(); }
 
   /** @param {Error} error */
   failure(error) {
-    return html`<h1 class="visually-hidden">${this.route.entry.title ?? "IPUlse"}</h1>${problem(error, () => this.renew())}`;
+    return html`${this.hiddenHeading}${problem(error, () => this.renew())}`;
   }
 
   /** Shown above data that could not be loaded again. */
