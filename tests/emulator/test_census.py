@@ -42,6 +42,9 @@ class TestCodelets:
     def test_vectors_have_members(self, printed: Dict[str, List[float]]) -> None:
         assert printed["ExtVectors"] == [3, 8, 10, 4, 6, -1, 4]
 
+    def test_functions_are_always_inlined(self, printed: Dict[str, List[float]]) -> None:
+        assert printed["Swap"] == [4, 3]
+
     def test_fields_are_used_like_their_elements(self, printed: Dict[str, List[float]]) -> None:
         assert printed["Fields"] == [3, 5, 8, 8, 8, 6]
         assert (printed["n"], printed["m"], printed["o"]) == ([16], [16], [3])

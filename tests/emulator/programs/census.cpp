@@ -29,6 +29,7 @@ int main() {
   run("Intrinsics", 16);
   run("Limits", 6);
   run("ExtVectors", 7);
+  run("Swap", 2);
   VertexRef fields = run("Fields", 6);
   Tensor in = variable(FLOAT, {2, 3});
   graph.setInitialValue(in, std::vector<float>{5, 6, 7, 8, 9, 10});
@@ -58,6 +59,7 @@ int main() {
   show("Intrinsics", 16);
   show("Limits", 6);
   show("ExtVectors", 7);
+  show("Swap", 2);
   show("Fields", 6);
   show("o", 1);
   for (const char *name : {"n", "m"}) {

@@ -97,6 +97,22 @@ public:
   }
 };
 
+// A function that is always inlined, without the word inline.
+__attribute__((always_inline)) float2 swapped(const float2 x) noexcept {
+  return float2{x[1], x[0]};
+}
+
+class Swap : public Vertex {
+public:
+  Output<Vector<float>> out;
+  bool compute() {
+    const float2 found = swapped(float2{3, 4});
+    out[0] = found[0];
+    out[1] = found[1];
+    return true;
+  }
+};
+
 // Vectors of clang's attribute: members and swizzles.
 typedef float Pair __attribute__((ext_vector_type(2)));
 using Quad = float __attribute__((ext_vector_type(4)));
