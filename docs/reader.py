@@ -34,28 +34,37 @@ LONG_SPEC = {"version": 1, "network": {"layers": [{"neurons": 8}]}, "training": 
 class Reader:
     """A reader with a home directory, a checkout and a port of their own."""
 
-    def __init__(self, home: Path) -> None:
-        """Prepare a checkout with the examples, in which the demo's training is short."""
+    def __init__(self, home: Path, programs: Path = PROGRAMS) -> None:
+        """Prepare a checkout with the examples, in which the demo's training is short.
+
+        With the programs of another environment nothing is taken from this checkout, and the
+        training is as long as the reader's.
+        """
+        self.is_apart = programs != PROGRAMS
         self.folder = home / "checkout"
         self.folder.mkdir(parents=True)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         digits = self.folder / "examples" / "digits.yaml"
-        digits.write_text(digits.read_text().replace("epochs: 20", "epochs: 1"))
+        if not self.is_apart:
+            digits.write_text(digits.read_text().replace("epochs: 20", "epochs: 1"))
         shutil.copy(digits, self.folder / "mine.yaml")  # the copy of tutorial/3-change.md
         (self.folder / "DIR").mkdir()  # stands for a directory that the reader chooses
-        (self.folder / ".venv").symlink_to(PROGRAMS.parent)
+        (self.folder / ".venv").symlink_to(programs.parent)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
         self.environment = {
             "HOME": str(home),
-            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
-            "IPULSE_CACHE": os.environ.get("IPULSE_CACHE", f"{Path.home()}/.cache/ipulse"),
+            "PATH": f"{programs}:{os.environ['PATH']}",
             "IPULSE_NICE": "0",
             "IPULSE_PORT": self.port,
         }
-        if OLDER.exists():
+        if not self.is_apart:
+            cache = os.environ.get("IPULSE_CACHE", f"{Path.home()}/.cache/ipulse")
+            self.environment["IPULSE_CACHE"] = cache
+        if OLDER.exists() and not self.is_apart:
             self.environment["IPULSE_RUNNER_PYTHON"] = str(OLDER)
+        self.banner = ""  # what the stack printed when it was ready
         self._command = ""
         self._stack: subprocess.Popen[str] | None = None
 
@@ -68,8 +77,8 @@ class Reader:
             return False
         return True
 
-    def read(self, block: str, folder: object = None) -> None:
-        """Run a block; `folder` is what the page's Python code called so.
+    def read(self, block: str, folder: object = None) -> str:
+        """Run a block and return what it printed; `folder` is what Python code called so.
 
         Raises AssertionError if a command fails or prints a traceback.
         """
@@ -80,21 +89,24 @@ class Reader:
         if AGENT.search(block):
             self._run_agent(self._filled_in(block))
         elif block.strip():
-            self._run(self._filled_in(block))
+            return self._run(self._filled_in(block))
+        return self.banner
 
     def start(self, command: str = "make up") -> None:
         """Start the stack with this command, unless that is how it runs; another one is stopped."""
         if self._stack is None or self._command != command:
             self.stop()
             # In the reader's checkout make would set up another environment.
-            line = command.replace("make", f"exec make -C {ROOT}")
+            make = "exec ipulse" if self.is_apart else f"exec make -C {ROOT}"
+            line = command.replace("make", make)
             self._stack = self._spawn(line)
             self._command = command
             printed = ""
             assert self._stack.stdout is not None
             for text in self._stack.stdout:
                 printed += text
-                if "ready at" in text:
+                if "Ctrl-C" in text:
+                    self.banner = printed
                     return
             raise AssertionError(f"{command} ended:\n{printed}")
 
@@ -166,7 +178,7 @@ class Reader:
             pass_fds=pass_fds,
         )
 
-    def _run(self, block: str) -> None:
+    def _run(self, block: str) -> str:
         process = self._spawn(block)
         try:
             output, _ = process.communicate(timeout=SECONDS)
@@ -175,6 +187,7 @@ class Reader:
                 os.killpg(process.pid, signal.SIGKILL)
         assert process.returncode == 0, f"exit status {process.returncode}:\n{output}"
         _check(output)
+        return output
 
     def _run_agent(self, block: str) -> None:
         """Start an agent, wait until it is ready for jobs and stop it with Ctrl-C."""
