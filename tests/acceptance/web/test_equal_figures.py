@@ -54,7 +54,7 @@ def browser(stack: Stack) -> Iterator[Browser]:
 
 
 def printed(stack: Stack, *arguments: str) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     command = [sys.executable, "-m", "ipulse", *arguments, "--url", stack.url]
     command += ["--token-file", str(stack.token_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -100,7 +100,7 @@ def of_report(text: str) -> Curves:
 
 
 def in_percent(curves: Curves) -> Curves:
-    """As page and report draw them: shares times 100."""
+    """Return the values of page and report: shares times 100."""
     return {
         name: [100 * value for value in values] if name.endswith("accuracy") else values
         for name, values in curves.items()

@@ -32,7 +32,7 @@ def gru(
     b: np.ndarray,
     scores: np.ndarray,
 ) -> np.ndarray:
-    """A layer whose update gate is u (1 - score)."""
+    """Return the outputs of a layer with the update gate u (1 - score)."""
     after = b.ndim == 3
     first, second = (b[:, 0], b[:, 1]) if after else (b, np.zeros(b.shape))
     h, outputs = initial, []

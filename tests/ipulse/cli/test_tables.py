@@ -47,7 +47,7 @@ def on_a_terminal(service: LiveService, *arguments: str) -> list[str]:
 
 
 def test_lists_fit_a_terminal(run: Run, client: Client, service: LiveService) -> None:
-    """What they show of ids and digests is enough to name the thing."""
+    """Check that the shown part of an id or digest is enough to name it."""
     job = client.submit({**SPEC, "name": NAME})
     with code_token(service) as token:
         op = run("op", "push", str(ROOT / "examples/ops/leaky"), IPULSE_TOKEN=token).out.strip()

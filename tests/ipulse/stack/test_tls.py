@@ -217,7 +217,7 @@ class TestClient:
         other: tuple[Path, Path],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """What is pinned for the service is neither asked of others nor trusted from them."""
+        """Check that the certificate pinned for the service is not used for other hosts."""
         refused = "CERTIFICATE_VERIFY_FAILED"
         for trust in (tls.pinned(other[0]), tls.pinned(made[0])):
             service = ServiceLocation("https://lab.example", "token", trust)

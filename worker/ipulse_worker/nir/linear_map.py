@@ -24,7 +24,7 @@ class LinearMap:
     shape: Shape  # of the results
     matrix: Optional[np.ndarray] = None  # [inputs, *shape]; None for the identity
     bias: Optional[np.ndarray] = None  # [*shape]
-    # Of each connection in seconds: [inputs, outputs], with one row or column where all are alike.
+    # Seconds of each connection, [inputs, outputs], with one row or column where all are alike.
     delay_s: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     unrolled: bool = False  # whether shared weights are repeated
 

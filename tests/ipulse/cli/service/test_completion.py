@@ -156,7 +156,7 @@ def test_the_index_answers_as_the_application_does(
 
 
 def test_it_takes_at_most_100_ms(tmp_path: Path) -> None:
-    """Of a processor, once a first answer has written the index; the best of several."""
+    """Return the least processor time of several answers; an earlier one has written the index."""
     line = {"_IPULSE_COMPLETE": "complete_bash", "COMP_WORDS": "ipulse submit --wa"}
     env = environment(**line, COMP_CWORD="2", IPULSE_CACHE=str(tmp_path))
     seconds = []

@@ -1,4 +1,4 @@
-"""States of half on the emulator against the reference, whose states are rounded to float16."""
+"""Compare states of half on the emulator with the reference and its states rounded to float16."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def states_of_half() -> Iterator[None]:
 
 
 def network_of(**fields: Any) -> Network:
-    """A layer whose membranes need more digits than float16 has."""
+    """Return a layer with membranes of more digits than float16 has."""
     layer = LIF(neurons=9, decay=0.8125, gain=2.0, **fields)
     return Network(inputs=11, layers=(layer,), readout=LeakyReadout(neurons=4, decay=0.6875))
 

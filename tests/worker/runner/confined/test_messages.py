@@ -1,4 +1,4 @@
-"""What a confined training sends is mistrusted: a forgery changes nothing of others."""
+"""Forged messages of a confined training change nothing of other jobs."""
 
 from __future__ import annotations
 

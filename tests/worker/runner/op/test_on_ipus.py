@@ -65,7 +65,7 @@ def test_a_worker_without_a_sandbox_trains_as_a_cpu_does(
 
 @pytest.fixture
 def confining(host: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host whose confined trainings find the stand-ins in their sandbox, too."""
+    """Make a host with stand-ins for IPUs, also in the sandbox of confined trainings."""
     op = tmp_path / "built-op"
     shutil.copytree(str(tmp_path / "op"), str(op))  # no links
     for path in [op, *op.iterdir()]:

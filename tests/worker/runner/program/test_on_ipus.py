@@ -135,7 +135,7 @@ def test_runs_with_its_own_card_and_leaves_the_profile_of_the_sdk(
     pops = {(result.directory / name).read_text() for name in ("profile.pop", "profile_2.pop")}
     assert "forged" in pops  # for download: nothing here reads it
     assert any("compilation" in text for text in pops)
-    # What it forged is a file like any other: not drawn as a profile, and no cycles of it counted.
+    # The forged profile is a file like any other: neither drawn nor counted.
     assert "poplar_profile.json" not in files  # the first report is forged, and no report
     assert files["poplar_reports-forged-profile.json"] == "output"
     assert "debug.cbor" not in files  # a link
@@ -184,7 +184,7 @@ int main() { throw poplar::poplar_error("recoverable_runtime_error: IPU_RESET");
 
 
 def test_a_program_cannot_pretend_a_broken_ipu(host: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its message is shown, but the worker goes on with its IPUs."""
+    """Check that a forged message is shown, and that the worker keeps its IPUs."""
     result = run(tmp_path, THROWS, codelets=[])
     assert result.done["reason"] == "program_failed", result.done
     assert "IPU_RESET" in result.done["message"]

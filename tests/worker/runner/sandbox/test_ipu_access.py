@@ -99,7 +99,7 @@ def test_over_fabric_it_has_the_network_only_where_that_is_allowed(
     assert result.status == 0
     assert {"reached 127.0.0.1", "uverbs0"} <= set(place.lines)
     assert "top secret" not in "\n".join(place.lines)
-    # What comes next on the same machine has neither again.
+    # The next process on the same machine has neither again.
     place.lines.clear()
     assert place.run(_connect(port)).status != 0
     place.run("echo $IPUOF_VIPU_API_HOST; echo /dev/infi*")

@@ -1,4 +1,4 @@
-"""One attempt whose training runs in a sandbox, because TensorFlow loads code of users into it."""
+"""One attempt with its training in a sandbox, because TensorFlow loads code of users into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a confined training sends: events as lines of JSON, and before them the files they name.
+"""Messages of a confined training: events as lines of JSON, each after the files that it names.
 
 All of it is to be mistrusted: code of users runs in the process that writes it.
 """

@@ -49,7 +49,7 @@ def named_files(spec: ExperimentSpec, environment: Mapping[str, str]) -> List[Pa
 
 
 def reason_of(ended: ProcessEnded) -> Tuple[Reason, str]:
-    """Return the reason and the message of an attempt whose process ended without an outcome."""
+    """Return reason and message of an attempt with a process that ended without an outcome."""
     if ended.exceeded == "memory":
         return Reason.OUT_OF_MEMORY, "The training with custom ops needs more memory than there is."
     message = "The training with custom ops ended its process; the log has its last output."

@@ -1,4 +1,4 @@
-"""Reserves the IPUs of one attempt whose process is in a sandbox, and records their use."""
+"""Reserves the IPUs of one attempt in a sandbox, and records their use."""
 
 from __future__ import annotations
 

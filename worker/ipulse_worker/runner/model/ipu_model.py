@@ -183,7 +183,7 @@ class IPUModel(Model):
 
 
 class _CheckedObjective(Objective):
-    """An Objective whose losses are NaN if a custom op made no spikes: this ends the training."""
+    """An Objective with losses of NaN if a custom op made no spikes: this ends the training."""
 
     def __init__(self, spec: ExperimentSpec, net: Callable[[], Any]) -> None:
         super().__init__(spec)

@@ -49,7 +49,7 @@ class IPUHost(ProgramHost):
 
     @property
     def seconds(self) -> float:
-        """What is left of the time limit."""
+        """Return the rest of the time limit in seconds."""
         return max(1.0, self._deadline - time.monotonic())
 
     def variables(self, build: str) -> Dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a sandboxed process gets of the devices of this machine, for one attempt."""
+"""The devices of this machine that a sandboxed process may use, for one attempt."""
 
 from __future__ import annotations
 

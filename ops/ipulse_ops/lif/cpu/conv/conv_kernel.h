@@ -11,7 +11,7 @@
 namespace lif {
 
 constexpr int CONV_BLOCK = 64; // floats
-constexpr int CONV_LANES = 16; // of channels whose gradients are summed together
+constexpr int CONV_LANES = 16; // channels that are summed together
 
 // Where an input's weights and outputs begin.
 struct ConvSite {

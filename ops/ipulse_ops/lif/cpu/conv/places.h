@@ -1,5 +1,5 @@
-// The places of a convolution's input whose gradients are computed together, because they reach
-// outputs by the same taps; and the weights in the order that this needs.
+// Groups of places of a convolution's input that reach outputs by the same taps, so that their
+// gradients are computed together; and the weights in the order that this needs.
 #ifndef IPULSE_OPS_LIF_CPU_CONV_PLACES_H
 #define IPULSE_OPS_LIF_CPU_CONV_PLACES_H
 
@@ -38,7 +38,7 @@ private:
   int32_t columns_;
   std::vector<int32_t> index_of_;
   std::vector<float> weights_;
-  std::vector<std::unique_ptr<Group>> stored_; // of groups_, whose pointers stay
+  std::vector<std::unique_ptr<Group>> stored_; // groups_ points into them
   std::vector<ConvPlaces> groups_;
 };
 
