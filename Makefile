@@ -86,6 +86,7 @@ lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)
 	$(call compile_lock,generators,3.11,requirements/generators.in)
+	$(call compile_lock,jupyterlab,3.11,requirements/jupyterlab.in)
 	$(if $(TORCH_WHEELS),$(call compile_lock,simulators,3.11,--find-links $(TORCH_WHEELS) requirements/simulators.in))
 	$(call compile_lock,simulators-apart,3.11,--no-deps requirements/simulators-apart.in)
 
