@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ipulse.cli.display.progress import JobProgress
-from ipulse.cli.terminal import clean, show_facts, show_table
+from ipulse.cli.tables import show_table
+from ipulse.cli.terminal import clean, show_facts
 from ipulse.client import Job
 from tests.ipulse.cli.test_progress import drawn, event
 from tests.ipulse.client import samples
