@@ -103,7 +103,8 @@ void mappings(Network &n) {
   const Tensor t = n.graph.addVariable(FLOAT, {9}, VariableMappingMethod::LINEAR);
   const std::vector<Interval> shuffled{{4, 9}, {0, 1}, {1, 4}};
   const Tensor moved = poplar::concat(t.slices(shuffled));
-  const Tensor back = poplar::concat(moved.slices(poputil::calculateUnshufflingIntervals(shuffled)));
+  const Tensor back =
+      poplar::concat(moved.slices(poputil::calculateUnshufflingIntervals(shuffled)));
   const auto regionsOf = back.getVarRegions();
   check(regionsOf.size() == 1 && regionsOf[0].interval == Interval(0, 9),
         "calculateUnshufflingIntervals");

@@ -39,7 +39,8 @@ std::pair<Tensor, Tensor> createWeightsKernel(Graph &graph, const GruParams &par
 Tensor createWeightsBiases(Graph &graph, const GruParams &params, const DebugContext &debugContext,
                            const OptionFlags &options, Cache *cache) {
   const RecurrentCell cell = cellOf(graph, params, debugContext, options, cache);
-  return params.resetAfter ? cell.biases({kGruUnits, 2, cell.out}) : cell.biases({kGruUnits, cell.out});
+  return params.resetAfter ? cell.biases({kGruUnits, 2, cell.out})
+                           : cell.biases({kGruUnits, cell.out});
 }
 GruWeights createWeights(Graph &graph, const GruParams &params, const DebugContext &debugContext,
                          const OptionFlags &options, Cache *cache) {
