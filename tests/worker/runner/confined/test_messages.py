@@ -80,6 +80,7 @@ def test_files_arrive_before_the_events_that_name_them(tmp_path: Path) -> None:
         line(kind="file", path=".hidden", size=1),
         line(kind="file", path="a/b", size=1),
         line(kind="file", path="a\nb", size=1),
+        line(kind="file", path="a\n", size=1),
         line(kind="file", path=3, size=1),
         line(kind="file", path="a", size=-1),
         line(kind="file", path="a", size=True),

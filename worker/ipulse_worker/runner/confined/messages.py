@@ -81,7 +81,7 @@ class MessageReader:
         self._buffer += data
         while True:
             if self._left is not None:
-                self._store()
+                self._left = self._store(self._left)
                 if self._left:
                     return
                 self._left = None
@@ -113,7 +113,7 @@ class MessageReader:
 
     def _begin(self, header: Dict[str, Any]) -> None:
         name, size = header.get("path"), header.get("size")
-        if not isinstance(name, str) or not _FILE.match(name):
+        if not isinstance(name, str) or not _FILE.fullmatch(name):
             raise BadMessage("a file has a name that no file of a job has")
         if type(size) is not int or size < 0:
             raise BadMessage(f"the file {name} has no size")
@@ -127,13 +127,13 @@ class MessageReader:
         self._name, self._left = name, size
         self._unfinished.write_bytes(b"")
 
-    def _store(self) -> None:
-        assert self._left is not None  # noqa: S101 - a file arrives
-        part = bytes(self._buffer[: self._left])
+    def _store(self, left: int) -> int:
+        """Write what has arrived of the `left` bytes of the file; return how many are missing."""
+        part = bytes(self._buffer[:left])
         del self._buffer[: len(part)]
         with self._unfinished.open("ab") as file:
             file.write(part)
-        self._left -= len(part)
+        return left - len(part)
 
     @property
     def _unfinished(self) -> Path:
