@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from ipulse_core.build_cache.toolchain import compiler, run_compiler
 from ipulse_core.op_manifest.manifest import FILE, OpManifest, OpTensor, shape_of
@@ -37,11 +37,12 @@ class OpProject(NamedTuple):
         """Compile the Poplar parts; return the paths of library and codelets, "" without them."""
         prefix = build()
         library = scratch / f"lib{self.manifest.name}.so"
-        run_compiler(library_command(self.manifest, str(self.folder), prefix, str(library)))
+        folder, flags = str(self.folder), program_flags(prefix)
+        run_compiler(library_command(self.manifest, folder, flags, str(library)))
         if not self.manifest.codelets:
             return library, ""
         codelets = str(scratch / f"{self.manifest.name}.gp")
-        run_compiler(codelets_command(self.manifest, str(self.folder), prefix, codelets))
+        run_compiler(codelets_command(self.manifest, folder, str(prefix / POPC), codelets))
         return library, codelets
 
     def build_kernel(self, scratch: Path) -> Path:
@@ -57,17 +58,16 @@ def kernel_command(manifest: OpManifest, folder: str, out: str) -> List[str]:
     return [*compiler(), *KERNEL_FLAGS, *sources, f"-I{folder}", "-o", out]
 
 
-def library_command(manifest: OpManifest, folder: str, prefix: Path, out: str) -> List[str]:
-    """Return the command that compiles the Poplar host part. prefix: of the emulator."""
+def library_command(manifest: OpManifest, folder: str, flags: Sequence[str], out: str) -> List[str]:
+    """Return the command that compiles the Poplar host part. flags: of the emulator or an SDK."""
     sources = [f"{folder}/{name}" for name in manifest.sources]
-    flags = [*LIBRARY_FLAGS, *sources, f"-I{folder}", "-o", out]
-    return [*compiler(), *flags, *program_flags(prefix)]
+    return [*compiler(), *LIBRARY_FLAGS, *sources, f"-I{folder}", "-o", out, *flags]
 
 
-def codelets_command(manifest: OpManifest, folder: str, prefix: Path, out: str) -> List[str]:
-    """Return the command that compiles the codelets. prefix: of the emulator."""
+def codelets_command(manifest: OpManifest, folder: str, popc: str, out: str) -> List[str]:
+    """Return the command that compiles the codelets with a popc."""
     listed = [f"{folder}/{name}" for name in manifest.codelets]
-    return [str(prefix / POPC), "-O3", *listed, "-o", out]
+    return [popc, "-O3", *listed, "-o", out]
 
 
 def read_project(folder: Path) -> OpProject:

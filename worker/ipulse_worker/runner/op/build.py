@@ -26,7 +26,9 @@ from ipulse_worker.runner.sandbox.sandbox import Sandbox
 from poplar_emulator.op_project.project import (
     KERNEL_FLAGS,
     LIBRARY_FLAGS,
+    codelets_command,
     kernel_command,
+    library_command,
 )
 
 PACKAGE = "/package"  # a place in the sandbox
@@ -83,14 +85,11 @@ def build_poplar(
         steps.begin(1)
         package, environment = sandbox.place(PACKAGE), tools.environment
         if manifest.codelets:
-            listed = [f"{package}/{name}" for name in manifest.codelets]
-            command = [tools.popc, "-O3", *listed, "-o", CODELETS]
+            command = codelets_command(manifest, package, tools.popc, CODELETS)
             what = ", ".join(manifest.codelets)
             compile_in_sandbox(sandbox, command, environment, complete, what, errors)
             _require(complete / CODELETS)
-        sources = [f"{package}/{name}" for name in manifest.sources]
-        command = [*compiler(), *LIBRARY_FLAGS, *sources, f"-I{package}", "-o", LIBRARY]
-        command += tools.flags
+        command = library_command(manifest, package, tools.flags, LIBRARY)
         what = ", ".join(manifest.sources)
         compile_in_sandbox(sandbox, command, environment, complete, what, errors)
         _require(complete / LIBRARY)
