@@ -57,7 +57,7 @@ async def append(
     writing.set_result(None)
     left = size - upload.size
     # Used in turns: new memory of this size would be cleared by the system each time.
-    batch, other = (memoryview(bytearray(min(left, _BATCH_BYTES))) for _ in range(2))
+    batch, other = (memoryview(bytearray(max(0, min(left, _BATCH_BYTES)))) for _ in range(2))
     held = 0
     try:
         async for chunk in chunks:

@@ -130,6 +130,17 @@ class TestWholeDigest:
         assert artifact["sha256"] == hashlib.sha256(content).hexdigest()
         assert attempt.arrived("w", "weights", content) == "0"
 
+    def test_a_request_that_announces_less_than_has_arrived_is_refused(
+        self, service: InProcess
+    ) -> None:
+        attempt = service.attempt(service.submit()["id"])
+        content, fewer = self.CONTENT, {"size": 5}
+        for rest in (b"", b"more"):
+            assert attempt.put("w", "weights", content, sent=content[:7], offset=0).is_success
+            last = attempt.put("w", "weights", content, fewer, sent=rest, offset=7)
+            [problem] = check_problem(last, 422)["errors"]
+            assert problem["code"] == "wrong_size"
+
     @pytest.mark.parametrize(
         ("place", "arrived"),
         [(0, 0), (2**20 - 1, 2**20 + 7), (2**20, 2**20 + 7), (len(CONTENT) - 1, 0)],
