@@ -15,7 +15,7 @@ from ipulse_core import strict_json
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.data_sets import UPLOADED_FOLDER
-from ipulse_core.events import Assignment, DoneEvent, LogEvent, PhaseEvent
+from ipulse_core.events import Assignment, DoneEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
 from ipulse_core.states import Phase, Reason
 from ipulse_ops.lif.cpu import native
@@ -84,7 +84,10 @@ class ConfinedAttempt:
         try:
             self._events.write(PhaseEvent(Phase.PREPARE.value))
             sandbox = Sandbox(
-                self._directory / "scratch", os.environ, self._log, self._cancellation.check
+                self._directory / "scratch",
+                os.environ,
+                self._events.write,
+                self._cancellation.check,
             )
             self._cards.find(is_sandboxed=True)
             builds = self._builds()
@@ -231,9 +234,6 @@ class ConfinedAttempt:
 
     def _orders(self) -> List[bool]:
         return [self._cancellation.requested, self._cancellation.finish_requested]
-
-    def _log(self, event: LogEvent) -> None:
-        self._events.write(event)
 
 
 def _deadline() -> float:

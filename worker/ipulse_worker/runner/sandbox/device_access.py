@@ -17,10 +17,5 @@ class DeviceAccess(NamedTuple):
     variables: Mapping[str, str] = {}
     has_network: bool = False  # that of the machine
 
-    @property
-    def is_nothing(self) -> bool:
-        """True if it gets no device."""
-        return self == DeviceAccess()
-
 
 NO_DEVICES = DeviceAccess()
