@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path, PurePosixPath
-from typing import Dict
+from typing import TYPE_CHECKING, Callable, Dict
 
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.poplar_environment import engine_environment
@@ -13,17 +13,23 @@ from ipulse_worker.runner.program.host import ProgramHost, ReportWait
 from ipulse_worker.runner.program.tools import ProgramTools, sdk_tools
 from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE
 
+if TYPE_CHECKING:
+    from ipulse.spec import PoplarProgramSpec
+
 
 class IPUHost(ProgramHost):
     """IPUs that the worker's Poplar SDK finds; the time limit begins with the wait for them."""
 
-    _cards: CardReservation
     _tools: ProgramTools
     _deadline = 0.0
 
+    def __init__(self, spec: PoplarProgramSpec, job_id: str, check: Callable[[], None]) -> None:
+        """Take the spec, as every host."""
+        super().__init__(spec, job_id, check)
+        self._cards = CardReservation(job_id, spec.device.ipus, check)
+
     def prepare(self, is_sandboxed: bool) -> None:
         """Look for IPUs and for an SDK, before anything is compiled."""
-        self._cards = CardReservation(self.job_id, self.spec.device.ipus, self.check)
         self._cards.find(is_sandboxed)
         self._tools = sdk_tools()
 
@@ -59,5 +65,4 @@ class IPUHost(ProgramHost):
 
     def release(self) -> None:
         """Give the cards back."""
-        if hasattr(self, "_cards"):
-            self._cards.release()
+        self._cards.release()
