@@ -77,8 +77,8 @@ def sdk_tools(variables: Mapping[str, str] = os.environ) -> ProgramTools:
     }
     folders: Dict[str, Path] = {}
     for folder in (prefix, *libraries):
-        hint = "programs of users run"
-        folders.update(foreign_folder(folder, f"{hint} with the SDK there: install it elsewhere"))
+        hint = "the Poplar SDK is there: install it in a folder of its own, such as /opt"
+        folders.update(foreign_folder(folder, hint))
     return ProgramTools(str(popc), flags, environment, folders, version.strip()[:_VERSION_LENGTH])
 
 
