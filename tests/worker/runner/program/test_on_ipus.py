@@ -133,7 +133,7 @@ def test_runs_with_its_own_card_and_leaves_the_profile_of_the_sdk(
     files = artifacts(result)
     assert files["profile.pop"] == files["profile_2.pop"] == "poplar_profile"
     pops = {(result.directory / name).read_text() for name in ("profile.pop", "profile_2.pop")}
-    assert "forged" in pops  # for download: nothing here reads it
+    assert "forged" in pops  # for download
     assert any("compilation" in text for text in pops)
     # The forged profile is a file like any other: neither drawn nor counted.
     assert "poplar_profile.json" not in files  # the first report is forged, and no report

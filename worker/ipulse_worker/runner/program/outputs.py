@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from ipulse_core.events import Role
+from ipulse_worker.runner.profile.convert import CONVERTED
 
 REPORTS = "poplar_reports"  # a folder in the program's own
 MAX_OUTPUTS = 100
 # A program may forge what its engines write: larger files are stored, but not read.
 MAX_EXCEPTION_BYTES, MAX_PROFILE_BYTES = 2**16, 2**28
-PROFILE, SUMMARY = "poplar_profile.json", "summary.txt"
+PROFILE, SUMMARY = CONVERTED, "summary.txt"
 _RESERVED = (PROFILE, SUMMARY, "report.html", "manifest.json", "package.tar")
 _RESERVED_FOLDERS = ("package", "build", "out", "scratch", "initial", "converted")
-_OF_POPLAR = ("profile.pop", "debug.cbor")  # of an SDK: nothing here reads them
+_OF_POPLAR = ("profile.pop", "debug.cbor")  # of an SDK: only read in a sandbox
 MAX_OF_POPLAR = 20
 _MEDIA = {".txt": "text/plain", ".json": "application/json", ".csv": "text/csv"}
 
