@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 from pathlib import Path
@@ -130,91 +131,73 @@ def test_an_op_that_ends_the_process_ends_its_job_alone(tmp_path: Path) -> None:
     assert "ended its process" in ended.done["message"]
 
 
-# Looks at everything that is not its own when TensorFlow loads it, and tries to change it.
-CURIOUS = r"""
-#include <arpa/inet.h>
-#include <cstdio>
-#include <dirent.h>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <sys/socket.h>
-#include <unistd.h>
-namespace {
-struct Curious {
-  static void read(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    std::printf("curious: %s has %s\n", path.c_str(), all.empty() ? "nothing" : all.c_str());
-  }
-  static void list(const char *path) {
-    if (DIR *folder = opendir(path))
-      while (dirent *entry = readdir(folder))
-        std::printf("curious: in %s is %s\n", path, entry->d_name);
-  }
-  static void change(const std::string &path) {
-    std::ofstream(path, std::ios::app) << "changed";
-    std::printf("curious: %s %s\n", path.c_str(), access(path.c_str(), W_OK) ? "stays" : "written");
-  }
-  Curious() {
-    read("TOKEN");
-    read("OTHERS/notes.txt");
-    list("/dev");
-    list("OTHERS");
-    change("/builds/BUILD/library.so");
-    change("PACKAGES/ipulse_core/__init__.py");
-    change("/given/0/PACKAGE");
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(PORT);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int made = socket(AF_INET, SOCK_STREAM, 0);
-    const bool reached = !connect(made, reinterpret_cast<sockaddr *>(&address), sizeof address);
-    std::printf("curious: network %s\n", reached ? "reached" : "closed");
-    std::fflush(stdout);
-  }
-} curious;
+# Runs in place of the training: looks at what is not its own, and tries to change it. It expects
+# the paths of a token, of another attempt and of a package, and a port of this machine.
+CURIOUS = """
+import json, os, socket, sys
+token, others, package, port, _, reads, writes = sys.argv[1:]
+given = json.loads(os.fdopen(int(reads), "rb").readline())
+
+
+def changes(path):
+    assert os.path.exists(path), path
+    try:
+        with open(os.path.join(path, "added") if os.path.isdir(path) else path, "a"):
+            return True
+    except OSError:
+        return False
+
+
+places = [package, *given["ops"].values()]
+places += [os.path.join("/builds", name) for name in os.listdir("/builds")]
+found = {
+    "seen": [path for path in (token, others) if os.path.exists(path)],
+    "cards": sorted(name for name in os.listdir("/dev") if name.startswith("ipu")),
+    "places": len(places),
+    "changed": [path for path in places if changes(path)],
+    "network": socket.socket().connect_ex(("127.0.0.1", int(port))) == 0,
+    "own": changes(os.getcwd()),
 }
+done = {"kind": "done", "reason": "completed", "message": json.dumps(found), "summary": {}}
+os.write(int(writes), json.dumps(done).encode() + b"\\n")
 """
 
 
 @pytest.mark.usefixtures("confining")
-def test_a_training_in_the_sandbox_sees_nothing_else_and_trains_as_a_cpu_does(
-    tmp_path: Path,
+def test_the_process_of_a_training_sees_and_changes_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret, others = tmp_path / "worker-token", tmp_path / "others-attempt"
     secret.write_text("top secret")
     others.mkdir()
-    (others / "notes.txt").write_text("of another")
+    core = str(Path(ipulse_core.__file__).parent)
+    package = packed(project(tmp_path / "pool"))
+    document = spec(package, device={"kind": "ipu"})
     with socket.create_server(("127.0.0.1", 0)) as server:
-        folder = project(tmp_path / "pool")
-        source = folder / "pool_op.cpp"
-        changes = {
-            "TOKEN": str(secret),
-            "OTHERS": str(others),
-            "PACKAGES": str(Path(ipulse_core.__file__).parents[1]),
-            "PACKAGE": "pool.tar",
-            "PORT": str(server.getsockname()[1]),
-        }
-        text = CURIOUS
-        for name, value in changes.items():
-            text = text.replace(name, value)
-        source.write_text(text + source.read_text())
-        package = packed(folder)
-        on_ipu = trained(tmp_path / "ipu", package, device={"kind": "ipu"})
+        looks = (str(secret), str(others), core, str(server.getsockname()[1]))
+        command = ("-s", "-u", "-c", CURIOUS, *looks)
+        monkeypatch.setattr(confined.ConfinedAttempt, "command", command)
+        ended = attempt(tmp_path / "work", document, ops={package.digest: str(package.path)})
+    assert ended.done["reason"] == "completed", (ended.done, ended.log)
+    found = json.loads(ended.done["message"])
+    assert found.pop("places") > 3  # IPUlse, the op's package and the builds
+    assert found == {
+        "seen": [],
+        "cards": ["ipu0", "ipu0_ex", "ipu0_mailbox", "ipu0_mem"],
+        "changed": [],
+        "network": False,
+        "own": True,
+    }
+
+
+@pytest.mark.usefixtures("confining")
+@pytest.mark.verify
+def test_a_training_in_the_sandbox_trains_as_a_cpu_does(tmp_path: Path) -> None:
+    package = packed(project(tmp_path / "pool"))
+    on_ipu = trained(tmp_path / "ipu", package, device={"kind": "ipu"})
     assert on_ipu.phases == ["prepare", "compile", "acquire", "run", "report"]
     on_cpu = trained(tmp_path / "cpu", package)
     found = weights(on_ipu)
     for name, array in weights(on_cpu).items():
         np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-3, err_msg=name)
     assert not any("without a sandbox" in line for line in on_ipu.log)
-    curious = [line for line in on_ipu.log if line.startswith("curious: ")]
-    assert f"curious: {secret} has nothing" in curious
-    assert f"curious: {others}/notes.txt has nothing" in curious
-    assert "curious: network closed" in curious
-    assert not any(f"in {others} is" in line for line in curious)
-    cards = {line.split()[-1] for line in curious if "is ipu" in line}
-    assert cards == {"ipu0", "ipu0_ex", "ipu0_mailbox", "ipu0_mem"}
-    assert not [line for line in curious if line.endswith("written")], curious
-    assert sum(line.endswith("stays") for line in curious) == 3
-    assert "top secret" not in "\n".join(on_ipu.log)
