@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .terminal import clean, console, emit, show
+from .terminal import cell, console, emit, show
 
 LEAST = 8  # characters that a cut column keeps
 _GAP = 2  # spaces between columns
@@ -33,14 +33,13 @@ def show_list(
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], wide: bool = False) -> None:
     """Write a table; cells are cut only on a terminal that is too narrow, and unless `wide`."""
-    cells: list[list[str]] = [list(headers), *([_cell(cell) for cell in row] for row in rows)]
+    cells: list[list[str]] = [list(headers), *(list(map(cell, row)) for row in rows)]
     if sys.stdout.isatty() and not wide:
         cells = fitted(cells, console().width)
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headers))]
+    widths = _widths(cells)
     for number, row in enumerate(cells):
-        line = "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
+        padded = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        line = (" " * _GAP).join(padded).rstrip()
         show(line, style="" if number else "bold")
 
 
@@ -51,19 +50,19 @@ def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     and end with a mark. Times and the ids of tokens are never cut.
     """
     rows = [list(row) for row in cells]
-    if _width(rows) > width:
+    if _total(_widths(rows)) > width:
         rows = [
-            [_LONG.sub(lambda match: match[1] or match[2], cell) for cell in row] for row in rows
+            [_LONG.sub(lambda match: match[1] or match[2], text) for text in row] for row in rows
         ]
     headers = rows[0]
     cut = [n for n, header in enumerate(headers) if header not in _TIMES and header != "ID"]
     widths = _widths(rows)
-    while sum(widths) + _GAP * (len(widths) - 1) > width:
+    while _total(widths) > width:
         widest = max(cut, key=lambda n: widths[n], default=0)
         if not cut or widths[widest] <= max(LEAST, len(headers[widest])):
             break
         widths[widest] -= 1
-    return [[_cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+    return [[_cut(text, width) for text, width in zip(row, widths, strict=True)] for row in rows]
 
 
 def _cut(text: str, width: int) -> str:
@@ -74,10 +73,6 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
-def _width(rows: Sequence[Sequence[str]]) -> int:
-    widths = _widths(rows)
+def _total(widths: Sequence[int]) -> int:
+    """Return the width of a table with these columns."""
     return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _cell(text: str) -> str:
-    return clean(text).replace("\n", "\\n")

@@ -91,7 +91,7 @@ def show_done(verb: str, name: str, as_json: bool) -> None:
 
 def show_facts(facts: Iterable[Sequence[str]]) -> None:
     """Write pairs of a name and a value, one a line; pairs with an empty value are left out."""
-    rows = [(_cell(name), value) for name, value in facts if value]
+    rows = [(cell(name), value) for name, value in facts if value]
     width = max((len(name) for name, _ in rows), default=0) + 2
     for name, value in rows:
         # Further lines of a value are indented, so that none looks like another fact.
@@ -144,7 +144,8 @@ def clean(text: str) -> str:
     )
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Return the text for one line of a table: line ends are escapes, too."""
     return clean(text).replace("\n", "\\n")
 
 
