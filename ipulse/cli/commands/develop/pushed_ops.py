@@ -98,5 +98,7 @@ def _whole(reference: str, client: Client) -> str:
         return reference
     found = [op.reference for op in client.ops() if op.reference.startswith(reference)]
     if len(found) > 1:
-        raise NotFound(f"several ops named {name} have digests that begin with {digits}")
+        raise NotFound(
+            f"several ops named {name} have digests that begin with {digits}: give more digits"
+        )
     return found[0] if found else reference
