@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code (see ipulse.cli.exits)."""
@@ -20,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if "_IPULSE_COMPLETE" in os.environ:
+    if VARIABLE in os.environ:
         from .quick_completion import answer
 
         answered = answer()

@@ -12,13 +12,13 @@ import typer
 from ipulse.cli.commands.develop.emulate import ProgramCommand, emulate
 from ipulse.cli.commands.jobs.status import priority
 
+from . import VARIABLE
 from .command_list import COMMANDS, FORMER_GROUPS, GROUP_HELP, GROUPS, version
 from .completing import PROGRAM, prepare_completion
 from .completion_index import write_index
 from .default_command import DEFAULT, GroupWithDefault
 from .examples import FIRST, epilog, epilog_of
 from .exits import MEANINGS, Exit, guarded
-from .quick_completion import VARIABLE
 from .terminal import be_quiet, say
 
 # The backspace makes click keep the lines as they are.

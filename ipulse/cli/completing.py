@@ -12,7 +12,7 @@ from ipulse.client import Client
 from ipulse_core.errors import IPUlseError
 from ipulse_core.ids import JOB, is_id
 
-from .quick_completion import VARIABLE
+from . import VARIABLE
 from .terminal import short_id
 
 PROGRAM = "ipulse"

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from . import VARIABLE
 from .completion_index import read_index
 
 _TAB = "\t"
-VARIABLE = "_IPULSE_COMPLETE"  # a shell sets it to ask for completions
 
 
 class Offer(NamedTuple):

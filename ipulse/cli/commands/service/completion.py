@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
+from ipulse.cli import VARIABLE
 from ipulse.cli.completing import PROGRAM
 from ipulse.cli.exits import Exit
-from ipulse.cli.quick_completion import VARIABLE
 from ipulse.cli.terminal import show
 
 

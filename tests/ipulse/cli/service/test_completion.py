@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
-from ipulse.cli import quick_completion
+from ipulse.cli import VARIABLE, quick_completion
 from ipulse.cli.app import whole_command
 from ipulse.cli.completion_index import read_index, write_index
-from ipulse.cli.quick_completion import VARIABLE
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import LiveService
@@ -157,7 +156,7 @@ def test_the_index_answers_as_the_application_does(
 
 def test_it_takes_at_most_100_ms(tmp_path: Path) -> None:
     """Return the least processor time of several answers; an earlier one has written the index."""
-    line = {"_IPULSE_COMPLETE": "complete_bash", "COMP_WORDS": "ipulse submit --wa"}
+    line = {VARIABLE: "complete_bash", "COMP_WORDS": "ipulse submit --wa"}
     env = environment(**line, COMP_CWORD="2", IPULSE_CACHE=str(tmp_path))
     seconds = []
     for _ in range(5):
