@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
@@ -11,7 +10,11 @@ from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.spec.start_weights import PARAMETER
 from ipulse_ops.equations.keras_layer import EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
-from ipulse_ops.keras.convolutions.trained_convolutions import surrogate_config, weights_array
+from ipulse_ops.keras.convolutions.trained_convolutions import (
+    namespace,
+    surrogate_config,
+    weights_array,
+)
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.surrogate import surrogate_of
 
@@ -82,7 +85,7 @@ def _equations(
     described: Mapping[str, Any],
     threads: int = 1,
 ) -> EquationsLayer:
-    neuron = read_neuron(_object(described["neuron"]))
+    neuron = read_neuron(namespace(described["neuron"]))
     layer = LayerEquations(
         neuron,
         described["neurons"],
@@ -103,10 +106,3 @@ def _equations(
     values = {each: weights_array(weights, f"{name}{PARAMETER}{each}") for each in trained}
     made.set_parameters(values)
     return made
-
-
-def _object(value: Any) -> Any:
-    """Return a document as read_neuron takes it: attributes for fields, tuples for lists."""
-    if isinstance(value, dict):
-        return SimpleNamespace(**{key: _object(item) for key, item in value.items()})
-    return tuple(map(_object, value)) if isinstance(value, list) else value

@@ -25,7 +25,7 @@ def trained_convolutions(
 
     Raises ValueError if an array is missing or has another shape.
     """
-    described = _namespace(spec)
+    described = namespace(spec)
     network = described.network
     surrogate = surrogate_of(surrogate_config(spec["network"]))
     found: List[Convolution] = []
@@ -76,8 +76,8 @@ def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return np.asarray(weights[name], np.float32)
 
 
-def _namespace(value: Any) -> Any:
-    """Return a JSON document with its objects as namespaces."""
+def namespace(value: Any) -> Any:
+    """Return a JSON document with its objects as namespaces and its lists as tuples."""
     if isinstance(value, Mapping):
-        return SimpleNamespace(**{str(name): _namespace(item) for name, item in value.items()})
-    return [_namespace(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return SimpleNamespace(**{str(name): namespace(item) for name, item in value.items()})
+    return tuple(map(namespace, value)) if isinstance(value, (list, tuple)) else value
