@@ -44,9 +44,7 @@ class RunOptions:
     tiles_per_ipu: int = MK2_TILES
 
 
-def check_states(
-    states_dtype: str, stochastic_rounding: bool, backend: str, memory: str = "slots"
-) -> None:
+def check_states(states_dtype: str, stochastic_rounding: bool, backend: str, memory: str) -> None:
     """Raise ValueError for a type of states that a back end does not have."""
     choice("states_dtype", states_dtype, STATE_TYPES)
     if flag("stochastic_rounding", stochastic_rounding) and states_dtype == "float32":

@@ -11,7 +11,6 @@ from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 SPLITS = ("layers", "neurons")
-STATES = ("float", "half", "half_stochastic")
 MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
 
 
@@ -57,8 +56,8 @@ class Wanted:
         decays.
     recompute: steps between two checkpoints, from which the backward pass runs the steps again; 0
         stores all that it reads.
-    states: type of membranes and synapses between steps, one of STATES: half ones are rounded to
-        the nearest number, or at random. Checkpoints need float.
+    states: type of membranes and synapses between steps: "float", "half", which is rounded to the
+        nearest number, or "half_stochastic", at random. Checkpoints need float.
     """
 
     membranes: bool = False
@@ -69,7 +68,7 @@ class Wanted:
 
 
 def states_of(dtype: str, stochastic_rounding: bool) -> str:
-    """Return the type of states, one of STATES; dtype: "float32" or "float16"."""
+    """Return the type of states as in Wanted; dtype: "float32" or "float16"."""
     if dtype == "float32":
         return "float"
     return "half_stochastic" if stochastic_rounding else "half"
