@@ -20,8 +20,8 @@ from ipulse_core.equations.axes import (
     axes_of,
     missing_axis,
 )
-from ipulse_core.equations.neuron import MAX_OPERATIONS, InvalidEquations
-from ipulse_core.equations.parser import FUNCTIONS, MAX_LENGTH, parse
+from ipulse_core.equations.neuron import InvalidEquations, size_problems
+from ipulse_core.equations.parser import FUNCTIONS, parse
 from ipulse_core.equations.tokens import ExpressionError, tokens_of
 from ipulse_core.equations.tree import Expression, Operation, Variable, operations, variables
 from ipulse_core.errors import Problem
@@ -137,7 +137,8 @@ class _Reader:
         prediction = self._prediction(reads)
         reads |= self._used & set(NAMES)
         if not self.problems:
-            self._check_size()
+            size = sum(map(len, equation_texts(described)))
+            self.problems.extend(size_problems(size, self._operations))
             self._check_reads(reads)
         if not self.problems:
             self._check_axes(loss, prediction, reads)
@@ -181,18 +182,6 @@ class _Reader:
         if text is None and reads.isdisjoint(READOUTS):  # which is reported
             return Variable(MEMBRANE)
         return self._tree("/prediction", default_prediction(reads) if text is None else text)
-
-    def _check_size(self) -> None:
-        size = sum(map(len, equation_texts(self._described)))
-        if size > MAX_LENGTH:
-            detail = f"all equations have {size:,} characters; at most {MAX_LENGTH:,} are allowed"
-            self._report("", "too_large", detail)
-        if self._operations > MAX_OPERATIONS:
-            detail = (
-                f"the equations have {self._operations} operations; at most {MAX_OPERATIONS} are "
-                "allowed"
-            )
-            self._report("", "too_large", detail)
 
     def _check_reads(self, reads: FrozenSet[str]) -> None:
         """Reports names that do not go together, are missing, or are not used."""

@@ -12,7 +12,7 @@ In each step, and for each neuron:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple, Union
 
 from ipulse_core.equations.parser import FUNCTIONS, MAX_LENGTH, NEW, new, parse
 from ipulse_core.equations.tokens import ExpressionError
@@ -59,10 +59,10 @@ class NeuronEquations:
 
 
 class InvalidEquations(ValueError):
-    """A neuron's equations are wrong."""
+    """The equations of a neuron or of a loss are wrong."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        """Take the problems; their pointers begin at the neuron."""
+        """Take the problems; their pointers begin at the neuron or loss."""
         super().__init__("; ".join(f"{each.pointer}: {each.detail}" for each in problems))
         self.problems = tuple(problems)
 
@@ -82,6 +82,16 @@ def read_neuron(described: Any) -> NeuronEquations:
     if reader.problems:
         raise InvalidEquations(reader.problems)
     return found
+
+
+def size_problems(characters: int, count: int) -> Iterator[Problem]:
+    """Yields what is too large in equations with so many characters and operations."""
+    if characters > MAX_LENGTH:
+        detail = f"all equations have {characters:,} characters; at most {MAX_LENGTH:,} are allowed"
+        yield Problem("", "too_large", detail)
+    if count > MAX_OPERATIONS:
+        detail = f"the equations have {count} operations; at most {MAX_OPERATIONS} are allowed"
+        yield Problem("", "too_large", detail)
 
 
 class _Reader:
@@ -157,13 +167,8 @@ class _Reader:
 
     def _check_size(self) -> None:
         size = sum(len(text) for text in self._texts.values())
-        if size > MAX_LENGTH:
-            detail = f"all equations have {size:,} characters; at most {MAX_LENGTH:,} are allowed"
-            self._report("", "too_large", detail)
         count = sum(operations(tree) for tree in self._trees.values())
-        if count > MAX_OPERATIONS:
-            detail = f"the equations have {count} operations; at most {MAX_OPERATIONS} are allowed"
-            self._report("", "too_large", detail)
+        self.problems.extend(size_problems(size, count))
 
     def _check_order(self, updates: List[Expression]) -> None:
         """Reports updates that need each other's results."""
