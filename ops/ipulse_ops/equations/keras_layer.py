@@ -54,8 +54,8 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         else:
             self._kernel = EquationsOnTiles(layer, tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
-            self._weights_in = self._variable("kernel", (inputs, layer.neurons), "glorot_uniform")
-            self._kernels = [self._weights_in]
+            shape = (inputs, layer.neurons)
+            self._kernels = [self._variable("kernel", shape, "glorot_uniform")]
             if layer.recurrent:
                 shape = (layer.neurons, layer.neurons)
                 self._kernels.append(self._variable("recurrent", shape, "glorot_uniform"))
@@ -101,7 +101,7 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
 
     def run(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer, without what Keras does around a call."""
-        current = spike_matmul(tf.convert_to_tensor(self._weights_in), ids, counts)
+        current = spike_matmul(tf.convert_to_tensor(self._kernels[0]), ids, counts)
         if self._bias is not None:
             current = current + tf.convert_to_tensor(self._bias)
         keep = training is None or bool(training)

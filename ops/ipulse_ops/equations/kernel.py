@@ -19,6 +19,7 @@ from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.source import GENERATOR, kernel_source
 from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.cpu.libraries import AVX512_FLAGS
 
 LIBRARY, SOURCE = "libequations.so", "equations.cc"
 # -ffp-contract=off: each product and sum is rounded, so that every machine gives the same bits.
@@ -33,7 +34,7 @@ _SECONDS = {"forward": 0.0, "backward": 0.0}  # of all kernels of the process
 # Instructions for vectors, by the name of the kernel of LIF layers that a CPU uses.
 VECTORS = {
     "x86_avx2": ("-mavx2",),
-    "x86_avx512": ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
+    "x86_avx512": AVX512_FLAGS,
 }
 _FUNCTIONS = {"forward": 7, "backward": 12}  # how many arrays each takes
 

@@ -29,10 +29,11 @@ COMMON_FLAGS = (
 OP_SUFFIX = "_op"  # ends the names of files that need TensorFlow
 # On a CPU with AVX2 but without prefetchw, that instruction has no effect.
 AVX2_FLAGS = ("-mavx2", "-mfma", "-mbmi2", "-mpopcnt", "-mprfchw")
+AVX512_FLAGS = ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
 # Flags by the end of a file's name: the instructions that its kernel may use.
 ARCH_FLAGS: Dict[str, Tuple[str, ...]] = {
     "_avx2": AVX2_FLAGS,
-    "_avx512": (*AVX2_FLAGS, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"),
+    "_avx512": (*AVX2_FLAGS, *AVX512_FLAGS),
 }
 # Kernels without flags of their own. Each takes long enough to be compiled separately.
 SEPARATE = ("scalar", "arm_neon")
