@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from benchmarks.common import command_line
 from benchmarks.common.tables import Row, finish
 from benchmarks.training.network import limit_tensorflow_threads
 from benchmarks.training.workload import CONFIGS, DECAY, INPUTS, SLOPE, Config, draw
+from ipulse.spec.network.equations import NeuronParameterSpec, NeuronSpec, NeuronStateSpec
 from ipulse_core.equations.neuron import NeuronEquations, read_neuron
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.lif.network import LIF, SuperSpike
@@ -30,36 +31,18 @@ SECONDS = 0.3  # of repeated calls in a round
 Measured = Callable[[], Any]
 
 
-class _Part(NamedTuple):
-    """A state or a parameter as a spec describes it."""
-
-    name: str
-    update: str | None = None
-    reset: str | None = None
-    initial: float = 0.0
-    value: float = 0.0
-    minimum: float | None = None
-    maximum: float | None = None
-    per: str = "neuron"
-    trainable: bool = False
-
-
-class _Neuron(NamedTuple):
-    """A neuron as a spec describes it."""
-
-    name: str
-    states: tuple[_Part, ...]
-    parameters: tuple[_Part, ...]
-    spike: str
-
-
 def leaky() -> NeuronEquations:
     """Return the neuron of LIF layers with reset to zero."""
     return read_neuron(
-        _Neuron(
+        NeuronSpec(
             name="lif",
-            states=(_Part("u", update="decay * u + scale * I", reset="where(r, 0, u)"),),
-            parameters=(_Part("decay", value=DECAY), _Part("scale", value=1 - DECAY)),
+            states=(
+                NeuronStateSpec(name="u", update="decay * u + scale * I", reset="where(r, 0, u)"),
+            ),
+            parameters=(
+                NeuronParameterSpec(name="decay", value=DECAY),
+                NeuronParameterSpec(name="scale", value=1 - DECAY),
+            ),
             spike="u - 1",
         )
     )
