@@ -60,7 +60,8 @@ TASKS = (
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
     Task("temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"),
     Task(
-        *("temporal_order", 0.82),
+        "temporal_order",
+        0.82,
         quick_epochs=6,
         quick_target=0.6,
         delays="synapse",
@@ -68,7 +69,8 @@ TASKS = (
     ),
     # The purpose of the task: membranes forget a sound before the next one.
     Task(
-        *("temporal_order", 0.0),
+        "temporal_order",
+        0.0,
         quick_target=0.0,
         quick_epochs=6,
         delays="none",
@@ -76,7 +78,8 @@ TASKS = (
         at_most=0.4,
     ),
     Task(
-        *("temporal_order", 0.0),
+        "temporal_order",
+        0.0,
         quick_target=0.0,
         quick_epochs=6,
         delays="none",
