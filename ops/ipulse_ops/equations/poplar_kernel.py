@@ -12,6 +12,7 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
 from ipulse_core.build_cache.toolchain import compiler, run_compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
+from ipulse_core.errors import InvalidInput
 from ipulse_ops.equations.kernel import KernelTrace, SpikeTrace, hash_of
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_source import CODELETS_FILE, GRAPH_FILE, poplar_sources
@@ -62,10 +63,11 @@ class EquationsOnTiles:
 
         Raises MissingCompiler, BuildFailed, MissingEmulator.
         """
-        self._built = build_poplar_equations(layer)
+        from poplar_emulator.op_project.poplar_op import PoplarOp
+
+        built = build_poplar_equations(layer)
         self.layer = layer
-        self._tiles = tiles
-        self._compiled: Dict[Tuple[int, ...], Any] = {}
+        self._op = PoplarOp(built / LIBRARY, str(built / CODELETS), "", "", "Build", tiles, (0, 1))
 
     def forward(
         self,
@@ -77,7 +79,10 @@ class EquationsOnTiles:
         """Run the layer; the arguments are those of EquationsKernel, all states are returned."""
         inputs = [current, self._rows(parameters, current.shape[1])]
         inputs += [] if recurrent is None else [recurrent]
-        x, states, *total = self._op(current.shape).forward(inputs)
+        steps, batch, neurons = current.shape
+        outputs = [current.shape, (steps + 1, batch, len(self.layer.neuron.states), neurons)]
+        outputs += [] if recurrent is None else [current.shape]
+        x, states, *total = self._op.forward(inputs, [("float32", shape) for shape in outputs])
         bad = not_finite_steps(x, states[1:])
         return KernelTrace(x, states, int(bad[0]) if bad.size else -1, *(total or [current]))
 
@@ -101,8 +106,7 @@ class EquationsOnTiles:
             inputs.append(recurrent)
             outputs.append(current)
             gradients.append(np.zeros_like(current))
-        op = self._op(current.shape)
-        by_current, by_rows = op.backward(gradients, of=(inputs, outputs))
+        by_current, by_rows = self._op.backward(gradients, inputs, outputs, (0, 1))
         neuron = self.layer.neuron
         trained: List[int] = [at for at, each in enumerate(neuron.parameters) if each.is_trained]
         total = np.zeros((len(trained), current.shape[2]))
@@ -128,35 +132,10 @@ class EquationsOnTiles:
 
     def profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op that ran longest; None if none ran."""
-        found = [op.profile() for op in self._compiled.values()]
-        ran = [profile for profile in found if profile.get("execution")]
-        by_cycles = [profile["execution"]["totalCycles"]["total"] for profile in ran]
-        return ran[by_cycles.index(max(by_cycles))] if ran else None
-
-    def _op(self, shape: Tuple[int, ...]) -> Any:
-        """Return the op for a current of this shape, compiled once."""
-        from poplar_emulator.custom_op import CustomOp
-
-        if shape not in self._compiled:
-            steps, batch, neurons = shape
-            neuron = self.layer.neuron
-            rows = (batch, max(1, len(neuron.parameters)), neurons)
-            states = (steps + 1, batch, len(neuron.states), neurons)
-            is_recurrent = self.layer.recurrent
-            more = [("float32", (neurons, neurons))] if is_recurrent else []
-            total = [("float32", shape)] if is_recurrent else []
-            self._compiled[shape] = CustomOp(
-                self._built / LIBRARY,
-                str(self._built / CODELETS),
-                (("float32", shape), ("float32", rows), *more),
-                [("float32", shape), ("float32", states), *total],
-                op_name="Build",
-                attributes="",
-                gradient_attributes="",
-                inputs_with_gradients=(0, 1),
-                tiles_per_ipu=self._tiles,
-            )
-        return self._compiled[shape]
+        try:
+            return self._op.profile()
+        except InvalidInput:
+            return None
 
     def _rows(self, parameters: np.ndarray, batch: int) -> np.ndarray:
         """Return the parameters of each sample, and one row of zeros if there are none."""
