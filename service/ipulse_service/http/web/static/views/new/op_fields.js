@@ -69,7 +69,7 @@ function attribute(name, { type, default: fallback, minimum, maximum, values, de
         .value=${live(isThere(present) ? String(present) : "")} placeholder=${hint} @change=${onChange} autocomplete="off">`}</label>`;
 }
 
-/** "[senders], begins with ones, from 0 to 0.999". */
+/** "[senders], begins with ones, at least 0, at most 0.999". */
 function weight({ shape, initialiser, trainable, minimum, maximum }) {
   const { name, ...numbers } = typeof initialiser === "string" ? { name: initialiser } : initialiser;
   const begins = [name.replaceAll("_", " "), ...Object.entries(numbers).map(([key, value]) => `${key} ${number(value)}`)].join(" ");
