@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from ipulse.models import Field, unit
+from ipulse_core.limits import MAX_STEPS
 
 Classes = Annotated[int, Field(ge=2, le=1000)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
-Steps = Annotated[int, Field(ge=1, le=10_000)]
+Steps = Annotated[int, Field(ge=1, le=MAX_STEPS)]
 StepMs = Annotated[
     float,
     Field(gt=0.0, le=1000.0, description="Width of one time step.", json_schema_extra=unit("ms")),

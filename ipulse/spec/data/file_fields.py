@@ -5,7 +5,7 @@ from typing import Annotated
 from ipulse.models import Field, ListOf
 from ipulse.spec.fields import Seed, TestFraction
 from ipulse_core.data_sets import NAME_PATTERN
-from ipulse_core.limits import MAX_CHANNELS
+from ipulse_core.limits import MAX_CHANNELS, MAX_STEPS
 
 _NAME = NAME_PATTERN[1:-1]
 OPTIONAL_NAME = rf"^({_NAME})?$"
@@ -52,7 +52,7 @@ OwnSteps = Annotated[
     int,
     Field(
         ge=0,
-        le=10_000,
+        le=MAX_STEPS,
         description="Time steps of one sample; later spikes are dropped and counted. 0: as many as "
         "the uploaded data set has.",
     ),

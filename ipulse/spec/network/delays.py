@@ -5,8 +5,8 @@ from typing import Literal
 
 from ipulse.models import Field, StrictModel
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_STEPS
 
-MAX_DELAY = 10_000  # steps; samples are not longer
 DELAYS = (
     "Delays of the connections to this layer, which replace `delay`; null: all its spikes take as "
     "many steps. `layer_N_delays` or `readout_delays` in the initial weights sets them; else they "
@@ -25,7 +25,7 @@ class DelaysSpec(StrictModel):
         "Between two whole steps, both receive a part of the spike.",
     )
     longest: int = Field(
-        ge=1, le=MAX_DELAY, description="The longest delay in steps; the shortest is 0."
+        ge=1, le=MAX_STEPS, description="The longest delay in steps; the shortest is 0."
     )
     learning_rate_factor: float = Field(
         default=_FACTOR,

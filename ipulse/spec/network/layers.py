@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from ipulse.models import ByShape, Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
+from ipulse_core.limits import MAX_STEPS
 from ipulse_core.spec.derived_values import first_capacity
 
-from .delays import DELAYS, MAX_DELAY, DelaysSpec
+from .delays import DELAYS, DelaysSpec
 from .quantisation import QUANTISATION, QuantisationSpec
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ Neurons = Annotated[int, Field(ge=1, le=MAX_NEURONS)]
 Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
-DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
+DelaySteps = Annotated[int, Field(ge=0, le=MAX_STEPS)]
 Gain = Annotated[
     float,
     Field(

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.limits import MAX_STEPS
 from ipulse_worker.nir.discretization import Discretization
 from ipulse_worker.nir.errors import at_node
 from ipulse_worker.nir.linear_map import LinearMap, Shape
@@ -15,7 +16,6 @@ from ipulse_worker.nir.linear_nodes import map_of
 from ipulse_worker.nir.neurons import Neurons, neurons_of, without_decay
 from ipulse_worker.nir.structure import NodePath, Unit
 
-MAX_STEPS = 10_000  # of a delay; samples are not longer
 GAINS = (1e-6, 1e4)  # others are multiplied into the weights; a spec has gains up to 1e4
 
 
