@@ -31,6 +31,7 @@ def check(
     by_spikes = rng.normal(size=current.shape).astype(np.float32)
     parameters = stacked(layer, layer.values())
     cpu, on_tiles = EquationsKernel(layer), EquationsOnTiles(layer, tiles)
+    assert on_tiles.profile() is None  # nothing has run
     # Multiples of 0.5, so that sums are exact in any order.
     own = [np.float32([[0, 0.5, -1], [1, 0, 0], [0.5, 0, 2]])] if is_recurrent else []
     wanted = cpu.forward(parameters, current, True, *own)
@@ -43,6 +44,9 @@ def check(
     # Sums over steps are float32 on tiles.
     np.testing.assert_allclose(two[1], one[1], rtol=1e-4, atol=1e-5)
     assert found.first_bad_step == two[2] == -1
+    profile = on_tiles.profile()
+    assert profile is not None
+    assert profile["execution"]["totalCycles"]["total"] > 0
     return bool((wanted.x > 0).any())
 
 
