@@ -51,11 +51,11 @@ def test_its_client_reads_settings_metrics_and_curves(tmp_path: Path) -> None:
         assert (name, status, params) == (run["name"], "FINISHED", run["params"])
         assert tags.items() >= run["tags"].items()
     for run, histories, latest in zip(runs, found["histories"], found["latest"], strict=True):
-        told: dict[str, list[list[float]]] = {}
+        expected: dict[str, list[list[float]]] = {}
         for name, value, step, _ in run["metrics"]:
-            told.setdefault(name, []).append([step, value])
-        assert histories == told
-        assert latest == {name: points[-1][1] for name, points in told.items()}
+            expected.setdefault(name, []).append([step, value])
+        assert histories == expected
+        assert latest == {name: points[-1][1] for name, points in expected.items()}
     good = {job.name for job in jobs if job.epochs[-1][1]["test_accuracy"] > 0.9}
     fits = {job.name for job in jobs if job.spec["seed"] == 3} & good
     assert fits
