@@ -27,6 +27,9 @@ class EmulatedHost(ProgramHost):
     _tools: ProgramTools
     _reservation: Optional[Reservation] = None
 
+    def prepare(self, is_sandboxed: bool) -> None:
+        """Do nothing: every machine has emulated IPUs, and `acquire` says if they are too few."""
+
     def tools(self, progress: ProgressCallback) -> ProgramTools:
         """Build the emulator if it is not there, and return its tools."""
         self._tools = emulator_tools(emulator.build(progress=progress))

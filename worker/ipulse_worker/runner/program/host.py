@@ -33,7 +33,8 @@ class ProgramHost(ABC):
         self.job_id = job_id
         self.check = check
 
-    def prepare(self, is_sandboxed: bool) -> None:  # noqa: B027 (some hosts need nothing)
+    @abstractmethod
+    def prepare(self, is_sandboxed: bool) -> None:
         """Raise SandboxUnavailable or DeviceUnavailable if this machine can never run it."""
 
     @abstractmethod
