@@ -41,7 +41,7 @@ class IPUOpLayer(OpLayer):
             if index not in op.inputs_with_gradients:  # its gradient is 0 and not missing
                 output += 0.0 * tf.reduce_sum(tensor)
         is_spikes = tf.reduce_all((output == 0.0) | (output == 1.0))
-        object.__setattr__(self, "not_spikes", tf.where(is_spikes, 0.0, float("nan")))
+        self.not_spikes = tf.where(is_spikes, 0.0, float("nan"))
         return listed_on_device(output)
 
 
