@@ -21,7 +21,8 @@ PAUSE, FIRST = 20, 20  # steps between two sounds; the first one begins before t
 JITTER = 1  # of each spike, in steps
 RELIABILITY = 0.8  # the probability that a channel spikes at its sound
 NOISE = 0.002  # spikes without a sound, per channel and step
-STEPS, SAMPLES_OF_CLASS, SEED = 90, 200, 1
+STEPS, SAMPLES_OF_CLASS = 90, 200
+SEED = 2  # the sizes of the network were chosen on samples of seed 1
 
 
 def spikes_of(order: tuple[int, ...], random: np.random.RandomState) -> np.ndarray:

@@ -7,15 +7,14 @@
 Each task is an example of examples/: with gradients for all neurons (dense), and with a second
 threshold of 0.9 on the hidden layers (gated), over several seeds of weights and batch order; few
 samples also over as many splits into training and test samples. The settings were chosen on other
-data than the test samples: manifolds of another seed, the validation points, cross-validation
-within the digits' training samples; only the sizes of temporal order were chosen on its test
-samples, with seed 1. The digits also learn from shifted copies of the training images; no other
-task has more data than its data set. The exit code is 1 if a mean misses its target. Delayed recall
-is run without adaptive thresholds, too, which must leave it near chance, and few samples are
-learned without dropout, to compare with. Temporal order is run with delays of synapses, and without
-any, which must not suffice, also where membranes remember longer. Gated networks are also run with
-weights that are rounded to bfloat16, and with weights that are quantised to 8 and 4 bits in
-training and test.
+data than the test samples: manifolds and sounds of another seed, the validation points,
+cross-validation within the digits' training samples.
+The digits also learn from shifted copies of the training images; no other task has more data than
+its data set. The exit code is 1 if a mean misses its target. Delayed recall is run without adaptive
+thresholds, too, which must leave it near chance, and few samples are learned without dropout, to
+compare with. Temporal order is run with delays of synapses, and without any, which must not
+suffice, also where membranes remember longer. Gated networks are also run with weights that are
+rounded to bfloat16, and with weights that are quantised to 8 and 4 bits in training and test.
 """
 
 from __future__ import annotations

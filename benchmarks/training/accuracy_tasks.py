@@ -55,8 +55,8 @@ TASKS = (
     Task("delayed_recall", 0.93, quick_epochs=20, quick_target=0.9),
     # The purpose of the task: without adaptation, recurrent neurons guess one of two classes.
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
-    Task("few_samples", 0.8, int4_target=0.75, quick_epochs=60, quick_target=0.75, splits=True),
-    Task("few_samples", 0.7, quick_epochs=60, drops=False, splits=True),
+    Task("few_samples", 0.88, int4_target=0.87, quick_epochs=60, quick_target=0.75, splits=True),
+    Task("few_samples", 0.86, quick_epochs=60, drops=False, splits=True),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
     Task("temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"),
     Task(
