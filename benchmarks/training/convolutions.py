@@ -3,17 +3,20 @@
     python -m benchmarks.training convolutions               configurations A, B and C
     python -m benchmarks.training convolutions --config B    one of them
     python -m benchmarks.training convolutions --peers       beside PyTorch and snnTorch
+    python -m benchmarks.training convolutions --config A --activity 0.001 0.02 0.1 0.5
 
 A: 2 x 34 x 34, 12 filters of 5 x 5, pool, 32 filters of 5 x 5, pool, 10 classes.
 B: 2 x 64 x 64, 16, 32 and 32 filters of 3 x 3 with pools, 256 neurons, 11 classes.
 C: 700 channels in one row, 32 and 64 filters of 7 with strides of 2, 20 classes.
 
 Input channels spike at random; weights are scaled until every convolution fires at 2 % of its
-neurons per step. A step is forward pass, backward pass and Adam; the loss is the cross-entropy of
-the mean membrane. Times are in milliseconds: of the clock, the fastest and the median of the
-repeats, which are interleaved; and of all processors together, the least, which depends less on
-other programs. Peers run between two halves of our repeats: a loop over time in PyTorch whose step
-is compiled, and snnTorch.
+neurons per step. With --activity, input channels and convolutions spike in each of these fractions
+of the steps instead; peers are measured at the first one only, because their times do not depend on
+it. A step is forward pass, backward pass and Adam; the loss is the cross-entropy of the mean
+membrane. Times are in milliseconds: of the clock, the fastest and the median of the repeats, which
+are interleaved; and of all processors together, the least, which depends less on other programs.
+Peers run between two halves of our repeats: a loop over time in PyTorch, with a compiled step, and
+snnTorch.
 """
 
 from __future__ import annotations
@@ -25,145 +28,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
-import numpy as np
-import tensorflow as tf
 
 from benchmarks.common import command_line
 from benchmarks.common.environments import MissingEnvironment, python_of
 from benchmarks.common.tables import ROOT, Row, finish
 from benchmarks.training.child import memory
 from benchmarks.training.comparison import REQUIREMENTS
+from benchmarks.training.layers.conv_network import CONFIGS, RATE, ConvConfig, programs
 from benchmarks.training.rounds import program_times
-from ipulse_core.spec.conv_geometry import Planes, conv_geometry
-from ipulse_ops.conv.layer import ConvLIF
-from ipulse_ops.keras import LIF, LeakyReadout, LIFReadout, MultiLIF
-from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
-from ipulse_ops.keras.convolutions.convolution import Convolution
 
-RATE = 0.02  # of the hidden layers
 PEERS = ("compiled", "snntorch")  # of benchmarks.training.peers.torch_convolutions
 VARIANTS: dict[str, float | None] = {"exact": None, "gate 0.5": 0.5, "gate 0.9": 0.9}
-
-
-@dataclass(frozen=True)
-class ConvConfig:
-    """Sizes of one benchmark."""
-
-    planes: Planes
-    layers: tuple[dict[str, Any], ...]
-    neurons: int | None  # of a fully connected layer behind them
-    classes: int
-    steps: int
-    batch: int
-    rate: float  # of the input channels
-
-
-_POOLED = {"pool": (2, 2)}
-_SAME = {"kernel": (3, 3), "padding": "same", **_POOLED}
-_ROW = {"kernel": (1, 7), "strides": (1, 2)}
-CONFIGS = {
-    "A": ConvConfig(
-        Planes(34, 34, 2),
-        (
-            {"filters": 12, "kernel": (5, 5), **_POOLED},
-            {"filters": 32, "kernel": (5, 5), **_POOLED},
-        ),
-        *(None, 10, 100, 64, 0.02),
-    ),
-    "B": ConvConfig(
-        Planes(64, 64, 2),
-        ({"filters": 16, **_SAME}, {"filters": 32, **_SAME}, {"filters": 32, **_SAME}),
-        *(256, 11, 50, 16, 0.01),
-    ),
-    "C": ConvConfig(
-        Planes(1, 700, 1),
-        ({"filters": 32, **_ROW}, {"filters": 64, **_ROW}),
-        *(None, 20, 100, 64, 0.02),
-    ),
-}
-
-
-def network_of(config: ConvConfig, second: float | None, threads: int) -> ConvNetwork:
-    """Return the network with random weights."""
-    rng = np.random.RandomState(1)
-    entering = config.planes
-    layers = []
-    for number, sizes in enumerate(config.layers):
-        geometry = conv_geometry(entering, **sizes)
-        neurons = ConvLIF(geometry, second_threshold=second)
-        layers.append(Convolution(neurons, threads=threads, name=f"convolution_{number}"))
-        layers[-1].set_kernels([rng.normal(size=geometry.weights).astype(np.float32)])
-        entering = geometry.pooled
-    rest: Any
-    if config.neurons is None:
-        rest = LIFReadout(entering.sites, LeakyReadout(config.classes), threads=threads)
-    else:
-        rest = MultiLIF(
-            inputs=entering.sites,
-            layers=[LIF(config.neurons, second_threshold=second)],
-            readout=LeakyReadout(config.classes),
-            threads=threads,
-        )
-    for kernel in rest.kernels:
-        kernel.assign(rng.normal(size=kernel.shape) * 0.1)
-    return ConvNetwork(layers, rest)
-
-
-def scale_to_rate(network: ConvNetwork, ids: Any, counts: Any) -> None:
-    """Scale each convolution's weights until RATE of its neurons spike per step."""
-    for layer in network.convolutions:
-        kernel = layer.kernels[0].numpy()
-        low, high = 0.0, 100.0
-        for _ in range(18):
-            factor = (low + high) / 2
-            layer.set_kernels([kernel * np.float32(factor)])
-            run = layer.run(ids, counts, training=False)
-            spikes = float(tf.reduce_mean(run.activity[..., 0])) / layer.geometry.neurons
-            low, high = (factor, high) if spikes < RATE else (low, factor)
-        run = layer.run(ids, counts, training=False)
-        ids, counts = run.spike_ids, run.spike_counts
-
-
-def programs(
-    config: ConvConfig, second: float | None, threads: int
-) -> dict[str, Callable[[], Any]]:
-    """Return the forward pass and the training step as functions without arguments."""
-    rng = np.random.RandomState(2)
-    dense = rng.random_sample((config.steps, config.batch, config.planes.sites)) < config.rate
-    counts = dense.sum(axis=2).astype(np.int32)
-    ids = np.zeros((*counts.shape, counts.max()), np.uint16)
-    channel = np.nonzero(dense)[2]
-    ids[np.arange(ids.shape[2]) < counts[..., None]] = channel
-    labels = tf.constant(rng.randint(0, config.classes, config.batch))
-    network = network_of(config, second, threads)
-    sample = slice(0, 8)
-    scale_to_rate(network, ids[:, sample], counts[:, sample])
-    spikes, numbers = tf.constant(ids), tf.constant(counts)
-    optimizer = tf.keras.optimizers.Adam(1e-6)  # the rates shall not change
-    variables = network.trainable_variables
-
-    @tf.function
-    def forward() -> Any:
-        return tf.reduce_mean(network(spikes, numbers, training=False).membrane, axis=0)
-
-    @tf.function
-    def step() -> Any:
-        with tf.GradientTape() as tape:
-            scores = tf.reduce_mean(network(spikes, numbers).membrane, axis=0)
-            loss = tf.reduce_mean(
-                tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
-            )
-        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-        return loss
-
-    return {"forward": forward, "step": step}
 
 
 def measure_peer(python: Path, config: ConvConfig, system: str, options: Any) -> dict[str, Any]:
@@ -199,13 +76,18 @@ def _row(
     }
 
 
-def compared(name: str, options: Any, python: Path | None) -> list[Row]:
-    """Return the rows of one configuration."""
-    config = CONFIGS[name]
+def compared(
+    name: str, options: Any, python: Path | None, activity: float | None = None
+) -> list[Row]:
+    """Return the rows of one configuration, at an activity of input and neurons if one is given."""
+    config, hidden = CONFIGS[name], RATE
+    if activity is not None:
+        config, hidden = dataclasses.replace(config, rate=activity), activity
+        name = f"{name}, {100 * activity:g} %"
     runs = {
         (variant, program): run
         for variant, second in VARIANTS.items()
-        for program, run in programs(config, second, options.threads).items()
+        for program, run in programs(config, second, options.threads, hidden).items()
         if program == "step" or variant == "exact"
     }
     for run in runs.values():
@@ -236,6 +118,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--config", choices=list(CONFIGS), help="one configuration only")
     parser.add_argument("--repeats", type=int, default=7, help="of each program (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of the kernels (%(default)s)")
+    parser.add_argument("--activity", type=float, nargs="+", help="fractions of steps with a spike")
     parser.add_argument("--peers", action="store_true", help="measure other libraries, too")
     options = parser.parse_args(arguments)
     try:
@@ -244,5 +127,9 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     names = [options.config] if options.config else list(CONFIGS)
-    finish([row for name in names for row in compared(name, options, python)], options.output)
+    rows = []
+    for name in names:
+        for number, activity in enumerate(options.activity or [None]):
+            rows += compared(name, options, None if number else python, activity)
+    finish(rows, options.output)
     return 0

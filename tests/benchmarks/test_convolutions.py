@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from benchmarks.training.convolutions import RATE, ConvConfig, network_of, programs, scale_to_rate
+from benchmarks.training.layers.conv_network import (
+    RATE,
+    ConvConfig,
+    network_of,
+    programs,
+    scale_to_rate,
+)
 from ipulse_core.spec.conv_geometry import Planes
 
 SMALL = ConvConfig(Planes(10, 10, 2), ({"filters": 4, "kernel": (3, 3)},), None, 3, 20, 4, 0.05)
@@ -14,7 +20,7 @@ def test_the_layers_fire_at_the_rate() -> None:
     ids = np.sort(rng.randint(0, 200, (20, 4, 10)))
     counts = np.full((20, 4), 10)
     network = network_of(SMALL, None, 1)
-    scale_to_rate(network, ids, counts)
+    scale_to_rate(network, ids, counts, RATE)
     run = network.convolutions[0].run(ids, counts, training=False)
     rate = float(np.mean(run.activity[..., 0])) / network.convolutions[0].geometry.neurons
     assert rate == pytest.approx(RATE, rel=0.2)

@@ -3,9 +3,9 @@
     python -m benchmarks.training.peers.torch_convolutions CONFIG.json compiled
     python -m benchmarks.training.peers.torch_convolutions CONFIG.json snntorch
 
-CONFIG.json has the fields of benchmarks.training.convolutions.ConvConfig. compiled: a loop over
-time whose step is compiled; snntorch: Conv2d and AvgPool2d of PyTorch, and snn.Leaky, not compiled.
-Both compute on dense spikes, so that their times do not depend on rates.
+CONFIG.json has the fields of ConvConfig in benchmarks.training.layers.conv_network. compiled: a
+loop over time with a compiled step; snntorch: Conv2d and AvgPool2d of PyTorch, and snn.Leaky, not
+compiled. Both compute on dense spikes, so that their times do not depend on rates.
 """
 
 from __future__ import annotations
