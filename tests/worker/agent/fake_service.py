@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import secrets
+import socket
 import threading
 from collections.abc import Callable
 from http.server import ThreadingHTTPServer
@@ -45,6 +46,7 @@ class FakeService(FakeRules):
         self.answers_to_lose: list[str] = []
         self._numbers = itertools.count(1)
         self._server: ThreadingHTTPServer | None = None
+        self._port: socket.socket | None = None  # held while nothing listens
 
     @property
     def url(self) -> str:
@@ -113,12 +115,14 @@ class FakeService(FakeRules):
         trace: TracebackType | None,
     ) -> None:
         self.hang_up()
+        self._release_port()
 
     def listen(self, port: int) -> None:
         class Handler(FakeHandler):
             service = self
 
         self.is_down = False
+        self._release_port()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -132,4 +136,12 @@ class FakeService(FakeRules):
             self.changed.notify_all()  # and for the answers that are held back
         self._server.shutdown()
         self._server.server_close()
+        self._port = socket.socket()  # connections of other programs cannot take the port meanwhile
+        self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._port.bind(("127.0.0.1", port))
         return int(port)
+
+    def _release_port(self) -> None:
+        if self._port is not None:
+            self._port.close()
+            self._port = None
