@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,10 @@ class Task:
         return f"{self.example}, {layers} layers" if layers > 1 else self.example
 
 
+TEMPORAL_ORDER = Task(
+    "temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"
+)
+WITHOUT_DELAYS = replace(TEMPORAL_ORDER, target=0.0, quick_target=0.0, delays="none", at_most=0.4)
 TASKS = (
     Task("randman", 0.99, quick_epochs=5, quick_target=0.9),
     Task("randman", 0.99, neurons=(128, 128, 128), quick_epochs=4, quick_target=0.88),
@@ -58,33 +62,9 @@ TASKS = (
     Task("few_samples", 0.88, int4_target=0.87, quick_epochs=60, quick_target=0.75, splits=True),
     Task("few_samples", 0.86, quick_epochs=60, drops=False, splits=True),
     Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
-    Task("temporal_order", 0.88, quick_epochs=6, quick_target=0.7, program="temporal_order.py"),
-    Task(
-        "temporal_order",
-        0.82,
-        quick_epochs=6,
-        quick_target=0.6,
-        delays="synapse",
-        program="temporal_order.py",
-    ),
+    TEMPORAL_ORDER,
+    replace(TEMPORAL_ORDER, target=0.82, quick_target=0.6, delays="synapse"),
     # The purpose of the task: membranes forget a sound before the next one.
-    Task(
-        "temporal_order",
-        0.0,
-        quick_target=0.0,
-        quick_epochs=6,
-        delays="none",
-        program="temporal_order.py",
-        at_most=0.4,
-    ),
-    Task(
-        "temporal_order",
-        0.0,
-        quick_target=0.0,
-        quick_epochs=6,
-        delays="none",
-        decay=0.97,
-        program="temporal_order.py",
-        at_most=0.85,
-    ),
+    WITHOUT_DELAYS,
+    replace(WITHOUT_DELAYS, decay=0.97, at_most=0.85),
 )
