@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, insert, select
+from sqlalchemy import Integer, Select, bindparam, insert, select
 
 from ipulse_core.errors import Conflict
 from ipulse_core.events import MAX_LINE
@@ -146,14 +146,8 @@ def page(
     `last_seq` is the job's, read in this transaction. The next page begins after it, even if the
     last events are of other kinds.
     """
-    parameters = {"of_job": job_pk, "after": after, "most": limit}
-    if kinds:
-        rows = transaction.connection.execute(
-            _PAGE_OF_KINDS, {**parameters, "kinds": sorted(kinds)}
-        )
-    else:
-        rows = transaction.connection.execute(_PAGE, parameters)
-    stored = [_stored_event(*row) for row in rows]
+    query = _PAGE_OF_KINDS if kinds else _PAGE
+    stored = _select(transaction, query, job_pk, after, limit, kinds)
     is_full = len(stored) == limit
     return Page(stored, stored[-1].seq if is_full else max(after, last_seq))
 
@@ -167,11 +161,23 @@ def last_page(
     kinds: Collection[str] = (),
 ) -> Page:
     """Returns the last `limit` events after `after`, oldest first, as `page` does the first."""
-    parameters = {"of_job": job_pk, "after": after, "most": limit}
     query = _LAST_OF_KINDS if kinds else _LAST
-    more = {"kinds": sorted(kinds)} if kinds else {}
-    rows = transaction.connection.execute(query, {**parameters, **more})
-    return Page([_stored_event(*row) for row in rows][::-1], max(after, last_seq))
+    stored = _select(transaction, query, job_pk, after, limit, kinds)
+    return Page(stored[::-1], max(after, last_seq))
+
+
+def _select(
+    transaction: Transaction,
+    query: Select[Any],
+    job_pk: int,
+    after: int,
+    limit: int,
+    kinds: Collection[str],
+) -> list[StoredEvent]:
+    parameters: dict[str, Any] = {"of_job": job_pk, "after": after, "most": limit}
+    if kinds:
+        parameters["kinds"] = sorted(kinds)
+    return [_stored_event(*row) for row in transaction.connection.execute(query, parameters)]
 
 
 def check_same(transaction: Transaction, job_pk: int, seq: int, time: int) -> None:
