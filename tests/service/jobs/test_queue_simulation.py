@@ -85,7 +85,7 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
     if fleet_number == ALIKE:  # then it does not matter which agent takes a job
         free = [KnownAgent(f"agent-{number}", KINDS) for number in range(3)]
     pks = []
-    for _ in range(250):
+    for _ in range(120):
         pks.append(world.submit(needs(dice), dice.choice((-1, 0, 0, 0, 5))))
         world.now += dice.randint(0, 2)  # some at the same millisecond
     for agent in free:
