@@ -26,3 +26,8 @@ def new_id(kind: str) -> str:
 def is_id(kind: str, text: str) -> bool:
     """Return whether a text is an id of this kind."""
     return _IDS[kind].fullmatch(text) is not None
+
+
+def short_id(resource_id: str) -> str:
+    """Return the digits of an id by which commands and tables name a job or sweep."""
+    return resource_id.partition("_")[2][:8]

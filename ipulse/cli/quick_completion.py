@@ -58,32 +58,33 @@ def _words(shell: str, environment: Mapping[str, str]) -> tuple[list[str], str]:
 
 def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
     """Return what may follow the words and begins so. Raises _Unclear."""
-    command, place, used, waiting = index, 0, set[str](), None
+    command, place, waiting = index, 0, None
+    given: dict[str, str] = {}
     for word in words:
         if waiting is not None:
-            waiting = None
+            given[waiting["id"]], waiting = word, None
         elif word.startswith("-"):
             option = command["options"].get(word)
             if option is None or option["nargs"] != 1:
                 raise _Unclear
-            used.add(option["id"])
+            given[option["id"]] = ""
             waiting = None if option["is_flag"] else option
         elif command["commands"]:
             command, place = _child(command, word)
-            used = set()
+            given = {}
         else:
             place += 1
     if "=" in begun or (waiting is not None and begun.startswith("-")):
         raise _Unclear
     if waiting is not None:
-        return _values(waiting, begun)
+        return _values(waiting, begun, given)
     if begun.startswith("-"):
         return [
             Offer(name, option["help"])
             for name, option in command["options"].items()
             if name.startswith(begun)
             and not option["is_hidden"]
-            and (option["is_repeated"] or option["id"] not in used)
+            and (option["is_repeated"] or option["id"] not in given)
         ]
     if command["commands"]:
         return [
@@ -93,7 +94,7 @@ def offered(index: dict[str, Any], words: list[str], begun: str) -> list[Offer]:
         ]
     for argument in command["arguments"]:
         if argument["nargs"] == -1 or place < argument["nargs"]:
-            return _values(argument, begun)
+            return _values(argument, begun, given)
         place -= argument["nargs"]
     if begun and not begun[0].isalnum():
         raise _Unclear
@@ -109,9 +110,11 @@ def _child(command: dict[str, Any], word: str) -> tuple[dict[str, Any], int]:
     raise _Unclear
 
 
-def _values(parameter: dict[str, Any], begun: str) -> list[Offer]:
-    if parameter["is_dynamic"]:
-        raise _Unclear
+def _values(parameter: dict[str, Any], begun: str, given: Mapping[str, str]) -> list[Offer]:
+    if parameter["is_job"]:
+        from .newest_jobs import offered_jobs  # it takes longer to import than the rest
+
+        return [Offer(*job) for job in offered_jobs(given, begun)]
     if parameter["is_file"]:
         return [Offer(begun)]
     return [Offer(choice) for choice in parameter["choices"] if choice.startswith(begun)]

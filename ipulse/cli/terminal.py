@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.ids import short_id as short_id
 
 from .called import as_called
 
@@ -108,11 +109,6 @@ def minute_text(time: datetime) -> str:
 def second_text(time: datetime) -> str:
     """Format a time in this machine's zone, to the second."""
     return f"{time.astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def short_id(resource_id: str) -> str:
-    """Return the digits of the id of a job or sweep by which commands and tables name it."""
-    return resource_id.partition("_")[2][:8]
 
 
 def jobs_text(count: int) -> str:

@@ -13,44 +13,65 @@ Without arguments a client uses the service that `ipulse up` started on this mac
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
 from ipulse.install_hint import install_hint
 from ipulse_core.errors import MissingDependency
 
-try:
-    import httpx as _httpx  # noqa: F401  # imported here, so that its absence is explained
-except ImportError as error:
+if TYPE_CHECKING:
+    from .administration.resources import AgentStatus as AgentStatus
+    from .administration.resources import DeviceStatus as DeviceStatus
+    from .administration.resources import JoinToken as JoinToken
+    from .administration.resources import Token as Token
+    from .asynchronous import AsyncClient as AsyncClient
+    from .datasets.resources import DatasetVersion as DatasetVersion
+    from .jobs.batches import BatchResult as BatchResult
+    from .jobs.batches import JobSelection as JobSelection
+    from .jobs.curves import MetricCurve as MetricCurve
+    from .jobs.requests import JobRequest as JobRequest
+    from .jobs.requests import SpecSource as SpecSource
+    from .jobs.resources import Artifact as Artifact
+    from .jobs.resources import Job as Job
+    from .jobs.resources import JobEvent as JobEvent
+    from .jobs.resources import SubmissionPlan as SubmissionPlan
+    from .jobs.resources import ValidSpec as ValidSpec
+    from .sweeps.resources import SweepStatus as SweepStatus
+    from .sweeps.resources import SweepTrial as SweepTrial
+    from .synchronous import Client as Client
+
+if find_spec("httpx") is None:
     raise MissingDependency(
         f"the IPUlse client needs httpx, which is not installed: {install_hint('client')}"
-    ) from error
+    )
 
-from .administration.resources import AgentStatus, DeviceStatus, JoinToken, Token
-from .asynchronous import AsyncClient
-from .datasets.resources import DatasetVersion
-from .jobs.batches import BatchResult, JobSelection
-from .jobs.curves import MetricCurve
-from .jobs.requests import JobRequest, SpecSource
-from .jobs.resources import Artifact, Job, JobEvent, SubmissionPlan, ValidSpec
-from .sweeps.resources import SweepStatus, SweepTrial
-from .synchronous import Client
+# Modules by the names that they define.
+_MODULES = {
+    **dict.fromkeys(
+        ("AgentStatus", "DeviceStatus", "JoinToken", "Token"), ".administration.resources"
+    ),
+    "AsyncClient": ".asynchronous",
+    "DatasetVersion": ".datasets.resources",
+    **dict.fromkeys(("BatchResult", "JobSelection"), ".jobs.batches"),
+    "MetricCurve": ".jobs.curves",
+    **dict.fromkeys(("JobRequest", "SpecSource"), ".jobs.requests"),
+    **dict.fromkeys(
+        ("Artifact", "Job", "JobEvent", "SubmissionPlan", "ValidSpec"), ".jobs.resources"
+    ),
+    **dict.fromkeys(("SweepStatus", "SweepTrial"), ".sweeps.resources"),
+    "Client": ".synchronous",
+}
 
-__all__ = [
-    "AgentStatus",
-    "Artifact",
-    "AsyncClient",
-    "BatchResult",
-    "Client",
-    "DatasetVersion",
-    "DeviceStatus",
-    "Job",
-    "JobEvent",
-    "JobRequest",
-    "JobSelection",
-    "JoinToken",
-    "MetricCurve",
-    "SpecSource",
-    "SubmissionPlan",
-    "SweepStatus",
-    "SweepTrial",
-    "Token",
-    "ValidSpec",
-]
+__all__ = [*_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name on first use: to find a service takes none of them."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

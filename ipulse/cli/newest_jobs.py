@@ -1,0 +1,58 @@
+"""Ids of the newest jobs for a shell, read without the client, which takes long to import."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+
+from ipulse.client.location import ServiceLocation, find_service
+from ipulse.stack import tls
+from ipulse_core.errors import IPUlseError
+from ipulse_core.ids import JOB, is_id, short_id
+from ipulse_core.states import JobState
+
+OFFERED = 20  # jobs
+TIMEOUT = 2.0  # seconds that a shell may wait for the service
+LOCATION = ("url", "token_file", "home", "ca")  # the options that say where the service is
+_MOST_BYTES = 2**22
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would send the token to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def offered_jobs(options: Mapping[str, Any], begun: str) -> list[tuple[str, str]]:
+    """Return the ids of the newest jobs that begin so, and their states; none if it fails."""
+    try:
+        service = find_service(**{name: options.get(name) for name in LOCATION})
+        jobs = _newest(service)
+    except (IPUlseError, OSError, HTTPException, ValueError, KeyError, TypeError):
+        return []
+    # Text that a shell evaluates must not contain other text of a service, such as names of jobs.
+    ids = [(job_id, state) for job_id, state in jobs if is_id(JOB, job_id)]
+    if not begun.startswith("job_"):
+        ids = [(short_id(job_id), state) for job_id, state in ids]
+        ids = [*([("latest", ids[0][1])] if ids else []), *ids]
+    return [(job_id, state) for job_id, state in ids if job_id.startswith(begun)]
+
+
+def _newest(service: ServiceLocation) -> list[tuple[str, str]]:
+    handlers: list[Any] = [_NoRedirect]
+    if service.url.startswith("https:"):
+        context = tls.trust_from(service.url, service.trust)
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    if service.is_local:  # a proxy cannot reach it
+        handlers.append(urllib.request.ProxyHandler({}))
+    headers = {"Authorization": f"Bearer {service.token}", "Accept": "application/json"}
+    request = urllib.request.Request(  # noqa: S310  # the scheme was checked
+        f"{service.url}/v1/jobs?page_size={OFFERED}", headers=headers
+    )
+    with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT) as response:
+        document = json.loads(response.read(_MOST_BYTES))
+    return [(str(job["id"]), JobState(job["state"]).value) for job in document["jobs"]]
