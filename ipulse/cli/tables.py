@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .terminal import cell, console, emit, show
+from .terminal import cell, console, emit, say, show
 
 LEAST = 8  # characters that a cut column keeps
 _GAP = 2  # spaces between columns
@@ -31,16 +31,48 @@ def show_list(
         show_table(headers, rows, wide)
 
 
-def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], wide: bool = False) -> None:
-    """Write a table; cells are cut only on a terminal that is too narrow, and unless `wide`."""
+def show_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    wide: bool = False,
+    *,
+    spare: Sequence[int] = (),
+    how_to_see: str = "--wide shows all",
+) -> None:
+    """Write a table; on a terminal that is too narrow it is cut, unless `wide`.
+
+    First cells are cut. If that is not enough, columns of `spare` are left out, in this order, and
+    a remark names them and says `how_to_see` them.
+    """
     cells: list[list[str]] = [list(headers), *(list(map(cell, row)) for row in rows)]
+    left_out: list[str] = []
     if sys.stdout.isatty() and not wide:
-        cells = fitted(cells, console().width)
+        cells, left_out = narrowed(cells, console().width, spare)
     widths = _widths(cells)
     for number, row in enumerate(cells):
         padded = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         line = (" " * _GAP).join(padded).rstrip()
         show(line, style="" if number else "bold")
+    if left_out:
+        names = ", ".join(left_out)
+        say(f"{len(left_out)} of {len(headers)} columns do not fit ({names}): {how_to_see}")
+
+
+def narrowed(
+    cells: Sequence[Sequence[str]], width: int, spare: Sequence[int]
+) -> tuple[list[list[str]], list[str]]:
+    """Return a table that fits a width if it can, and the headers of columns it leaves out."""
+    for count in range(len(spare) + 1):
+        gone = set(spare[:count])
+        kept = fitted([[t for n, t in enumerate(row) if n not in gone] for row in cells], width)
+        if _total(_widths(kept)) <= width:
+            break
+    return kept, [cells[0][number] for number in sorted(gone)]
+
+
+def least_varied_first(rows: Sequence[Sequence[str]], columns: Iterable[int]) -> list[int]:
+    """Return columns, those with the fewest different values first, and the last ones of equals."""
+    return sorted(columns, key=lambda column: (len({row[column] for row in rows}), -column))
 
 
 def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
@@ -55,7 +87,7 @@ def fitted(cells: Sequence[Sequence[str]], width: int) -> list[list[str]]:
             [_LONG.sub(lambda match: match[1] or match[2], text) for text in row] for row in rows
         ]
     headers = rows[0]
-    cut = [n for n, header in enumerate(headers) if header not in _TIMES and header != "ID"]
+    cut = [n for n, header in enumerate(headers) if header.upper() not in {*_TIMES, "ID"}]
     widths = _widths(rows)
     while _total(widths) > width:
         widest = max(cut, key=lambda n: widths[n], default=0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import duration
-from ipulse.cli.tables import show_table
+from ipulse.cli.tables import least_varied_first, show_table
 from ipulse.cli.terminal import second_text, short_id, show_facts
 from ipulse.client import SweepStatus, SweepTrial
 from ipulse.client.times import time_of
@@ -20,11 +20,16 @@ def show_sweep(sweep: SweepStatus) -> None:
     show_facts(_facts(sweep))
 
 
-def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> None:
+def show_trials(sweep: SweepStatus, trials: Sequence[SweepTrial], wide: bool = False) -> None:
     """Write a table of trials; after the mean comes half the width of its 95 % interval."""
     names = [name_of(pointer) for pointer in sweep.parameters]
     headers = ["TRIAL", *names, "STATE", sweep.metric, "+/-", "N", "JOBS"]
-    show_table(headers, [_row(sweep, trial) for trial in trials])
+    rows = [_row(sweep, trial) for trial in trials]
+    settings = least_varied_first(rows, range(1, len(names) + 1))
+    state, spread, count, jobs = (headers.index(name) for name in ("STATE", "+/-", "N", "JOBS"))
+    spare = [count, jobs, *settings, spread, state]
+    how = f"`ipulse sweep show {short_id(sweep.id)} --wide` shows all"
+    show_table(headers, rows, wide, spare=spare, how_to_see=how)
 
 
 def best_first(sweep: SweepStatus, trials: Sequence[SweepTrial]) -> list[SweepTrial]:

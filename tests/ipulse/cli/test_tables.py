@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from ipulse.cli.tables import fitted
+from ipulse.cli.tables import fitted, least_varied_first, narrowed
 from ipulse.client import Client
 from tests.ipulse.cli.conftest import SPEC, Run, environment
 from tests.ipulse.live_service import ROOT, LiveService
@@ -80,3 +81,67 @@ def test_ids_and_times_are_not_cut(width: int) -> None:
     line = sum(map(len, shown)) + 2 * 3
     assert line <= max(width, len(row[0]) + len(row[3]) + 2 * 8 + 2 * 3)
     assert (shown[1] == NAME) == (width == 500)
+
+
+@pytest.mark.parametrize("width", [30, 80, 200])
+def test_columns_that_do_not_fit_are_left_out_and_named(width: int) -> None:
+    headers = ["ID", *(f"setting_{n:02}" for n in range(12))]
+    row = ["tok_0123456789", *(f"{n}" for n in range(12))]
+    shown, gone = narrowed([headers, row], width, spare=range(12, 0, -1))
+    assert [*shown[0], *gone] == headers
+    assert shown[1][0] == row[0]
+    assert (gone == []) == (width == 200)
+    assert sum(max(map(len, column)) + 2 for column in zip(*shown, strict=True)) - 2 <= width
+
+
+def test_settings_that_differ_least_go_first() -> None:
+    rows = [["1", "a", "x", "s"], ["2", "a", "y", "s"], ["3", "b", "z", "s"]]
+    assert least_varied_first(rows, range(4)) == [3, 1, 2, 0]
+
+
+def test_a_wide_comparison_fits_a_terminal(run: Run, client: Client, service: LiveService) -> None:
+    settings = [
+        {
+            "batch_size": n,
+            "epochs": n,
+            "optimizer": {"learning_rate": n / 8, "beta_1": n / 16, "beta_2": n / 7},
+        }
+        for n in range(1, 7)
+    ]
+    jobs = [
+        client.submit({**SPEC, "seed": n, "training": training}).id
+        for n, training in enumerate(settings)
+    ]
+    metrics = ("--metrics", "test_accuracy,test_loss")
+    for options in (
+        metrics,
+        (*metrics, "--group-by", "learning_rate,beta_1,beta_2,epochs,batch_size,seed"),
+    ):
+        shown = on_a_terminal(service, "compare", *jobs, *options)
+        assert max(map(len, shown)) <= 80
+        whole = run("compare", *jobs, *options)
+        assert max(map(len, whole.out.splitlines())) > 80
+        assert "--wide" not in whole.err
+        assert on_a_terminal(service, "compare", *jobs, *options, "--wide") == [
+            line.rstrip() for line in whole.out.splitlines()
+        ]
+    assert "learning" in shown[0]
+    for job_id in jobs:
+        client.cancel(job_id)
+
+
+def test_a_wide_sweep_fits_a_terminal(
+    run: Run, client: Client, service: LiveService, spec_file: Path
+) -> None:
+    names = ["learning_rate=0.1,0.2", "batch_size=4", "epochs=1", "seed=3", "beta_1=0.5"]
+    names += ["beta_2=0.75", "layers[0].neurons=8"]
+    vary = [part for name in names for part in ("--vary", name)]
+    sweep_id = run("sweep", "run", str(spec_file), *vary).out.strip()
+    shown = on_a_terminal(service, "sweep", "show", sweep_id)
+    [head] = [line for line in shown if line.startswith("TRIAL")]
+    assert "learning_rate" in head
+    assert max(map(len, shown[shown.index(head) :])) <= 80
+    whole = on_a_terminal(service, "sweep", "show", sweep_id, "--wide")
+    assert whole == run("sweep", "show", sweep_id).out.splitlines()
+    assert any("beta_2" in line for line in whole)
+    client.stop_sweep(sweep_id)

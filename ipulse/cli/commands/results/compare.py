@@ -10,13 +10,14 @@ import typer
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import JOB_HELP, Address, AsJSON, addressed, names_in
-from ipulse.cli.tables import show_table
+from ipulse.cli.options import JOB_HELP, Address, AsJSON, Wide, addressed, names_in
+from ipulse.cli.tables import least_varied_first, show_table
 from ipulse.cli.terminal import emit, say, short_id, show
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 
 _SPECS = (".yaml", ".yml", ".json")
+_FIGURES = ("mean", "sd", "95 %", "n")  # of a metric in a group
 _MOST_BESIDE = 4  # jobs that fit side by side on a terminal
 
 
@@ -50,6 +51,7 @@ def compare(
     ] = None,
     each: Annotated[bool, typer.Option("--each", help="Show each job, not groups.")] = False,
     as_csv: AsCSV = False,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Compare jobs: the settings that differ and their results.
@@ -77,13 +79,11 @@ def compare(
     elif not result["jobs"]:
         say("The query finds no jobs.")
     elif is_grouped:
-        show_table(*_shown_groups(result))
+        _show_groups(result, wide)
     elif len(result["jobs"]) <= _MOST_BESIDE:
-        show_table(*_beside(result))
+        show_table(*_beside(result), wide)
     else:
-        headers, rows = _jobs(result)
-        names = [*(None for _ in headers[:3]), *headers[3:]]
-        show_table(headers, [[_text(n, v) for n, v in zip(names, r, strict=True)] for r in rows])
+        _show_jobs(result, wide)
     if result["compared"] < result["total"]:
         say(f"{result['compared']:,} of {result['total']:,} jobs, the newest ones")
     return Exit.OK
@@ -115,6 +115,18 @@ def _jobs(result: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
         ]
         for job in result["jobs"]
     ]
+
+
+def _show_jobs(result: dict[str, Any], wide: bool) -> None:
+    """Write a row for each job; where it does not fit, the first metric stays to the last."""
+    headers, values = _jobs(result)
+    names = [*(None for _ in headers[:3]), *headers[3:]]
+    rows = [[_text(n, v) for n, v in zip(names, row, strict=True)] for row in values]
+    first = len(headers) - len(result["metrics"])
+    state_and_name = [2, 1]
+    settings = least_varied_first(rows, range(3, first))
+    spare = [*reversed(range(first + 1, len(headers))), *state_and_name, *settings]
+    show_table(headers, rows, wide, spare=spare)
 
 
 def _beside(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -152,12 +164,13 @@ def _groups(result: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     ]
 
 
-def _shown_groups(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+def _show_groups(result: dict[str, Any], wide: bool) -> None:
+    """Write a row for each group; where it does not fit, the first metric stays to the last."""
     labels, metrics = _labels(result), result["metrics"]
     names = result["group_by"]
     headers = [*(labels.get(name, name) for name in names), "jobs"]
     for name in metrics:
-        headers += [f"{name}, mean", "sd", "95 %", "n"]
+        headers += [f"{name}, mean", *_FIGURES[1:]]
     rows = []
     for group in result["groups"]:
         row = [*(_text(name, group["values"][name]) for name in names), str(len(group["jobs"]))]
@@ -167,7 +180,12 @@ def _shown_groups(result: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
             row += [_text(name, figures["sd"]), _plus_minus(name, figures["interval"])]
             row.append(f"{figures['n']} of {figures['of']}")
         rows.append(row)
-    return headers, rows
+    first = len(names) + 1  # column of a metric's mean
+    means = range(first, len(headers), len(_FIGURES))
+    others = [mean + at for at in (3, 1, 2) for mean in reversed(means)]
+    settings = least_varied_first(rows, range(len(names)))
+    spare = [*others, *reversed(means[1:]), len(names), *settings]
+    show_table(headers, rows, wide, spare=spare)
 
 
 def _value(job: dict[str, Any], name: str) -> float | None:

@@ -9,7 +9,7 @@ import typer
 
 from ipulse.cli.commands.jobs.listing import AsCSV, csv_text, shown
 from ipulse.cli.exits import Exit
-from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, addressed, names_in
+from ipulse.cli.options import Address, AsJSON, OneOrMoreJobs, Wide, addressed, names_in
 from ipulse.cli.tables import show_table
 from ipulse.cli.terminal import emit, say, show
 from ipulse.client.jobs.curves import MetricCurve
@@ -31,6 +31,7 @@ def metrics(
         int, typer.Option(min=2, max=10_000, help="Rows of each job, at most.")
     ] = 1000,
     as_csv: AsCSV = False,
+    wide: Wide = False,
     as_json: AsJSON = False,
 ) -> Exit:
     """Show the metrics of jobs: a row for each epoch, or each step with --scope step.
@@ -53,6 +54,8 @@ def metrics(
         show_table(
             headers,
             [[shown(*cell) for cell in zip(headers, row, strict=True)] for row in rows],
+            wide,
+            spare=range(len(headers) - 1, headers.index(axis) + 1, -1),  # not the first metric
         )
     else:
         say("There are no such metrics (yet).")

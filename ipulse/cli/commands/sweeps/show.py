@@ -45,13 +45,13 @@ def list_sweeps(
 
 
 @addressed
-def show_one(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
+def show_one(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """Show a sweep and all its trials, the best first.
 
     With --json one object is printed: the sweep, and its list `trial_list`.
     """
     with at.connect() as client:
-        return show_with_trials(client, find_sweep(client, sweep), as_json)
+        return show_with_trials(client, find_sweep(client, sweep), as_json, wide)
 
 
 @addressed
@@ -62,7 +62,7 @@ def sweep_status(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
 
 
 @addressed
-def best_of_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
+def best_of_sweep(at: Address, sweep: SweepId, wide: Wide = False, as_json: AsJSON = False) -> Exit:
     """Show the best trial of a sweep: its settings, its value and its jobs."""
     with at.connect() as client:
         found = client.sweep(find_sweep(client, sweep))
@@ -73,12 +73,12 @@ def best_of_sweep(at: Address, sweep: SweepId, as_json: AsJSON = False) -> Exit:
     if as_json:
         emit(trial.json)
     else:
-        show_trials(found, [trial])
+        show_trials(found, [trial], wide)
         say(f"The best: {setting_text(trial.parameters)}")
     return Exit.OK
 
 
-def show_with_trials(client: Client, sweep_id: str, as_json: bool) -> Exit:
+def show_with_trials(client: Client, sweep_id: str, as_json: bool, wide: bool = False) -> Exit:
     """Print a sweep and all its trials."""
     sweep = client.sweep(sweep_id)
     trials = best_first(sweep, client.sweep_trials(sweep_id))
@@ -86,7 +86,7 @@ def show_with_trials(client: Client, sweep_id: str, as_json: bool) -> Exit:
         emit({**sweep.json, "trial_list": [trial.json for trial in trials]})
         return Exit.OK
     show_sweep(sweep)
-    show_trials(sweep, trials)
+    show_trials(sweep, trials, wide)
     for trial in trials:
         if trial.message:
             say(f"trial {trial.number}: {trial.message}")
