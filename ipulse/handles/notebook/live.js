@@ -52,7 +52,30 @@ function show(root, state) {
   root.replaceChildren(head, element("div", state.headline), done, plot(state, ["test_accuracy", "accuracy"]), plot(state, ["test_loss", "loss"]), log);
 }
 
+// Draws over each card of this view, also over the cards that replace it, before they are painted.
+function drawOver(model) {
+  const root = element("div"), cards = `[data-ipulse-view="${model.get("place")}"]`;
+  const place = () => {
+    for (const card of document.querySelectorAll(cards)) {
+      if (root.parentNode !== card) card.replaceChildren(root);
+    }
+  };
+  const update = () => show(root, model.get("state"));
+  const observer = new MutationObserver(place);
+  observer.observe(document.body, { childList: true, subtree: true });
+  model.on("change:state", update);
+  update();
+  place();
+  return () => {
+    observer.disconnect();
+    model.off("change:state", update);
+  };
+}
+
 export default {
+  initialize({ model }) {
+    return drawOver(model);
+  },
   render({ model, el }) {
     const update = () => show(el, model.get("state"));
     model.on("change:state", update);

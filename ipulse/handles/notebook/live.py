@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -30,24 +31,24 @@ def live_view(job: JobHandle) -> Any:
     class JobView(anywidget.AnyWidget):  # type: ignore[misc,name-defined]  # made where it is used
         """Phase, curves and the end of the log; at the job's end its card takes their place.
 
-        A widget is gone with its kernel, and the card stays in a saved notebook.
+        The output of the cell is the card, which a saved notebook keeps when the kernel is gone;
+        the widget's script draws over it. Front ends that run no such script show the card.
         """
 
         _esm = Path(__file__).with_name("live.js")
         state = traitlets.Dict().tag(sync=True)
+        place = traitlets.Unicode().tag(sync=True)  # the mark of the cards that it draws over
 
         def _repr_mimebundle_(self, **options: Any) -> Any:
-            bundle = super()._repr_mimebundle_(**options)
-            data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-            return {**(data or {}), "text/html": job._repr_html_()}, metadata
+            return {"text/html": _picture(self, job), "text/plain": repr(job)}, {}
 
         def _ipython_display_(self) -> None:
-            self.leave_picture = _shown(self._repr_mimebundle_(), job)
+            self.update_picture = _shown(self, job)
             if self.state["ended"]:
-                self.leave_picture()
+                self.update_picture()
 
-    view = JobView(state=state_of(job))
-    view.leave_picture = lambda: None  # until it is shown
+    view = JobView(state=state_of(job), place=secrets.token_hex(8))
+    view.update_picture = lambda: None  # until it is shown
     thread = threading.Thread(target=_follow, args=(job, view), daemon=True, name="ipulse-live")
     view.follower = thread
     thread.start()
@@ -86,21 +87,27 @@ def _follow(job: JobHandle, view: Any) -> None:
             view.state = state_of(job)
         except IPUlseError as error:  # the job was deleted, or the service is gone
             view.state = {**view.state, "ended": True, "headline": str(error)}
-    view.leave_picture()
+        view.update_picture()
 
 
-def _shown(bundle: tuple[dict[str, Any], dict[str, Any]], job: JobHandle) -> Callable[[], None]:
-    """Show a widget in a notebook, and return what replaces it with the job's card."""
-    data, metadata = bundle
+def _picture(view: Any, job: JobHandle) -> str:
+    """Return the card of a job, marked for the script of its view until the job has ended."""
+    mark = "" if view.state["ended"] else f' data-ipulse-view="{view.place}"'
+    return f"<div{mark}>{job._repr_html_()}</div>"
+
+
+def _shown(view: Any, job: JobHandle) -> Callable[[], None]:
+    """Show the card in a notebook, and return what replaces it with the job's card of then."""
     ipython = optional_module("IPython.display", "a live view")
+    data, metadata = view._repr_mimebundle_()
     handle = ipython.display(data, metadata=metadata, raw=True, display_id=True)
 
-    def leave_picture() -> None:
+    def update_picture() -> None:
         try:
-            text = {"text/html": job._repr_html_(), "text/plain": repr(job)}
-        except IPUlseError:  # the widget has said why
+            data, _ = view._repr_mimebundle_()
+        except IPUlseError:  # the view has said why
             return
         if handle is not None:  # None outside of a notebook
-            handle.update(text, raw=True)
+            handle.update(data, raw=True)
 
-    return leave_picture
+    return update_picture

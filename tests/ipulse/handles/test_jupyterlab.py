@@ -65,7 +65,7 @@ def test_the_live_view_moves_and_leaves_a_picture(
     notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL})
     nbformat.write(notebook, path)
     variables = {"IPULSE_URL": service.url, "IPULSE_TOKEN": service.token}
-    port = free_port()
+    port, early = free_port(), tmp_path / "early.ipynb"
     with open_browser(f"http://127.0.0.1:{port}") as browser:
         with jupyterlab(tmp_path, port, variables) as address:
             opened(browser, address % path.name)
@@ -80,6 +80,9 @@ def test_the_live_view_moves_and_leaves_a_picture(
                 browser.until(lambda shown=shown: shown in browser.text(VIEW))
                 done = browser.find(f"{VIEW} progress")
                 assert done.get_property("value") == epoch
+            command(browser, "docmanager:save")  # the job still runs
+            browser.until(lambda: "75.0 %" in path.read_text())
+            early.write_text(path.read_text())
             attempt.report({"kind": "phase", "phase": "report"})
             for name, content in files().items():
                 attempt.store(name, name.partition(".")[0], content)
@@ -94,5 +97,9 @@ def test_the_live_view_moves_and_leaves_a_picture(
             browser.until(lambda: "succeeded" in browser.text(VIEW))
             assert "75.0 %" in browser.text(VIEW)
             assert browser.all(f"{VIEW} polyline")
+            opened(browser, address % early.name)  # saved while the job ran
+            browser.until(lambda: "running" in browser.text(VIEW))
+            assert "75.0 %" in browser.text(VIEW)
+            assert "Error" not in browser.text(VIEW)
     [output] = json.loads(path.read_text())["cells"][0]["outputs"]
     assert "succeeded" in "".join(output["data"]["text/html"])
