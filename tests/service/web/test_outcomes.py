@@ -88,3 +88,29 @@ def test_the_outcome_has_a_reason_a_hint_and_the_last_lines(
         page.until(lambda width=width: page.driver.execute_script("return innerWidth") == width)
         pictures.check(page, f"{make.__name__}-{scheme}", height)
     service.user.post(f"/v1/jobs/{job_id}/cancel")
+
+
+def test_names_are_texts(page: Page, service: InProcess) -> None:
+    name = '<img src=x onerror="document.title=1">'
+    service.submit({**SPEC, "name": name})
+    page.open("/jobs")
+    page.until(lambda: name in page.texts("tbody a.name"))
+    assert not page.all("tbody img")
+
+
+def test_a_name_that_reverses_text_leaves_the_id_as_it_is(page: Page, service: InProcess) -> None:
+    service.submit({**SPEC, "name": "report \u202egpj.exe"})
+    page.open("/jobs")
+    page.find("tbody .id")
+    middle = """const middle = (node, at) => {
+        const range = document.createRange();
+        range.setStart(node, at); range.setEnd(node, at + 1);
+        const box = range.getBoundingClientRect();
+        return box.left + box.width / 2;
+    };
+    const nodes = [...document.querySelector("tbody .id").childNodes];
+    const text = nodes.find((node) => node.nodeType === Node.TEXT_NODE);
+    const places = [...text.data].map((_, at) => middle(text, at));
+    return [document.querySelector("tbody a.name").getBoundingClientRect().right, ...places];"""
+    places = page.driver.execute_script(middle)
+    assert places == sorted(places), "the name, then the digits of the id from left to right"
