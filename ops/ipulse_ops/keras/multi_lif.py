@@ -45,7 +45,7 @@ class SequenceLayer(NetworkLayer):
         two bytes per weight. The variables, sums and training stay float32.
     states_dtype, stochastic_rounding: "float16" stores membranes and synapses in two bytes between
         time steps, rounded to the nearest number or at random by the seed; only on "emulator" and
-        "ipu", without `memory` "recompute".
+        "ipu".
     quantisation: the rule by which each run replaces matrices by integers times a scale, for all
         layers, or one or None for each layer and the readout. Biases, sums and training stay
         float32; the gradient passes straight through. Only with weights_dtype "float32".
@@ -104,7 +104,7 @@ class SequenceLayer(NetworkLayer):
         self.input_scale = float(input_scale)
         self.time_major = flag("time_major", time_major)
         self.backend = choice("backend", backend, tuple(BACKENDS))
-        check_states(states_dtype, stochastic_rounding, self.backend, self.memory)
+        check_states(states_dtype, stochastic_rounding, self.backend)
         self.states_dtype, self.stochastic_rounding = states_dtype, stochastic_rounding
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
         instance("placement", self.placement, Placement)

@@ -44,17 +44,13 @@ class RunOptions:
     tiles_per_ipu: int = MK2_TILES
 
 
-def check_states(states_dtype: str, stochastic_rounding: bool, backend: str, memory: str) -> None:
+def check_states(states_dtype: str, stochastic_rounding: bool, backend: str) -> None:
     """Raise ValueError for a type of states that a back end does not have."""
     choice("states_dtype", states_dtype, STATE_TYPES)
     if flag("stochastic_rounding", stochastic_rounding) and states_dtype == "float32":
         raise ValueError("states of float32 are not rounded: use states_dtype float16")
-    if states_dtype == "float32":
-        return
-    if backend not in ("emulator", "ipu"):
+    if states_dtype != "float32" and backend not in ("emulator", "ipu"):
         raise ValueError(
             f"only the Poplar op has states of float16: use the backend emulator or ipu; got "
             f"{backend!r}"
         )
-    if memory == "recompute":
-        raise ValueError("states are recomputed from checkpoints of float32: use memory slots")

@@ -78,7 +78,7 @@ def run_network(
         take two bytes per weight. All else stays float32.
     states_dtype: "float16" stores membranes and synapses in two bytes between time steps, rounded
         to the nearest number or, with `stochastic_rounding`, at random by `seed`; sums, gradients
-        and outputs are float32. Only the Poplar op has it, without `memory` "recompute".
+        and outputs are float32. Only the Poplar op has it.
     return_membranes: True adds the hidden layers' membranes to the outputs.
     backend: a name in BACKENDS. "numpy" runs the float64 reference, slowly and without a compiler;
         "emulator" runs the Poplar op on emulated IPUs of `tiles_per_ipu` tiles, "ipu" on the IPUs
@@ -94,7 +94,7 @@ def run_network(
     choice("backend", backend, tuple(BACKENDS))
     choice("memory", memory, tuple(MEMORIES))
     choice("weights_dtype", weights_dtype, WEIGHT_TYPES)
-    check_states(states_dtype, stochastic_rounding, backend, memory)
+    check_states(states_dtype, stochastic_rounding, backend)
     whole("threads", threads, 0)
     layers = (*network.layers, network.readout)
     if weights_dtype != "float32" and any(x.delays and x.delays.are_trained for x in layers):

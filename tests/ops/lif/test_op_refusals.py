@@ -102,10 +102,6 @@ class TestBadInput:
         [
             ({"states_dtype": "float16"}, "only the Poplar op"),
             ({"stochastic_rounding": True}, "float32 are not rounded"),
-            (
-                {"states_dtype": "float16", "backend": "emulator", "memory": "recompute"},
-                "use memory slots",
-            ),
         ],
     )
     def test_half_states_where_there_are_none(

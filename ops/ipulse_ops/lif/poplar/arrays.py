@@ -11,7 +11,7 @@ from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
 from ipulse_ops.lif.poplar.build import build
-from ipulse_ops.lif.poplar.outputs import output_specs
+from ipulse_ops.lif.poplar.outputs import output_specs, output_type
 from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.philox import key_of
@@ -89,7 +89,7 @@ class PoplarLIF:
             op.library,
             str(op.codelets),
             inputs,
-            [("float32", shape) for _, _, shape in self._outputs],
+            [(output_type(name, wanted), shape) for name, _, shape in self._outputs],
             attributes=attributes,
             gradient_attributes=attributes,
             inputs_with_gradients=with_gradients,
@@ -164,7 +164,8 @@ class PoplarLIF:
                 given = grad_membrane if layer == readout else _of_layer(grad_u, layer)
             elif name == "spike_ids":
                 given = _of_layer(grad_spikes, layer)
-            gradients.append(np.zeros(shape, np.float32) if given is None else given)
+            dtype = output_type(name, self.wanted)
+            gradients.append(np.zeros(shape, dtype) if given is None else given)
         found = self.op.backward(gradients)
         weights = [array for (_, name), array in zip(self._by, found) if name == "weight"]
         constants: Tuple[ConstantGradients, ...] = ()

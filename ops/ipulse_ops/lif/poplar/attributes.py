@@ -57,7 +57,7 @@ class Wanted:
     recompute: steps between two checkpoints, from which the backward pass runs the steps again; 0
         stores all that it reads.
     states: type of membranes and synapses between steps: "float", "half", which is rounded to the
-        nearest number, or "half_stochastic", at random. Checkpoints need float.
+        nearest number, or "half_stochastic", at random. Checkpoints have it, too.
     """
 
     membranes: bool = False

@@ -21,7 +21,7 @@ def output_specs(
     wanted: Wanted = Wanted(),
     placement: Placement = Placement(),
 ) -> List[Tuple[str, int, Tuple[int, ...]]]:
-    """Return name, layer and shape of the op's outputs in order (operands.h), all float32."""
+    """Return name, layer and shape of the op's outputs in order (operands.h)."""
     readout = len(network.layers)
     specs: List[Tuple[str, int, Tuple[int, ...]]] = [
         ("membrane", readout, (steps, batch, network.readout.neurons)),
@@ -61,6 +61,12 @@ def output_specs(
     return specs
 
 
+def output_type(name: str, wanted: Wanted) -> str:
+    """Return the type of an output: float32, but checkpoints have that of the states."""
+    is_state = name in ("checkpoint", "synapse_checkpoint")
+    return "float16" if is_state and wanted.states != "float" else "float32"
+
+
 def steps_between_checkpoints(
     network: Network,
     steps: int,
@@ -75,9 +81,9 @@ def steps_between_checkpoints(
     states = sum(
         batch * layer.neurons * (1 + (layer.synapse_decay is not None))
         for layer in (*network.layers, network.readout)
-    )
+    ) * (0.5 if wanted.states != "float" else 1)
 
-    def floats(segments: int) -> int:
+    def floats(segments: int) -> float:
         length = -(-steps // segments)
         return _checkpoints(steps, length) * states + length * (a_step // steps)
 

@@ -15,7 +15,7 @@ from ipulse_ops.lif.poplar.attributes import (
     attributes_of,
     states_of,
 )
-from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
+from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_of
 from ipulse_ops.lif.run_options import LIFOutputs
@@ -131,7 +131,11 @@ def run_training_step(
         str(built.library),
         gp_path=str(built.codelets),
         outs={
-            "output_types": [*(tensor.dtype for tensor in kept), *[tf.float32] * (1 + len(specs))],
+            "output_types": [
+                *(tensor.dtype for tensor in kept),
+                tf.float32,
+                *(tf.as_dtype(output_type(name, wanted)) for name, _, _ in specs),
+            ],
             "output_shapes": [
                 *(tensor.shape for tensor in kept),
                 tf.TensorShape([batch]),

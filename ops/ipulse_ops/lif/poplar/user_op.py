@@ -10,7 +10,7 @@ import tensorflow as tf
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
-from ipulse_ops.lif.poplar.outputs import output_specs, steps_between_checkpoints
+from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.weights import weight_shapes
@@ -61,7 +61,7 @@ def run_user_op(
         str(built.library),
         gp_path=str(built.codelets),
         outs={
-            "output_types": [tf.float32] * len(specs),
+            "output_types": [tf.as_dtype(output_type(name, wanted)) for name, _, _ in specs],
             "output_shapes": [tf.TensorShape(shape) for _, _, shape in specs],
         },
         name="ipulse_lif",

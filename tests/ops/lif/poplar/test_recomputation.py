@@ -53,11 +53,13 @@ def arrays_of(run: PoplarRun, gradients: Gradients) -> List[np.ndarray]:
     recompute=st.integers(1, 6),
     ipus=st.sampled_from([1, 2, 4]),
     wanted=st.sampled_from([Wanted(), ALL]),
+    states=st.sampled_from(["float", "half", "half_stochastic"]),
 )
 @pytest.mark.same_on_every_python
 def test_any_network_has_the_same_bits(
-    problem: Problem, recompute: int, ipus: int, wanted: Wanted
+    problem: Problem, recompute: int, ipus: int, wanted: Wanted, states: str
 ) -> None:
+    wanted = replace(wanted, states=states)
     placement = split_over(problem, ipus)
     stored = trained(problem, wanted, placement)
     again = trained(problem, replace(wanted, recompute=recompute), placement)
@@ -74,3 +76,13 @@ def test_a_long_sequence_needs_less_memory() -> None:
     *_, stored = trained(problem, Wanted())
     *_, recomputed = trained(problem, Wanted(recompute=between))
     assert recomputed < 0.8 * stored
+
+
+def test_states_of_half_make_checkpoints_smaller() -> None:
+    network = Network(inputs=4, layers=(LIF(neurons=300),), readout=LeakyReadout(neurons=3))
+    problem = random_problem(network, seed=3, steps=32, batch=4)
+    fullest = [
+        trained(problem, Wanted(recompute=1, states=states))[2] for states in ("float", "half")
+    ]
+    at_least = 31 * 4 * 20  # checkpoints, samples and neurons of a tile
+    assert fullest[0] - fullest[1] > 2 * at_least

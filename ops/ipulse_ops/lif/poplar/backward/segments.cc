@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <popops/Cast.hpp>
 #include <popops/Zero.hpp>
 
 namespace lif {
@@ -24,9 +25,14 @@ const std::string kPrefix = "backward/recompute/";
 
 /// Copies of all types, in few programs.
 struct Segments::Copies {
-  std::map<std::string, std::vector<Tensor>> from, to;
-  std::vector<Tensor> zeros;
+  std::map<std::string, std::vector<Tensor>> from, to, zeros;
+  std::vector<Tensor> narrow, wide; // halves that are cast to floats after the copies
 
+  void clear(const Tensor &target) { zeros[target.elementType().toString()].push_back(target); }
+  void cast(const NeuronTensor &source, const NeuronTensor &target) {
+    narrow.push_back(source.all());
+    wide.push_back(target.all());
+  }
   void add(const Tensor &source, const Tensor &target) {
     const std::string type = target.elementType().toString();
     from[type].push_back(source.flatten());
@@ -36,8 +42,11 @@ struct Segments::Copies {
     for (const auto &one : from)
       program.add(Copy(poplar::concat(one.second), poplar::concat(to.at(one.first)), false,
                        kPrefix + "arrange"));
-    if (!zeros.empty())
-      popops::zero(graph, poplar::concat(zeros), program, kPrefix + "clear");
+    for (const auto &one : zeros)
+      popops::zero(graph, poplar::concat(one.second), program, kPrefix + "clear");
+    if (!narrow.empty())
+      program.add(
+          popops::cast(graph, poplar::concat(narrow), poplar::concat(wide), kPrefix + "widen"));
   }
 };
 
@@ -111,7 +120,7 @@ void Segments::addArrival(Sequence &program, unsigned number) const {
   addGradients(copies, begin, end);
   addInput(copies, begin, std::min(begin + span.steps + network.delay, operands.steps));
   copies.addTo(graph.whole, program);
-  if (!network.drawsOffsets())
+  if (!network.needsSeed())
     return;
   const Tensor first =
       graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {1}, begin, plan.counterTile(0));
@@ -123,20 +132,24 @@ void Segments::addStart(Copies &copies, unsigned number) const {
     const OfLayer &of = layers[l];
     const NeuronState &state = forward.layers[l].state;
     if (number == 0) { // from rest
-      copies.zeros.push_back(state.u.all());
+      copies.clear(state.u.all());
       if (!state.i.empty())
-        copies.zeros.push_back(state.i.all());
+        copies.clear(state.i.all());
       if (!of.before.empty())
-        copies.zeros.push_back(of.before.all());
+        copies.clear(of.before.all());
       if (of.counts.valid())
-        copies.zeros.push_back(of.counts.flatten());
+        copies.clear(of.counts.flatten());
       continue;
     }
     copies.add(result(Result::Checkpoint, l)[number - 1], state.u.dense());
     if (!state.i.empty())
       copies.add(result(Result::SynapseCheckpoint, l)[number - 1], state.i.dense());
-    if (!of.before.empty())
-      copies.add(result(Result::SynapseCheckpoint, l)[number - 1], of.before.dense());
+    if (!of.before.empty()) {
+      if (network.states == States::Float)
+        copies.add(result(Result::SynapseCheckpoint, l)[number - 1], of.before.dense());
+      else
+        copies.cast(state.i, of.before);
+    }
     if (of.counts.valid()) {
       const unsigned before = number * span.steps - 1;
       copies.add(result(Result::SpikeIds, l)[before], of.ids);
@@ -189,8 +202,8 @@ void Segments::addRun(Sequence &program) {
   }
   program.add(Execute(take));
   crossing.addTo(program, kPrefix + "cross/");
-  program.add(Repeat(span.steps,
-                     forward.step(spikes, counters, network.drawsOffsets() ? drawn : counters)));
+  program.add(
+      Repeat(span.steps, forward.step(spikes, counters, network.needsSeed() ? drawn : counters)));
 }
 
 } // namespace lif

@@ -200,8 +200,6 @@ Network parseNetwork(const std::string &attributes) {
                                     {{"float", States::Float},
                                      {"half", States::Half},
                                      {"half_stochastic", States::HalfStochastic}});
-  if (network.states != States::Float && network.recompute != 0)
-    refuse("checkpoints are float: recompute= needs states=float");
   parseGradients(take("gradients"), network);
   if (!values.empty())
     refuse("there is no key '" + values.begin()->first + "'");

@@ -88,7 +88,7 @@ struct Network {
   bool recordsMembranes(const Layer &layer) const {
     return layer.spiking && resetTerm() && reset == Reset::Zero;
   }
-  /// Returns true if the inputs include a seed.
+  /// Returns true if the inputs include a seed: random bits depend on it and on the time step.
   bool needsSeed() const { return drawsOffsets() || states == States::HalfStochastic; }
   /// Returns true if a layer draws random offsets.
   bool drawsOffsets() const {

@@ -82,16 +82,16 @@ struct Outcome {
   unsigned layer;
 };
 
-/// The sequence of outputs, all of them float32: the readout's membrane [time, batch, neurons]; of
-/// the input how many slots were ignored [time, batch]; of every spiking layer the ids [time,
-/// batch, slots], counts [time, batch, 2], dropped [time, batch], surrogates [time, batch, slots]
-/// and, where the backward pass needs them, the membranes [time, batch, slots] and the resets
-/// [time, ceil(batch / 24), neurons]. In a layer that is split over IPUs, surrogates and membranes
-/// are [time, batch, ranges, slots], 0 where a slot's neuron is not in the range. Then the layer's
-/// membrane on request and, for gradients of constants, v and the current of each step and layer
-/// [time, batch, neurons]. If steps are recomputed, the states at the checkpoints [checkpoints,
-/// batch, neurons] take the place of surrogates, membranes in slots, resets, v and currents; there
-/// is at least one, zeros if there is a single segment.
+/// The sequence of outputs, all of them float32 but states of half: the readout's membrane [time,
+/// batch, neurons]; of the input how many slots were ignored [time, batch]; of every spiking layer
+/// the ids [time, batch, slots], counts [time, batch, 2], dropped [time, batch], surrogates [time,
+/// batch, slots] and, where the backward pass needs them, the membranes [time, batch, slots] and
+/// the resets [time, ceil(batch / 24), neurons]. In a layer that is split over IPUs, surrogates and
+/// membranes are [time, batch, ranges, slots], 0 where a slot's neuron is not in the range. Then
+/// the layer's membrane on request and, for gradients of constants, v and the current of each step
+/// and layer [time, batch, neurons]. If steps are recomputed, the states at the checkpoints
+/// [checkpoints, batch, neurons] take the place of surrogates, membranes in slots, resets, v and
+/// currents; there is at least one, zeros if there is a single segment.
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);

@@ -21,7 +21,7 @@ template <typename V> struct States {
   unsigned step, key0, key1; // read if isRandom
 
   States(const V &v, unsigned use)
-      : v(v), use(use), step(v.isRandom ? *v.step : 0),
+      : v(v), use(use), step(v.isRandom ? *v.drawn : 0),
         key0(v.isRandom ? static_cast<unsigned>(v.seed[0]) : 0),
         key1(v.isRandom ? static_cast<unsigned>(v.seed[1]) : 0) {}
 
@@ -120,7 +120,8 @@ public:
   Input<Vector<unsigned short, VectorLayout::ONE_PTR, 4>> ownIds; // read if resetOnEmission
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> ownCounts;
   InOut<Vector<S, VectorLayout::ONE_PTR, 8>> u;
-  Input<unsigned> step;                                         // read if recordsDrive or isRandom
+  Input<unsigned> step;  // read if recordsDrive
+  Input<unsigned> drawn; // the step of the whole sequence, read if isRandom
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive; // v and i, [time, samples, row]
   const unsigned samples, pairCount, firstNeuron, ownSlots;
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word; read if isRandom
@@ -152,6 +153,7 @@ public:
   InOut<Vector<S, VectorLayout::ONE_PTR, 8>> u;
   InOut<Vector<S, VectorLayout::ONE_PTR, 8>> i;
   Input<unsigned> step;
+  Input<unsigned> drawn;
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
   const unsigned samples, pairCount, firstNeuron, ownSlots;
   Input<Vector<int, VectorLayout::ONE_PTR, 4>> seed; // low word, high word; read if isRandom

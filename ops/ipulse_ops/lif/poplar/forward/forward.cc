@@ -54,7 +54,8 @@ public:
         const std::size_t rows = std::size_t{std::max(1u, segments - 1)} * batch;
         const std::string &name = layer.neurons.plan->names[layer.neurons.number];
         states.push_back(*state);
-        stored.emplace_back(graph, rows, state->tileParts(), name + "/checkpoints");
+        stored.emplace_back(graph, rows, state->tileParts(), name + "/checkpoints",
+                            state->part(0).elementType());
         layers.push_back(layer.neurons.number);
         if (segments == 1)
           arrivals.zero(stored.back().all());

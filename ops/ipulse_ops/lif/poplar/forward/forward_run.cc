@@ -68,7 +68,8 @@ void ForwardRun::addStage(Sequence &step, const std::vector<unsigned> &stage, bo
   for (const unsigned l : stage) {
     const LayerRun &run = layers[l];
     sent.add(sources[l]);
-    integrate(graph, update, network, run.neurons, sources, batch, run.state, atUpdate, seed);
+    integrate(graph, update, network, run.neurons, sources, batch, run.state, atUpdate, drawnAt,
+              seed);
     for (std::size_t r = 0; r < run.offsets.size(); ++r)
       drawOffsets(graph, update, plan.samples(l + 1, plan.ranges[l][r].ipu),
                   network.layers[l].neurons, seed, drawnAt, run.offsets[r]);

@@ -35,7 +35,7 @@ public:
   /// Vertices that take the input's spikes of step `counters.next`.
   void takeInput(poplar::ComputeSet set, const InputSpikes &input, const Counters &counters) const;
   /// Before it, the input of the step must be taken. drawn: numbers of the steps in the whole
-  /// sequence, for the policy "cyclic"; may be `counters`.
+  /// sequence, for random bits; may be `counters`.
   poplar::program::Sequence step(const InputSpikes &input, const Counters &counters,
                                  const Counters &drawn);
   /// The states u, and i of layers with a synapse, without padding, by layer.

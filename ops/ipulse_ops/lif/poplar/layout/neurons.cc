@@ -47,7 +47,7 @@ NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &part
 
 void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const Neurons &neurons,
                const std::vector<SpikeSource> &sources, unsigned batch, const NeuronState &state,
-               const StepNumber &step, const SeedCopies &seed) {
+               const StepNumber &step, const StepNumber &drawn, const SeedCopies &seed) {
   const Layer &layer = *neurons.layer;
   const std::vector<const SpikeSource *> from = sourcesOf(neurons, sources);
   const bool onEmission = layer.spiking && network.resetOnEmission;
@@ -94,9 +94,10 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
                  isRandom ? seed.on(part.place) : unusedField(graph, poplar::INT, part.place))
         .set("isRandom", isRandom)
         .set("layer", neurons.number)
-        .connect("step", recorded || isRandom
-                             ? step.on(part.place)
-                             : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
+        .connect("step", recorded ? step.on(part.place)
+                                  : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
+        .connect("drawn", isRandom ? drawn.on(part.place)
+                                   : unusedField(graph, poplar::UNSIGNED_INT, part.place)[0])
         .connect("drive", drive)
         .set("recordsDrive", recorded)
         .set("samples", batch)

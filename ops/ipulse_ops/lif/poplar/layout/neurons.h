@@ -39,10 +39,12 @@ struct NeuronState {
   NeuronTensor bias, u, i, carried, current;
 };
 
-/// Vertices of one step of a layer (codelets/integrate.cpp).
+/// Vertices of one step of a layer (codelets/integrate.cpp). step: of those that are recorded;
+/// drawn: of the whole sequence, which random bits depend on.
 void integrate(IpuGraphs &graph, poplar::ComputeSet set, const Network &network,
                const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,
-               const NeuronState &state, const StepNumber &step, const SeedCopies &seed);
+               const NeuronState &state, const StepNumber &step, const StepNumber &drawn,
+               const SeedCopies &seed);
 
 } // namespace lif
 
