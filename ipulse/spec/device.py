@@ -85,6 +85,18 @@ class IPUs(StrictModel):
         "spikes, and states at some steps, from which the steps are run again: fewer bytes per "
         "tile for more cycles, and the same results.",
     )
+    states_dtype: Literal["float32", "float16"] = Field(
+        default="float32",
+        description="float16: membranes and synapses have two bytes a neuron and sample between "
+        "time steps, and in the checkpoints of `memory: recompute`; sums, gradients and outputs "
+        "are float32.",
+    )
+    stochastic_rounding: bool = Field(
+        default=False,
+        description="Whether states in float16, and matrices in float16 when they are updated, are "
+        "rounded at random to one of two neighbours, so that small changes count on average; else "
+        "to the nearest number.",
+    )
     connection_type: ConnectionType = Field(default="ON_DEMAND", description=CONNECTION)
     acquire_poll_seconds: float = Field(
         default=1.0,
@@ -119,9 +131,13 @@ class IPUs(StrictModel):
     where: Where = Field(default={})
 
     def problems(self) -> Iterator[Problem]:
-        """Yields a wrong number of IPUs and engine options that are not allowed."""
+        """Yields a wrong number of IPUs, options that are not allowed, and rounding of float32."""
         yield from problems_of_ipus(self.ipus)
         yield from _at("/engine_options", poplar_options.problems_of_engine(self.engine_options))
+        types = [name for name in ("weights_dtype", "states_dtype") if hasattr(self, name)]
+        if self.stochastic_rounding and all(getattr(self, name) == "float32" for name in types):
+            detail = f"float32 is not rounded: set {' or '.join(types)} to float16"
+            yield Problem("/stochastic_rounding", "inconsistent", detail)
 
 
 def problems_of_ipus(ipus: int) -> Iterator[Problem]:
@@ -151,16 +167,6 @@ class EmulatorDevice(IPUs):
         "with `training: device`; sums, states, moments and gradients are float32. IPUs have no "
         "bfloat16, which the device cpu has.",
     )
-    states_dtype: Literal["float32", "float16"] = Field(
-        default="float32",
-        description="float16: membranes and synapses have two bytes a neuron and sample between "
-        "time steps; sums, gradients and outputs are float32. Not with `memory: recompute`.",
-    )
-    stochastic_rounding: bool = Field(
-        default=False,
-        description="Whether updated matrices and states in float16 are rounded at random to one "
-        "of two neighbours, so that small changes count on average; else to the nearest number.",
-    )
     host_link: Literal["pcie", "fabric"] = Field(
         default="pcie",
         description="Connection to the host that stream copies are modelled for. pcie: a card, "
@@ -188,12 +194,6 @@ class EmulatorDevice(IPUs):
         if self.weights_dtype != "float32" and self.training == "host":
             detail = "weights of float16 are updated on the device: set training to device"
             yield Problem("/weights_dtype", "inconsistent", detail)
-        if self.states_dtype != "float32" and self.memory == "recompute":
-            detail = "states are recomputed from checkpoints of float32: set memory to slots"
-            yield Problem("/states_dtype", "inconsistent", detail)
-        if self.stochastic_rounding and self.weights_dtype == self.states_dtype == "float32":
-            detail = "float32 is not rounded: set weights_dtype or states_dtype to float16"
-            yield Problem("/stochastic_rounding", "inconsistent", detail)
 
 
 class IPUDevice(IPUs):

@@ -104,6 +104,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         splits_neurons=splits_neurons(device, len(layers)),
         recomputes=device.memory == "recompute",
         weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
+        state_words=0.5 if device.states_dtype == "float16" else 1.0,
         optimizer_words=_optimizer_words(spec),
     )
     try:

@@ -100,7 +100,7 @@ def _of_that_shape(tensors: List[Any], outs: Dict[str, Any]) -> List[Any]:
         made = [tf.cast(tf.fill(shape, one), dtype) for shape, dtype in pairs]
 
         def gradient(*grads: Any) -> List[Any]:
-            by = tf.add_n([tf.reduce_sum(grad) for grad in grads])
+            by = tf.add_n([tf.reduce_sum(tf.cast(grad, tf.float32)) for grad in grads])
             return [
                 tf.fill(tensor.shape, by) if tensor.dtype == tf.float32 else None
                 for tensor in entering

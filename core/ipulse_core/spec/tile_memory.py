@@ -68,6 +68,9 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     each = (1 if part.neurons % 2 == 0 else 4) + network.weight_words + network.optimizer_words
     words = each * network.senders(part.layer) * part.row
     words += _STATES * network.batch * part.row
+    if network.recomputes:  # without it the backward pass, where most lives, has no membranes
+        saved = 1 - network.state_words
+        words += (_checkpoints(network) * network.state_words - saved) * network.batch * part.row
     if part.layer == len(network.layers) - 1:  # membranes and their gradients
         words += 2 * network.steps * network.batch * part.row
     elif (
@@ -78,6 +81,17 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     # The gradients of these spikes, and the messages with their ids.
     words += network.batch * (received if part.layer or layer.recurrent else 0)
     return round(_WORD * words) + network.batch * (2 * received + 8)
+
+
+def _checkpoints(network: TileNetwork) -> int:
+    """Return the number of steps whose states are stored, with which the fewest bytes are."""
+    sent = [layer for layer in network.layers if layer.slots]
+    of_a_step = sum(
+        2 * layer.slots + 3 + divide_up(layer.neurons, _SAMPLES_PER_WORD) for layer in sent
+    )
+    states = network.state_words * sum(layer.neurons for layer in network.layers)
+    segments = round(math.sqrt(network.steps * of_a_step / states))
+    return max(1, min(segments, network.steps) - 1)
 
 
 def _bytes_of_input(network: TileNetwork) -> int:

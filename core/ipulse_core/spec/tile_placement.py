@@ -31,6 +31,7 @@ class TileNetwork(NamedTuple):
     splits_neurons: bool  # every layer over all IPUs
     recomputes: bool = False  # runs steps again instead of storing what the backward pass reads
     weight_words: float = 1.0  # of a weight: 0.5 for weights of half
+    state_words: float = 1.0  # of a neuron and sample: 0.5 for states of half
     optimizer_words: int = 0  # of a weight: moments that are on the device
 
     def senders(self, layer: int) -> int:

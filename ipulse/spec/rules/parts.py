@@ -35,9 +35,9 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         if device.training == "device":
             detail = f"the loss of a network with {parts} is on the host: set it to host"
             yield Problem("/device/training", "unsupported", detail)
-        if device.states_dtype != "float32":
-            detail = f"the states of a network with {parts} are float32: remove it"
-            yield Problem("/device/states_dtype", "unsupported", detail)
+    if isinstance(device, (EmulatorDevice, IPUDevice)) and device.states_dtype != "float32":
+        detail = f"the states of a network with {parts} are float32: remove it"
+        yield Problem("/device/states_dtype", "unsupported", detail)
     for number, bound in enumerate(spec.training.regularisers):
         if bound.kind == "membrane":
             detail = f"membranes cannot be bounded in a network with {parts}: remove it"

@@ -49,12 +49,20 @@ def test_names_the_place_of_what_it_refuses(
     ExperimentSpec.model_validate(changed)
 
 
+def test_states_of_ipus_are_rounded_if_they_are_half() -> None:
+    changed = document({}, {})
+    changed["device"] = {"kind": "ipu", "stochastic_rounding": True}
+    with pytest.raises(ValidationError, match="set states_dtype to float16"):
+        ExperimentSpec.model_validate(changed)
+    changed["device"].update(states_dtype="float16", memory="recompute")
+    ExperimentSpec.model_validate(changed)
+
+
 @pytest.mark.parametrize(
     ("name", "device"),
     [
         ("weights_dtype", {"training": "host", "weights_dtype": "float16"}),
         ("stochastic_rounding", {"stochastic_rounding": True}),
-        ("states_dtype", {"states_dtype": "float16", "memory": "recompute"}),
     ],
 )
 def test_types_of_weights_and_states_fit_the_training(name: str, device: dict[str, Any]) -> None:

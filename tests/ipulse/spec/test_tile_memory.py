@@ -156,6 +156,37 @@ def test_what_recomputing_or_half_makes_fit_is_not_refused() -> None:
     assert sizes["float16"][1] < sizes["float32"][1]
 
 
+def test_states_of_half_make_checkpoints_smaller() -> None:
+    """Many samples and few slots: the checkpoints are much of a tile."""
+    network = Network(16, (LIF(128, capacity=8), LIF(128, capacity=8)), LeakyReadout(2))
+    layers = [TileLayer(128, 8), TileLayer(128, 8), TileLayer(2, 0)]
+    described = TileNetwork(16, 4, layers, 48, 48, "linear", 1, 16, False, recomputes=True)
+    found, predicted = [], []
+    for states, words in (("float", 1.0), ("half", 0.5)):
+        network_of_half = described._replace(state_words=words)
+        wanted = Wanted(states=states)
+        between = steps_between_checkpoints(network, 48, 48, wanted)
+        wanted = Wanted(recompute=between, states=states)
+        with PoplarLIF(network, 48, 48, 4, Placement("linear"), wanted, 16) as op:
+            tiles = op.op.profile()["compilation"]["tiles"]
+        found.append(max(tile["memory"]["total"]["includingGaps"] for tile in tiles))
+        predicted.append(predict(network_of_half).fullest_bytes)
+    assert found[1] < found[0]
+    for size, expected in zip(found, predicted):
+        assert size / FACTOR < expected < size * FACTOR
+    assert predicted[1] < predicted[0]
+
+
+def test_states_of_half_are_predicted_for_both_devices() -> None:
+    for device in ({"training": "device"}, {"kind": "ipu"}):
+        sizes = []
+        for dtype in ("float32", "float16"):
+            fit = tile_fit(spec_of(2048, 2, memory="recompute", states_dtype=dtype, **device))
+            assert fit is not None
+            sizes.append(fit.fullest_tile_bytes)
+        assert sizes[1] < sizes[0]
+
+
 def test_moments_are_on_the_device_that_updates_weights() -> None:
     """On an IPU the optimizer is part of the program, and on the emulator if the spec says so."""
     sizes = []

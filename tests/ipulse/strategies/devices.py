@@ -6,7 +6,6 @@ from typing import Any
 
 from ipulse.spec import (
     CPUDevice,
-    EmulatorDevice,
     ExperimentSpec,
     IPUDevice,
 )
@@ -52,15 +51,17 @@ def fit_device(spec: ExperimentSpec) -> ExperimentSpec:
 
 
 def fit_device_training(spec: ExperimentSpec) -> Any:
-    """The emulator trains what it can on the device, and rounds only weights trained there."""
+    """The emulator trains what it can on the device; only numbers of half are rounded."""
     device = spec.device
-    if not isinstance(device, EmulatorDevice):
+    if isinstance(device, CPUDevice):
         return device
+    states = "float32" if part_layers(spec.network) else device.states_dtype
+    if isinstance(device, IPUDevice):
+        rounds = device.stochastic_rounding and states == "float16"
+        return replace(device, states_dtype=states, stochastic_rounding=rounds)
     problems = [*device_training_problems(spec), *part_problems(spec)]
     training = "host" if problems else device.training
     dtype = device.weights_dtype if training == "device" else "float32"
-    single = part_layers(spec.network) or device.memory == "recompute"
-    states = "float32" if single else device.states_dtype
     rounds = device.stochastic_rounding and "float16" in (dtype, states)
     return replace(
         device,

@@ -47,6 +47,20 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     assert profile["execution"]["runs"][0]["steps"]["count"] == 6
 
 
+def test_states_of_half_are_those_of_the_emulator(device: State, tmp_path: Path) -> None:
+    """Rounded at random by the step's seed, and run again from checkpoints."""
+    half = {"states_dtype": "float16", "stochastic_rounding": True, "memory": "recompute"}
+    result = attempt(tmp_path / "ipu", on("ipu", **half))
+    assert result.done["reason"] == "completed", result.done
+    other = attempt(tmp_path / "emulator", on("emulator", **half))
+    exact = attempt(tmp_path / "exact", on("ipu"))
+    for name, on_emulator in weights(other).items():
+        np.testing.assert_allclose(
+            weights(result)[name], on_emulator, rtol=1e-3, atol=1e-5, err_msg=name
+        )
+    assert result.done["summary"]["loss"] != exact.done["summary"]["loss"]
+
+
 @pytest.mark.verify
 @pytest.mark.same_on_every_python
 def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:

@@ -190,10 +190,11 @@ def _backend(device: Device) -> Dict[str, Any]:
         "placement": placement_of(device),
         "memory": getattr(device, "memory", "slots"),  # specs of 0.2.0 lack the field
     }
+    if has_half_states(device):
+        found["states_dtype"] = device.states_dtype
+        found["stochastic_rounding"] = device.stochastic_rounding
     if device.kind == "emulator":
         found["tiles_per_ipu"] = device.tiles
-        found["states_dtype"] = getattr(device, "states_dtype", "float32")
-        found["stochastic_rounding"] = has_half_states(device) and device.stochastic_rounding
     return found
 
 
