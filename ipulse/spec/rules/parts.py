@@ -31,10 +31,9 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     if isinstance(device, (EmulatorDevice, IPUDevice)) and device.ipus != 1:
         detail = f"a network with {parts} is on one IPU; got {device.ipus}"
         yield Problem("/device/ipus", "unsupported", detail)
-    if isinstance(device, EmulatorDevice):
-        if device.training == "device":
-            detail = f"the loss of a network with {parts} is on the host: set it to host"
-            yield Problem("/device/training", "unsupported", detail)
+    if isinstance(device, EmulatorDevice) and device.training == "device":
+        detail = f"the loss of a network with {parts} is on the host: set it to host"
+        yield Problem("/device/training", "unsupported", detail)
     if isinstance(device, (EmulatorDevice, IPUDevice)) and device.states_dtype != "float32":
         detail = f"the states of a network with {parts} are float32: remove it"
         yield Problem("/device/states_dtype", "unsupported", detail)

@@ -172,7 +172,7 @@ def test_states_of_half_make_checkpoints_smaller() -> None:
         found.append(max(tile["memory"]["total"]["includingGaps"] for tile in tiles))
         predicted.append(predict(network_of_half).fullest_bytes)
     assert found[1] < found[0]
-    for size, expected in zip(found, predicted):
+    for size, expected in zip(found, predicted, strict=True):
         assert size / FACTOR < expected < size * FACTOR
     assert predicted[1] < predicted[0]
 

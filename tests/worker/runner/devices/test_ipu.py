@@ -47,6 +47,7 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path) -> None:
     assert profile["execution"]["runs"][0]["steps"]["count"] == 6
 
 
+@pytest.mark.verify
 def test_states_of_half_are_those_of_the_emulator(device: State, tmp_path: Path) -> None:
     """Rounded at random by the step's seed, and run again from checkpoints."""
     half = {"states_dtype": "float16", "stochastic_rounding": True, "memory": "recompute"}
