@@ -20,6 +20,7 @@ from .layers import Neurons, PerNeuron
 Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 Equation = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
+Gate = Annotated[float, Field(ge=-1e6, le=0.0)]
 
 
 class NeuronStateSpec(StrictModel):
@@ -104,6 +105,12 @@ class EquationsLayerSpec(StrictModel):
         default=False,
         description="Whether the layer also receives its own spikes of the previous step, through "
         "trained weights, which are part of I.",
+    )
+    gate: Gate | None = Field(
+        default=None,
+        description="Gradient flows only through the spikes of neurons whose value of spike is "
+        "above this, in resets as well; null: through all.",
+        examples=[-0.5],
     )
     trainable: bool = Field(
         default=True,

@@ -70,7 +70,7 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
 
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
-        """None: all neurons carry gradient."""
+        """None: a gate is part of the equations, and no variable."""
         return [None]
 
     def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
@@ -96,7 +96,7 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
         """Do nothing: the weights are not standardised."""
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
-        """Run the layer on spikes, as a LIFLayer; each neuron has a slot."""
+        """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
         return self.run(ids, counts, training)
 
     def run(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:

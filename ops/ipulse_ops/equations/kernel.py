@@ -82,10 +82,10 @@ class KernelTrace(NamedTuple):
 
 
 class SpikeTrace(NamedTuple):
-    """The results of the forward pass as spikes; each neuron has a slot."""
+    """The results of the forward pass as spikes; each neuron that carries gradient has a slot."""
 
-    ids: np.ndarray  # float32 [time, batch, neurons]: those that spike, then the others
-    counts: np.ndarray  # float32 [time, batch, 2]: spikes, neurons
+    ids: np.ndarray  # float32 [time, batch, neurons]: those that spike, the others, zeros
+    counts: np.ndarray  # float32 [time, batch, 2]: spikes, filled slots
     states: np.ndarray  # as in KernelTrace
     first_bad_step: int
     current: np.ndarray

@@ -21,8 +21,10 @@ struct IeeeArithmetic {{
 
 constexpr std::int64_t STATES = {states}, TRAINED = {trained};
 constexpr bool RECURRENT = {recurrent};
+constexpr bool GATED = {gated};
+[[maybe_unused]] constexpr float GATE = {gate};
 
-// Lists the neurons with an x above 0, then the others, both ascending.
+// Lists the neurons with an x above 0, then the others that carry gradient, both ascending.
 void list_neurons(const float *x, std::int64_t neurons, float *ids, float *counts) {{
   constexpr std::int64_t BLOCK = 16;
   std::int64_t spikes = 0;
@@ -33,6 +35,15 @@ void list_neurons(const float *x, std::int64_t neurons, float *ids, float *count
     for (std::int64_t n = first; any && n < last; ++n) {{
       if (x[n] > 0.0f) ids[spikes++] = static_cast<float>(n);
     }}
+  }}
+  if constexpr (GATED) {{
+    std::int64_t filled = spikes;
+    for (std::int64_t n = 0; n < neurons; ++n) {{
+      if (x[n] > GATE && !(x[n] > 0.0f)) ids[filled++] = static_cast<float>(n);
+    }}
+    for (std::int64_t k = filled; k < neurons; ++k) ids[k] = 0.0f;
+    counts[0] = static_cast<float>(spikes), counts[1] = static_cast<float>(filled);
+    return;
   }}
   float *rest = ids + spikes;
   int from = 0;
@@ -45,10 +56,16 @@ void list_neurons(const float *x, std::int64_t neurons, float *ids, float *count
   counts[0] = static_cast<float>(spikes), counts[1] = static_cast<float>(neurons);
 }}
 
-// Gives each neuron the number of its slot.
+// Gives each neuron the number of its slot; 0 without one.
 void take_slots(const float *ids, const float *counts, const float *slots, std::int64_t neurons,
                 float *values) {{
   const auto spikes = static_cast<std::int64_t>(counts[0]);
+  if constexpr (GATED) {{
+    const auto filled = static_cast<std::int64_t>(counts[1]);
+    for (std::int64_t n = 0; n < neurons; ++n) values[n] = 0.0f;
+    for (std::int64_t k = 0; k < filled; ++k) values[static_cast<int>(ids[k])] = slots[k];
+    return;
+  }}
   const float *rest = slots + spikes;
   int from = 0;
   for (std::int64_t k = 0; k <= spikes; ++k) {{

@@ -26,6 +26,8 @@ class LayerEquations:
         None: it passes through all.
     recurrent: whether a neuron's input current includes the weights of those that spiked in the
         step before.
+    gate: neurons with a value of `spike` that is not above it carry no gradient through their
+        spike, and are not listed; at most 0. None: all carry it.
     """
 
     neuron: NeuronEquations
@@ -33,6 +35,7 @@ class LayerEquations:
     surrogate: Surrogate = SuperSpike()
     truncate: Optional[int] = None
     recurrent: bool = False
+    gate: Optional[float] = None
 
     @property
     def forward(self) -> StepProgram:
@@ -51,7 +54,7 @@ class LayerEquations:
     @property
     def backward(self) -> StepProgram:
         """The adjoint of one step."""
-        return _backward(self.neuron, self.surrogate)
+        return _backward(self.neuron, self.surrogate, self.gate)
 
     def values(self) -> Dict[str, np.ndarray]:
         """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""
@@ -72,6 +75,6 @@ def _forward(neuron: NeuronEquations) -> StepProgram:
 
 
 @lru_cache(maxsize=64)
-def _backward(neuron: NeuronEquations, surrogate: Surrogate) -> StepProgram:
+def _backward(neuron: NeuronEquations, surrogate: Surrogate, gate: Optional[float]) -> StepProgram:
     trained = [parameter.name for parameter in neuron.trained]
-    return backward_program(neuron, surrogate_tree(surrogate), trained)
+    return backward_program(neuron, surrogate_tree(surrogate, gate), trained)

@@ -97,8 +97,11 @@ class EquationsOnTiles:
     ) -> Tuple[np.ndarray, np.ndarray, int]:
         """Return the gradients, as EquationsKernel."""
         if lists is not None:
-            by_slots, by_spikes = by_spikes, np.empty_like(by_spikes)
-            np.put_along_axis(by_spikes, lists[0].astype(np.int64), by_slots, axis=2)
+            by_slots, by_spikes = by_spikes, np.zeros_like(by_spikes)
+            ids, counts = lists
+            step, sample, slot = np.nonzero(np.arange(ids.shape[2]) < counts[..., 1:])
+            neuron_ids = ids[step, sample, slot].astype(np.int64)
+            by_spikes[step, sample, neuron_ids] = by_slots[step, sample, slot]
         inputs = [current, self._rows(parameters, current.shape[1])]
         outputs = [np.zeros_like(current), states]
         gradients = [by_spikes, np.zeros_like(states)]
@@ -125,9 +128,13 @@ class EquationsOnTiles:
         """Run the layer, and list its spikes."""
         found = self.forward(parameters, current, keep, recurrent)
         spiking = found.x > 0
-        ids = np.argsort(~spiking, axis=2, kind="stable").astype(np.float32)
-        counts = np.empty((*ids.shape[:2], 2), np.float32)
-        counts[..., 0], counts[..., 1] = spiking.sum(axis=2), ids.shape[2]
+        gate = self.layer.gate
+        listed = np.ones_like(spiking) if gate is None else spiking | (found.x > np.float32(gate))
+        order = np.argsort(2 - spiking.astype(np.int8) - listed, axis=2, kind="stable")
+        counts = np.empty((*order.shape[:2], 2), np.float32)
+        counts[..., 0], counts[..., 1] = spiking.sum(axis=2), listed.sum(axis=2)
+        filled = np.arange(order.shape[2]) < counts[..., 1:]
+        ids = np.where(filled, order, 0).astype(np.float32)
         return SpikeTrace(ids, counts, found.states, found.first_bad_step, found.current)
 
     def profile(self) -> Optional[Dict[str, Any]]:

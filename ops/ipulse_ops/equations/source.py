@@ -96,6 +96,8 @@ def kernel_source(layer: LayerEquations) -> str:
         states=len(neuron.states),
         trained=len(neuron.trained),
         recurrent="true" if layer.recurrent else "false",
+        gated="false" if layer.gate is None else "true",
+        gate=literal(layer.gate or 0.0),
         forward="\n".join(forward),
         backward="\n".join(backward),
     )

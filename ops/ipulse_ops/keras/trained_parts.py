@@ -91,7 +91,8 @@ def _equations(
         described["neurons"],
         surrogate_of(surrogate_config(spec["network"])),
         spec.get("training", {}).get("truncate_steps"),
-        bool(described.get("recurrent")),  # specs of older jobs lack it
+        bool(described.get("recurrent")),  # specs of older jobs lack this and the next
+        described.get("gate"),
     )
     arrays = [weights_array(weights, name)]
     if layer.recurrent:

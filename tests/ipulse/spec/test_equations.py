@@ -43,6 +43,7 @@ def test_the_resolved_document_is_the_same_spec() -> None:
         (f"{LAYER}/neuron/parameters/0/value", [0.5, 0.5]),
         (f"{LAYER}/neuron/states", []),
         (f"{LAYER}/delay", 2),
+        (f"{LAYER}/gate", 0.5),
         ("/network/delay", 2),
         ("/device/weights_dtype", "bfloat16"),
     ],

@@ -66,10 +66,15 @@ CASES: Dict[str, Tuple[Dict[str, Any], LIF, str]] = {
         LIF(NEURONS, 0.9, gain=GAIN, recurrent=True),
         "zero",
     ),
+    "gated": (
+        lif(gain=GAIN * (1 - 0.9)),
+        LIF(NEURONS, 0.9, gain=GAIN, second_threshold=0.5),
+        "zero",
+    ),
 }
 
 
-QUICK = ("zero", "adaptive", "recurrent")
+QUICK = ("zero", "adaptive", "recurrent", "gated")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +90,8 @@ def test_they_are_equal(name: str) -> None:
     weights = rng.normal(0, 0.3, (INPUTS, NEURONS)).astype(np.float32)
     weights = np.round(weights * 1024) / 1024 if neurons.recurrent else weights
     by_slots = tf.constant(rng.normal(size=(STEPS, BATCH, NEURONS)), tf.float32)
-    equations = LayerEquations(neuron_of(document), NEURONS, recurrent=neurons.recurrent)
+    gate = None if neurons.second_threshold is None else neurons.second_threshold - 1.0
+    equations = LayerEquations(neuron_of(document), NEURONS, recurrent=neurons.recurrent, gate=gate)
     # Multiples of 2^-10: sums are exact in any order.
     again = np.round(rng.normal(0, 0.1, (NEURONS, NEURONS)) * 1024) / 1024
     kernels = [weights, again.astype(np.float32)][: 2 if neurons.recurrent else 1]

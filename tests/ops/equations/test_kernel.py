@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Optional
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ def check(
     truncate: int = 0,
     seed: int = 0,
     is_recurrent: bool = False,
+    gate: Optional[float] = None,
 ) -> None:
-    layer = LayerEquations(neuron, 3, surrogate, truncate or None, is_recurrent)
+    layer = LayerEquations(neuron, 3, surrogate, truncate or None, is_recurrent, gate)
     rng = np.random.default_rng(seed)
     current = rng.normal(0.5, 1.5, (9, 5, 3)).astype(np.float32)
     by_spikes = rng.normal(size=current.shape).astype(np.float32)
@@ -53,8 +55,13 @@ def check(
             total = total if parameter.is_per_neuron else total.sum(keepdims=True)
             np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
         listed = kernel.spikes(parameters, current, True, *own)
-        order = np.argsort(wanted.x <= 0, axis=2, kind="stable")
-        np.testing.assert_array_equal(listed.ids, order)
+        carries = wanted.x > (-np.inf if gate is None else np.float32(gate))
+        rank = np.where(wanted.x > 0, 0, np.where(carries, 1, 2))
+        order = np.argsort(rank, axis=2, kind="stable")
+        filled = np.arange(3) < carries.sum(axis=2)[..., None]
+        np.testing.assert_array_equal(listed.ids, np.where(filled, order, 0))
+        np.testing.assert_array_equal(listed.counts[..., 1], carries.sum(axis=2))
+        assert gate is None or 0 < carries.mean() < 1
         np.testing.assert_array_equal(listed.counts[..., 0], (wanted.x > 0).sum(axis=2))
         by_slots = np.take_along_axis(by_spikes, order, axis=2)
         given = [parameters, listed.current, listed.states, by_slots, *(own or [None])]
@@ -66,6 +73,13 @@ def check(
 
 def test_a_random_neuron_to_the_bit() -> None:
     check(random_neuron(Random(0)))
+
+
+@pytest.mark.parametrize("gate", [-0.4, 0.0])
+def test_neurons_below_the_gate_carry_no_gradient(gate: float) -> None:
+    neuron = neuron_of(lif("subtract", gain=0.5, decay=True, theta=True))
+    check(neuron, gate=gate)
+    check(neuron, truncate=4, is_recurrent=True, gate=gate)
 
 
 def test_random_neurons_that_send_to_each_other() -> None:

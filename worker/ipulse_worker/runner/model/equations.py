@@ -34,6 +34,7 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
         surrogate=surrogate_of(spec.network.surrogate),
         truncate=getattr(spec.training, "truncate_steps", None),
         recurrent=is_recurrent(layer),
+        gate=getattr(layer, "gate", None),  # specs of older jobs lack it
     )
 
 

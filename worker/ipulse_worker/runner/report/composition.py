@@ -81,6 +81,9 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
     neuron = layer.neuron
     lines = [f"{each.name} <- {each.update}" for each in neuron.states if each.update is not None]
     lines.append(f"spike where {neuron.spike} > 0")
+    gate = getattr(layer, "gate", None)  # specs of older jobs lack it
+    if gate is not None:
+        lines.append(f"gradient of the spike where {neuron.spike} > {plain_number(gate)}")
     lines += [f"{each.name} <- {each.reset}" for each in neuron.states if each.reset is not None]
     for each in neuron.parameters:
         trained = f", trained per {each.per}" if each.trainable else ""
