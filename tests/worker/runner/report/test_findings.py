@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional
 
 import pytest
 
@@ -99,6 +99,17 @@ def test_the_heaviest_five_are_shown() -> None:
     weights = [finding.weight for finding in found]
     assert weights == sorted(weights, reverse=True)
     assert "at chance" in found[0].title
+
+
+def test_a_gate_is_proposed_where_there_is_no_second_threshold() -> None:
+    def advice(limit: Optional[str]) -> List[str]:
+        changes = layer(second_threshold=None, active_fraction=1.0, gradient_limit=limit)
+        return [found.action for found in findings(replace(CALM, **changes))]
+
+    [action] = advice("gate: -0.5")
+    assert "gate: -0.5" in action
+    assert "second_threshold" not in action
+    assert advice(None) == []
 
 
 def test_the_accuracy_of_a_stopped_training_is_not_called_rising() -> None:

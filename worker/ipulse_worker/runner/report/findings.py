@@ -139,8 +139,10 @@ def overfit(facts: TrainingFacts) -> Optional[Advice]:
 
 
 def unlimited_gradients(facts: TrainingFacts) -> Optional[Advice]:
-    """Every neuron carries a gradient, because no second threshold is set."""
-    layers = [layer for layer in facts.layers if layer.second_threshold is None]
+    """Every neuron carries a gradient, because no second threshold or gate is set."""
+    layers = [
+        layer for layer in facts.layers if layer.second_threshold is None and layer.gradient_limit
+    ]
     full = [layer for layer in layers if layer.active_fraction > 0.999]
     if not full or facts.backward_share is None:
         return None
@@ -149,7 +151,7 @@ def unlimited_gradients(facts: TrainingFacts) -> Optional[Advice]:
         f"All neurons of {listed([layer.title for layer in full])} carry a gradient in every step",
         f"The backward pass takes {percent(facts.backward_share)} of a step, and its work grows "
         "with this fraction.",
-        f"Try {full[0].path}.second_threshold: 0.5 and compare accuracy and time.",
+        f"Try {full[0].path}.{full[0].gradient_limit} and compare accuracy and time.",
         "gradients",
     )
 

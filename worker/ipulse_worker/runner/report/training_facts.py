@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.results.results import Results
 from ipulse_worker.runner.training_progress import held_out_samples
+
+if TYPE_CHECKING:
+    from ipulse.spec import ExperimentSpec
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class LayerFacts:
     needed_capacity: int = 0  # holds the spikes of 99.9 % of the steps
     active_fraction: float = 0.0
     second_threshold: Optional[object] = None
+    gradient_limit: Optional[str] = "second_threshold: 0.5"  # a setting that the layer could have
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,13 @@ def training_facts(results: Results) -> TrainingFacts:
     )
 
 
+def _gradient_limit(spec: ExperimentSpec, layer: Optional[int]) -> Optional[str]:
+    kind = None if layer is None else getattr(spec.network.layers[layer], "kind", None)
+    if kind == "op":
+        return None
+    return "gate: -0.5" if kind == "equations" else "second_threshold: 0.5"
+
+
 def _layers(results: Results) -> List[LayerFacts]:
     spec, metrics, activity = results.spec, results.evaluation.metrics, results.neuron_activity
     facts = []
@@ -123,6 +134,7 @@ def _layers(results: Results) -> List[LayerFacts]:
                 needed_capacity=activity.needed_capacity[at],
                 active_fraction=float(metrics.active_gradient_fractions[at]),
                 second_threshold=results.limits.second_thresholds[at],
+                gradient_limit=_gradient_limit(spec, None if is_readout else at),
             )
         )
     return facts
