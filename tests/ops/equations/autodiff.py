@@ -64,12 +64,13 @@ def spikes_of(
     current: Any,
     slope: float,
     recurrent: Any = None,
+    gate: float = float("-inf"),
 ) -> Any:
-    """The spikes `[time, batch, neurons]`, with the derivative of SuperSpike."""
+    """The spikes `[time, batch, neurons]`, with the derivative of SuperSpike above the gate."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def spike(x: Any) -> Any:
-        phi = 1 / tf.square(slope * tf.abs(x) + 1)
+        phi = tf.cast(x > gate, tf.float64) / tf.square(slope * tf.abs(x) + 1)
         return tf.cast(x > 0, tf.float64), lambda grad: grad * phi
 
     zeros = tf.zeros_like(current[0])

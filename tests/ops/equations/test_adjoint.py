@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Optional
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ from tests.ops.equations.autodiff import spikes_of
 SLOPE = 3.0
 
 
-def check(seed: int, is_recurrent: bool = False) -> float:
+def check(seed: int, is_recurrent: bool = False, gate: Optional[float] = None) -> float:
     random, rng = Random(seed), np.random.default_rng(seed)
     neuron = random_neuron(random)
-    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE), recurrent=is_recurrent)
+    layer = LayerEquations(neuron, 3, SuperSpike(SLOPE), recurrent=is_recurrent, gate=gate)
     current = rng.normal(0.5, 1.5, (6, 2, 3))
     by_spikes = rng.normal(size=current.shape)
     recurrent = rng.normal(size=(3, 3)) if is_recurrent else None
@@ -33,7 +34,8 @@ def check(seed: int, is_recurrent: bool = False) -> float:
     with tf.GradientTape() as tape:
         tape.watch([entering, weights, *variables.values()])
         sent = weights if is_recurrent else None
-        spikes = spikes_of(neuron, variables, entering, SLOPE, sent)
+        above = float("-inf") if gate is None else gate
+        spikes = spikes_of(neuron, variables, entering, SLOPE, sent, above)
         loss = tf.reduce_sum(spikes * by_spikes)
     np.testing.assert_array_equal(spikes.numpy(), trace.x > 0, err_msg=f"seed {seed}")
     wanted = tape.gradient(loss, {"I": entering, "recurrent": weights, **variables})
@@ -57,7 +59,12 @@ def test_random_neurons_that_send_to_each_other() -> None:
     assert 0.02 < np.mean(rates) < 0.98
 
 
+def test_a_gate_stops_the_derivatives_of_spikes() -> None:
+    rates = [check(seed, is_recurrent=seed % 2 == 1, gate=-0.5) for seed in range(7, 11)]
+    assert 0.02 < np.mean(rates) < 0.98
+
+
 @pytest.mark.verify
 def test_many_random_neurons() -> None:
     for seed in range(100, 600):
-        check(seed, is_recurrent=seed % 2 == 1)
+        check(seed, is_recurrent=seed % 2 == 1, gate=-0.4 if seed % 3 == 0 else None)

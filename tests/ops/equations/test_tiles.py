@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Optional
 
 import numpy as np
 import pytest
@@ -20,12 +21,13 @@ def check(
     tolerance: float,
     truncate: int = 0,
     is_recurrent: bool = False,
+    gate: Optional[float] = None,
 ) -> bool:
     """Compares values and gradients; `tolerance` is for the last bits of exp and tanh.
 
     Returns whether neurons spiked.
     """
-    layer = LayerEquations(neuron, 3, truncate=truncate or None, recurrent=is_recurrent)
+    layer = LayerEquations(neuron, 3, truncate=truncate or None, recurrent=is_recurrent, gate=gate)
     rng = np.random.default_rng(tiles)
     current = rng.normal(0.5, 1.5, (7, 2, 3)).astype(np.float32)
     by_spikes = rng.normal(size=current.shape).astype(np.float32)
@@ -66,3 +68,28 @@ def test_random_neurons() -> None:
     spiked = [check(random_neuron(Random(seed)), tiles=3, tolerance=1e-5) for seed in range(4)]
     assert any(spiked)
     assert check(neuron_of(lif()), tiles=1, tolerance=0.0)
+
+
+@pytest.mark.verify
+def test_a_gate() -> None:
+    neuron = neuron_of(lif("subtract", decay=True))
+    assert check(neuron, tiles=4, tolerance=0.0, truncate=3, gate=-0.5)
+    layer = LayerEquations(neuron, 3, gate=-0.5)
+    rng = np.random.default_rng(5)
+    current = rng.normal(0.5, 1.5, (7, 2, 3)).astype(np.float32)
+    parameters = stacked(layer, layer.values())
+    cpu, on_tiles = EquationsKernel(layer), EquationsOnTiles(layer, 4)
+    wanted = cpu.spikes(parameters, current, True)
+    found = on_tiles.spikes(parameters, current, True)
+    np.testing.assert_array_equal(found.ids, wanted.ids)
+    np.testing.assert_array_equal(found.counts, wanted.counts)
+    assert (wanted.counts[..., 0] < wanted.counts[..., 1]).any()
+    assert (wanted.counts[..., 1] < 3).any()
+    by_slots = rng.normal(size=current.shape).astype(np.float32)
+    one, two = (
+        each.backward(
+            parameters, current, wanted.states, by_slots, lists=(wanted.ids, wanted.counts)
+        )
+        for each in (cpu, on_tiles)
+    )
+    np.testing.assert_array_equal(two[0], one[0])

@@ -61,11 +61,6 @@ def weights(ended: FinishedAttempt) -> Dict[str, np.ndarray]:
         return dict(arrays)
 
 
-def metrics(ended: FinishedAttempt) -> Dict[str, Any]:
-    found: Dict[str, Any] = ended.done["metrics"]
-    return found
-
-
 def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
     layers = [LAYER, {"neurons": 24, "standardised": True}]
     one = attempt(tmp_path / "one", spec(layers, epochs=2, device={"kind": "cpu", "threads": 1}))
@@ -97,6 +92,17 @@ def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None
     two = attempt(tmp_path / "two", spec(layers, epochs=2, device={"kind": "cpu", "threads": 2}))
     for name, array in weights(two).items():
         np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_a_gate_leaves_gradients_out(tmp_path: Path) -> None:
+    ended = attempt(tmp_path / "a", spec([{**LAYER, "gate": -0.5}], epochs=2))
+    assert ended.done["reason"] == "completed", ended.done
+    lines = (ended.directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    shares = [json.loads(line)["gradient_set/1"] for line in lines]
+    assert shares
+    assert all(0 < share < 0.999 for share in shares)
+    page = (ended.directory / "report.html").read_text(encoding="utf-8")
+    assert "gradient of the spike where u - theta &gt; -0.5" in page
 
 
 def test_what_diverges_is_named(tmp_path: Path) -> None:
@@ -165,7 +171,7 @@ def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, delay: int) -> No
         {**LAYER, "recurrent": True},
         {"neurons": 12},
         {"neurons": 10},
-        LAYER,
+        {**LAYER, "gate": -0.5},
     ]
     document = spec(layers, epochs=1, network={"delay": delay})
     ended = attempt(tmp_path / "a", document)
