@@ -13,7 +13,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "demo --spec examples/randman.yaml --to results",
         "demo --spec examples/npz.yaml --data ~/recordings",
     ),
-    "init": ("init", "init wide.yaml"),
+    "init": (
+        "init",
+        "init wide.yaml",
+        "init mine --data mine.npz",
+        "init tiles --example emulator",
+    ),
     "submit": (
         "submit examples/digits.yaml --watch",
         "submit examples/digits.yaml --set epochs=5 --set 'layers[0].neurons=256'",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 # Lines that begin with "# " and a field are optional; each is valid without its mark.
 _TEMPLATE = """\
@@ -15,13 +17,7 @@ name: {name}
 # Equal specs and seeds give equal results.
 seed: 0
 
-# The data set. digits is included; randman, yin_yang and others are generated. Your own file
-# mine.npz: {{kind: npz, name: mine, channels: 64, classes: 4, steps: 100}}
-data:
-  kind: digits
-  # Time steps of one sample.
-  steps: 40
-
+{data}
 network:
   # Hidden layers of spiking neurons, from the input to the readout.
   layers:
@@ -44,7 +40,7 @@ network:
 training:
   epochs: 20
   batch_size: 32
-  optimizer: {{kind: adam, learning_rate: 0.01}}
+{loss}  optimizer: {{kind: adam, learning_rate: 0.01}}
   # schedule: {{shape: cosine, warmup_steps: 20}}
   # A checkpoint after so many epochs, from which a paused job continues.
   # checkpoint_epochs: 5
@@ -56,7 +52,45 @@ device: {{kind: cpu}}
 # metadata: {{team: audio}}
 """
 
+_DIGITS = """\
+# The data set. digits is included; randman, yin_yang and others are generated. Your own file
+# mine.npz: {kind: npz, name: mine, channels: 64, classes: 4, steps: 100}
+data:
+  kind: digits
+  # Time steps of one sample.
+  steps: 40
+"""
 
-def spec_template(name: str, file: str) -> str:
-    """Return a commented spec with this name, for a file that its comments mention."""
-    return _TEMPLATE.format(name=json.dumps(name, ensure_ascii=False), file=file)
+
+def spec_template(
+    name: str, file: str, data: Mapping[str, Any] | None = None, loss: str | None = None
+) -> str:
+    """Return a commented spec with this name, for a file that its comments mention.
+
+    data: the fields of `data`, which `ipulse data push` uploaded; None: the included digits.
+    loss: that of a regression; None: the default one.
+    """
+    return _TEMPLATE.format(
+        name=json.dumps(name, ensure_ascii=False),
+        file=file,
+        data=_DIGITS if data is None else _own_data(data),
+        loss="" if loss is None else f"  loss: {loss}\n",
+    )
+
+
+def _own_data(fields: Mapping[str, Any]) -> str:
+    """Return the section of an uploaded data set. JSON of a value is YAML, too."""
+    lines = [
+        "# Your data set, uploaded with `ipulse data push`; docs/guides/own_data.md. Channels,",
+        "# classes and steps are those of the file.",
+        "data:",
+    ]
+    lines += [f"  {name}: {json.dumps(value)}" for name, value in fields.items()]
+    return "\n".join(
+        [
+            *lines,
+            "  # The part that early stopping looks at, of the training samples.",
+            "  # validation: 0.1",
+            "",
+        ]
+    )

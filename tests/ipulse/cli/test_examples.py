@@ -48,7 +48,8 @@ def test_every_example_is_accepted(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "recordings").mkdir()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "program.cpp").touch()
+    for name in ("program.cpp", "mine.npz"):
+        (tmp_path / name).touch()
     command: Any = whole_command()
     arguments: list[str] = shlex.split(example.partition(" < ")[0])
     arguments = [argument.replace("~", str(tmp_path)) for argument in arguments]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ipulse.client import Client
 from ipulse.spec import parse_spec
+from ipulse.spec.document.example import EXAMPLES
 from ipulse.spec.document.file import parse_spec_file, read_spec_file
 from tests.ipulse.cli.conftest import Run
 
@@ -83,3 +86,86 @@ def test_the_data_set_in_a_comment_is_valid(offline: Run, folder: Path) -> None:
     [data] = re.findall(r"\{kind: npz.*\}", (folder / "experiment.yaml").read_text())
     ran = offline("validate", "experiment.yaml", "--set", f"data={data}", "--json")
     assert ran.json["spec"]["data"]["name"] == "mine"
+
+
+RNG = np.random.default_rng(3)
+LABELS = np.arange(60) % 3
+
+
+@pytest.mark.parametrize(
+    ("arrays", "expected"),
+    [
+        (
+            {"spikes": RNG.random((60, 25, 8)) < 0.2, "labels": LABELS},
+            {"channels": 8, "classes": 3, "steps": 25, "step_ms": 1.0},
+        ),
+        (
+            {"values": RNG.random((60, 4, 5)), "labels": LABELS},
+            {"channels": 20, "classes": 3, "steps": 40},
+        ),
+        (
+            {"spikes": RNG.random((60, 25, 8)) < 0.2, "targets": RNG.random((60, 25, 2))},
+            {"channels": 8, "outputs": 2, "steps": 25},
+        ),
+        (
+            {
+                "event_samples": np.arange(600) % 60,
+                "event_times_ms": np.linspace(0, 780.5, 600),
+                "event_channels": np.arange(600) % 12,
+                "labels": LABELS,
+            },
+            {"channels": 12, "classes": 3, "steps": 98, "step_ms": 8.0},
+        ),
+    ],
+    ids=["spikes", "values", "targets", "events"],
+)
+def test_the_shapes_of_a_file_are_read_and_its_job_is_accepted(
+    run: Run, client: Client, folder: Path, arrays: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    np.savez(folder / "mine.npz", **arrays)
+    ran = run("init", "of-mine", "--data", "mine.npz")
+    assert ran.code == 0, ran.err
+    assert "data push mine.npz" in ran.err
+    data = read_spec_file(folder / "of-mine.yaml").spec().data
+    assert {name: getattr(data, name) for name in expected} == expected
+    assert run("data", "push", "mine.npz").code == 0
+    job = client.get(run("submit", "of-mine.yaml").out.strip())
+    assert job.json["spec"]["data"]["dataset"].startswith("sha256:")
+
+
+@pytest.mark.parametrize(
+    ("content", "word"), [(b"no data", "none of these"), (b"", "none of these")]
+)
+def test_a_file_that_is_no_data_set_is_refused(
+    offline: Run, folder: Path, content: bytes, word: str
+) -> None:
+    (folder / "mine.npz").write_bytes(content)
+    ran = offline("init", "--data", "mine.npz")
+    assert ran.code == 2
+    assert "mine.npz" in ran.err
+    assert word in ran.err
+    assert not (folder / "experiment.yaml").exists()
+
+
+def test_arrays_of_other_names_are_named(offline: Run, folder: Path) -> None:
+    np.savez(folder / "mine.npz", x_train=np.zeros((4, 2)))
+    ran = offline("init", "--data", "mine.npz")
+    assert ran.code == 2
+    assert "x_train" in ran.err
+    assert "spikes" in ran.err
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_written_as_it_is(offline: Run, folder: Path, name: str) -> None:
+    ran = offline("init", "mine", "--example", name, "--json")
+    assert ran.code == 0, ran.err
+    assert read_spec_file(folder / "mine.yaml").spec().name == ran.json["name"]
+
+
+def test_unknown_examples_and_contradictions_are_refused(offline: Run, folder: Path) -> None:
+    ran = offline("init", "--example", "digit")
+    assert ran.code == 2
+    assert "digits" in ran.err
+    (folder / "mine.npz").write_bytes(b"")
+    assert offline("init", "--example", "digits", "--data", "mine.npz").code == 2
+    assert not (folder / "experiment.yaml").exists()
