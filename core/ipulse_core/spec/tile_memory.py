@@ -84,7 +84,10 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
 
 
 def _checkpoints(network: TileNetwork) -> int:
-    """Return the number of steps whose states are stored, with which the fewest bytes are."""
+    """Return about how many checkpoints the op stores: as many as take the fewest bytes.
+
+    `steps_between_checkpoints` of ipulse_ops/lif/poplar/outputs.py chooses them exactly.
+    """
     sent = [layer for layer in network.layers if layer.slots]
     of_a_step = sum(
         2 * layer.slots + 3 + divide_up(layer.neurons, _SAMPLES_PER_WORD) for layer in sent
