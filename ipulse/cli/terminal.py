@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.text import Text
 
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.ids import short_id as short_id
 
 from .called import as_called
 

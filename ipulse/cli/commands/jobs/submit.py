@@ -25,7 +25,7 @@ from ipulse.cli.options import (
     addressed,
 )
 from ipulse.cli.pages import job_address
-from ipulse.cli.terminal import emit, say, short_id, show
+from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client, Job, JobRequest, SpecSource
 from ipulse.client.jobs.requests import each_placed
 from ipulse.spec import (
@@ -37,6 +37,7 @@ from ipulse.spec import (
 from ipulse.spec.document.file import SpecFile, read_spec_file
 from ipulse.spec.document.settings import spec_of, with_settings
 from ipulse_core.errors import InvalidInput, InvalidSpec, Problem
+from ipulse_core.ids import short_id
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.worker_faults import errors_name
 

@@ -12,8 +12,9 @@ from ipulse.cli.completing import complete_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import JOB_HELP, Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import least_varied_first, show_table
-from ipulse.cli.terminal import emit, say, short_id, show
+from ipulse.cli.terminal import emit, say, show
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.ids import short_id
 from ipulse_core.numbers import plain_number
 
 _SPECS = (".yaml", ".yml", ".json")

@@ -13,10 +13,11 @@ from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Settings, SpecPath, addressed
 from ipulse.cli.pages import sweep_address
-from ipulse.cli.terminal import emit, say, short_id, show
+from ipulse.cli.terminal import emit, say, show
 from ipulse.client import Client, SweepStatus
 from ipulse.sweeps import SweepMethod
 from ipulse.sweeps.file import read_sweep
+from ipulse_core.ids import short_id
 
 from .show import show_with_trials
 
