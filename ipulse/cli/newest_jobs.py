@@ -1,4 +1,8 @@
-"""Ids of the newest jobs for a shell, read without the client, which takes long to import."""
+"""Ids of the newest jobs for a shell, at each press of Tab.
+
+They are read with the standard library: to import the client takes 1.3 s of processor time, and
+httpx alone 0.3 s (tests/ipulse/cli/service/test_completion.py has the limit).
+"""
 
 from __future__ import annotations
 
