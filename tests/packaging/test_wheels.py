@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ipulse.spec.document.example import EXAMPLES
+
 from .conftest import PACKAGES, ROOT, Environment, run
 
 # A network that learns in seconds, over HTTP, on the whole stack.
@@ -44,7 +46,7 @@ def test_a_wheel_installs_one_package_and_nothing_else(package: str, dist: Path)
         ("ipulse_ops", "ipulse_ops/lif/cpu/shipped/liblif.so"),
         ("poplar_emulator", "poplar_emulator/shipped/lib/libpoplar.so"),
         ("ipulse_worker", "ipulse_worker/runner/report/templates/page.html"),
-        ("ipulse", "ipulse/examples/digits.yaml"),
+        *(("ipulse", f"ipulse/examples/{name}.yaml") for name in EXAMPLES),
     ],
 )
 def test_a_wheel_contains_more_than_python(package: str, file: str, dist: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ipulse.client import Client
 from ipulse.spec import parse_spec
-from ipulse.spec.document.example import EXAMPLES
+from ipulse.spec.document.example import EXAMPLES, ExampleName, example_path
 from ipulse.spec.document.file import parse_spec_file, read_spec_file
 from tests.ipulse.cli.conftest import Run
 
@@ -156,9 +156,10 @@ def test_arrays_of_other_names_are_named(offline: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_is_written_as_it_is(offline: Run, folder: Path, name: str) -> None:
+def test_an_example_is_written_as_it_is(offline: Run, folder: Path, name: ExampleName) -> None:
     ran = offline("init", "mine", "--example", name, "--json")
     assert ran.code == 0, ran.err
+    assert (folder / "mine.yaml").read_bytes() == example_path(name).read_bytes()
     assert read_spec_file(folder / "mine.yaml").spec().name == ran.json["name"]
 
 
