@@ -108,8 +108,8 @@ class EquationsLayerSpec(StrictModel):
     )
     gate: Gate | None = Field(
         default=None,
-        description="Gradient flows only through the spikes of neurons whose value of spike is "
-        "above this, in resets as well; null: through all.",
+        description="A neuron passes gradient through its spike only if its value of `spike` is "
+        "above this number, in resets as well; null: every neuron does.",
         examples=[-0.5],
     )
     trainable: bool = Field(

@@ -28,7 +28,7 @@ def init(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Train on this npz, HDF5 or CSV file, whose shapes are read.",
+            help="Train on this npz, HDF5 or CSV file; its shapes are read.",
             exists=True,
             dir_okay=False,
         ),

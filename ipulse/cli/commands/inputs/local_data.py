@@ -14,7 +14,7 @@ from typing import Any
 from ipulse.install_hint import require_modules
 from ipulse_core.errors import InvalidInput, Problem
 
-KINDS = ("npz", "events")  # whose shapes a spec may give
+KINDS = ("npz", "events")  # kinds with channels, classes and steps in the spec
 EVENT_STEPS = 100  # of recordings with times, about
 VALUE_STEPS = 40  # of values, which the encoding turns into spikes
 _UNPACKED_BYTES = 2**30
@@ -37,7 +37,10 @@ def facts_of(path: Path) -> tuple[str, dict[str, Any]]:
             check=False,
         )
     if checked.returncode:
-        raise _refused(f"{path} could not be read: it is damaged, or takes too much memory")
+        raise _refused(
+            f"{path} could not be read: it is damaged, or takes too much memory; write it "
+            "again, or give its shapes yourself, as docs/guides/own_data.md shows"
+        )
     result = json.loads(checked.stdout)
     if "facts" not in result:
         reason = result.get("refusal") or result["trouble"]
