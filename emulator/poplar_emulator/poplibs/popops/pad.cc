@@ -27,37 +27,107 @@ Tensor cropped(const Tensor &t, std::ptrdiff_t lower, std::ptrdiff_t upper, unsi
   return t.slice(static_cast<std::size_t>(begin), static_cast<std::size_t>(end), dim);
 }
 
+void checkDimension(const Tensor &t, unsigned dim) {
+  if (dim >= t.rank())
+    throw poputil::poplibs_error("pad: dimension " + std::to_string(dim) +
+                                 " of a tensor of shape " + t.shapeToString());
+}
+
+/// Makes a constant of a shape.
+template <typename T> auto constantBorder(Graph &graph, const Tensor &t, T val, bool mapped) {
+  return [&graph, type = t.elementType(), val, mapped](const std::vector<std::size_t> &shape) {
+    const Tensor value = graph.addConstant(type, shape, val);
+    if (mapped)
+      graph.setTileMapping(value, 0);
+    return value;
+  };
+}
+
+/// Repeats an element.
+auto repeatedBorder(const Tensor &t, const Tensor &val) {
+  if (val.numElements() != 1 || val.elementType() != t.elementType())
+    throw poputil::poplibs_error("pad: the value must be one element of type " +
+                                 t.elementType().toString() + ", not " + val.shapeToString() +
+                                 " of type " + val.elementType().toString());
+  return [element = val.flatten()](const std::vector<std::size_t> &shape) {
+    std::size_t n = 1;
+    for (const std::size_t d : shape)
+      n *= d;
+    return element.broadcast(static_cast<unsigned>(n), 0).reshape(shape);
+  };
+}
+
+template <typename Border>
+Tensor padded(const Tensor &t, std::ptrdiff_t lower, std::ptrdiff_t upper, unsigned dim,
+              const Border &border) {
+  checkDimension(t, dim);
+  Tensor result = cropped(t, lower, upper, dim);
+  std::vector<std::size_t> shape = result.shape();
+  if (lower > 0) {
+    shape[dim] = static_cast<std::size_t>(lower);
+    result = concat(border(shape), result, dim);
+  }
+  if (upper > 0) {
+    shape[dim] = static_cast<std::size_t>(upper);
+    result = concat(result, border(shape), dim);
+  }
+  return result;
+}
+
+template <typename Border>
+Tensor padded(const Tensor &t, const std::vector<std::ptrdiff_t> &lower,
+              const std::vector<std::ptrdiff_t> &upper, const Border &border) {
+  check(t, lower, upper);
+  Tensor result = t;
+  for (unsigned d = 0; d < t.rank(); ++d)
+    result = padded(result, lower[d], upper[d], d, border);
+  return result;
+}
+
+bool isMapped(padding::MappingMethod method) { return method != padding::MappingMethod::NONE; }
+
 } // namespace
 
 Tensor pad(Graph &graph, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
            unsigned dim, float val, padding::MappingMethod mappingMethod) {
-  if (dim >= t.rank())
-    throw poputil::poplibs_error("pad: dimension " + std::to_string(dim) +
-                                 " of a tensor of shape " + t.shapeToString());
-  Tensor result = cropped(t, paddingLower, paddingUpper, dim);
-  const auto border = [&](std::ptrdiff_t n) {
-    std::vector<std::size_t> shape = result.shape();
-    shape[dim] = static_cast<std::size_t>(n);
-    const Tensor value = graph.addConstant(t.elementType(), shape, val);
-    if (mappingMethod != padding::MappingMethod::NONE)
-      graph.setTileMapping(value, 0);
-    return value;
-  };
-  if (paddingLower > 0)
-    result = concat(border(paddingLower), result, dim);
-  if (paddingUpper > 0)
-    result = concat(result, border(paddingUpper), dim);
-  return result;
+  return padded(t, paddingLower, paddingUpper, dim,
+                constantBorder(graph, t, val, isMapped(mappingMethod)));
+}
+Tensor pad(Graph &graph, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
+           unsigned dim, int val, padding::MappingMethod mappingMethod) {
+  return padded(t, paddingLower, paddingUpper, dim,
+                constantBorder(graph, t, val, isMapped(mappingMethod)));
+}
+Tensor pad(Graph &, const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper,
+           unsigned dim, const Tensor &val, padding::MappingMethod) {
+  return padded(t, paddingLower, paddingUpper, dim, repeatedBorder(t, val));
 }
 
 Tensor pad(Graph &graph, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
            const std::vector<std::ptrdiff_t> &paddingUpper, float val,
            padding::MappingMethod mappingMethod) {
-  check(t, paddingLower, paddingUpper);
-  Tensor result = t;
-  for (unsigned d = 0; d < t.rank(); ++d)
-    result = pad(graph, result, paddingLower[d], paddingUpper[d], d, val, mappingMethod);
-  return result;
+  return padded(t, paddingLower, paddingUpper,
+                constantBorder(graph, t, val, isMapped(mappingMethod)));
+}
+Tensor pad(Graph &graph, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
+           const std::vector<std::ptrdiff_t> &paddingUpper, int val,
+           padding::MappingMethod mappingMethod) {
+  return padded(t, paddingLower, paddingUpper,
+                constantBorder(graph, t, val, isMapped(mappingMethod)));
+}
+Tensor pad(Graph &, const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
+           const std::vector<std::ptrdiff_t> &paddingUpper, const Tensor &val,
+           padding::MappingMethod) {
+  return padded(t, paddingLower, paddingUpper, repeatedBorder(t, val));
+}
+
+Tensor pad(const Tensor &t, std::ptrdiff_t paddingLower, std::ptrdiff_t paddingUpper, unsigned dim,
+           padding::Type type) {
+  checkDimension(t, dim);
+  std::vector<std::ptrdiff_t> lower(t.rank()), upper(t.rank());
+  lower[dim] = paddingLower;
+  upper[dim] = paddingUpper;
+  return pad(t, lower, upper, type);
 }
 
 Tensor pad(const Tensor &t, const std::vector<std::ptrdiff_t> &paddingLower,
