@@ -38,7 +38,13 @@ using Signature = std::vector<ArgSig>;
 class VoidFunction {
 public:
   using Body = std::function<void(std::vector<poplar::Tensor> &, poplar::program::Sequence &)>;
-  VoidFunction(poplar::Graph &graph, Signature sig, Body f, bool inlined = false);
+  using NamedBody = std::function<void(std::vector<poplar::Tensor> &, poplar::program::Sequence &,
+                                       const poplar::DebugNameAndId &)>;
+  VoidFunction(poplar::Graph &graph, Signature sig, Body f, bool inlined = false,
+               const poplar::DebugContext &debugContext = {});
+  /// The body gets the name of `debugContext`, or with `inlined` that of the call.
+  VoidFunction(poplar::Graph &graph, Signature sig, NamedBody f, bool inlined = false,
+               const poplar::DebugContext &debugContext = {});
   /// An invalid tensor for a created argument is replaced by a new one. Raises poplibs_error if
   /// their number differs from the signature's.
   void operator()(std::vector<poplar::Tensor> &args, poplar::program::Sequence &seq,
@@ -47,7 +53,7 @@ public:
 private:
   poplar::Graph &graph;
   Signature sig;
-  Body body;
+  NamedBody body;
   bool inlined;
   std::vector<poplar::Tensor> params;
   poplar::Function function;
@@ -57,7 +63,12 @@ class ProgramFunction {
 public:
   ProgramFunction(poplar::Graph &graph, Signature sig,
                   std::function<poplar::program::Program(std::vector<poplar::Tensor> &)> f,
-                  bool inlined = false);
+                  bool inlined = false, const poplar::DebugContext &debugContext = {});
+  ProgramFunction(poplar::Graph &graph, Signature sig,
+                  std::function<poplar::program::Program(std::vector<poplar::Tensor> &,
+                                                         const poplar::DebugNameAndId &)>
+                      f,
+                  bool inlined = false, const poplar::DebugContext &debugContext = {});
   poplar::program::Program operator()(std::vector<poplar::Tensor> &args,
                                       const poplar::DebugContext &debugContext = {});
 
@@ -71,7 +82,13 @@ public:
   TensorFunction(
       poplar::Graph &graph, Signature sig,
       std::function<poplar::Tensor(std::vector<poplar::Tensor> &, poplar::program::Sequence &)> f,
-      bool inlined = false);
+      bool inlined = false, const poplar::DebugContext &debugContext = {});
+  TensorFunction(
+      poplar::Graph &graph, Signature sig,
+      std::function<poplar::Tensor(std::vector<poplar::Tensor> &, poplar::program::Sequence &,
+                                   const poplar::DebugNameAndId &)>
+          f,
+      bool inlined = false, const poplar::DebugContext &debugContext = {});
   poplar::Tensor operator()(std::vector<poplar::Tensor> &args, poplar::program::Sequence &prog,
                             const poplar::DebugContext &debugContext = {});
 
