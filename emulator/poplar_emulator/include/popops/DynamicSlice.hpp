@@ -86,6 +86,37 @@ SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::si
 SlicePlan plan(const poplar::Graph &graph, const poplar::Type &dataType, std::size_t numEntries,
                std::size_t outputSize, const std::vector<std::size_t> &numLookups,
                const poplar::OptionFlags &options = {});
+
+/// The arguments of plan().
+struct SlicePlanningParameters {
+  const poplar::Graph &graph;
+  const poplar::Type dataType;
+  const std::size_t groupSize = 1;
+  const std::size_t numEntries;
+  const std::size_t outputSize;
+  const std::vector<std::size_t> numLookups;
+  const poplar::OptionFlags optionFlags;
+  SlicePlanningParameters(const poplar::Graph &graph, const poplar::Type &dataType,
+                          std::size_t groupSize, std::size_t numEntries, std::size_t outputSize,
+                          const std::vector<std::size_t> &numLookups,
+                          const poplar::OptionFlags &optionFlags)
+      : graph(graph), dataType(dataType), groupSize(groupSize), numEntries(numEntries),
+        outputSize(outputSize), numLookups(numLookups), optionFlags(optionFlags) {}
+  SlicePlanningParameters(const poplar::Graph &graph, const poplar::Type &dataType,
+                          std::size_t numEntries, std::size_t outputSize,
+                          const std::vector<std::size_t> &numLookups,
+                          const poplar::OptionFlags &optionFlags)
+      : SlicePlanningParameters(graph, dataType, 1, numEntries, outputSize, numLookups,
+                                optionFlags) {}
+};
+/// Returns one plan for each of `parameters`.
+inline std::vector<SlicePlan> planMultiple(const std::vector<SlicePlanningParameters> &parameters) {
+  std::vector<SlicePlan> plans;
+  for (const SlicePlanningParameters &p : parameters)
+    plans.push_back(plan(p.graph, p.dataType, p.groupSize, p.numEntries, p.outputSize, p.numLookups,
+                         p.optionFlags));
+  return plans;
+}
 } // namespace embedding
 
 poplar::Tensor createSliceableTensor(poplar::Graph &graph, const poplar::Type &type,
