@@ -3,11 +3,13 @@
 
 // [M] Signatures are from memory: no source of them was at hand.
 
+#include <utility>
 #include <vector>
 
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <poplin/MatMul.hpp>
 #include <poplin/PlanningCache.hpp>
 
 namespace poplin {
@@ -27,6 +29,14 @@ poplar::Tensor cholesky(poplar::Graph &graph, const poplar::Tensor &a, bool lowe
 void choleskyInPlace(poplar::Graph &graph, const poplar::Tensor &a, bool lower,
                      poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},
                      const poplar::OptionFlags &options = {}, PlanningCache *cache = nullptr);
+
+/// Returns the products to plan ahead: none, because the emulator's vertices solve without
+/// products.
+inline std::vector<std::pair<MatMulParams, poplar::OptionFlags>>
+getCholeskyMatMulPrePlanParameters(const poplar::Type &, const std::vector<std::size_t> &, bool,
+                                   poplar::OptionFlags) {
+  return {};
+}
 
 } // namespace poplin
 
