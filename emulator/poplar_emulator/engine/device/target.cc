@@ -1,4 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include <poplar/HalfFloat.hpp>
 #include <poplar/Target.hpp>
@@ -113,6 +117,37 @@ void copyDeviceHalfToFloat(const Target &, const void *src, float *dst, std::siz
   const auto *in = static_cast<const std::uint16_t *>(src);
   for (std::size_t i = 0; i < n; ++i)
     dst[i] = half::toFloat(in[i]);
+}
+
+namespace {
+
+/// Rounds toward zero and sets the last bit of an inexact result, so that rounding it to half gives
+/// what rounding the double once gives.
+float roundedToOdd(double value) {
+  auto nearest = static_cast<float>(value);
+  if (!std::isfinite(nearest) || static_cast<double>(nearest) == value)
+    return nearest;
+  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value))
+    nearest = std::nextafter(nearest, 0.0f);
+  std::uint32_t bits;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  bits |= 1;
+  std::memcpy(&nearest, &bits, sizeof bits);
+  return nearest;
+}
+
+} // namespace
+
+void copyDoubleToDeviceHalf(const Target &target, const double *src, void *dst, std::size_t n) {
+  std::vector<float> values(n);
+  std::transform(src, src + n, values.begin(), roundedToOdd);
+  copyFloatToDeviceHalf(target, values.data(), dst, n);
+}
+
+void copyDeviceHalfToDouble(const Target &target, const void *src, double *dst, std::size_t n) {
+  std::vector<float> values(n);
+  copyDeviceHalfToFloat(target, src, values.data(), n);
+  std::copy(values.begin(), values.end(), dst);
 }
 
 } // namespace poplar

@@ -80,6 +80,8 @@ private:
 /// Bytes of host memory that a copy of `n` elements of type `t` takes.
 void copyFloatToDeviceHalf(const Target &target, const float *src, void *dst, std::size_t n);
 void copyDeviceHalfToFloat(const Target &target, const void *src, float *dst, std::size_t n);
+void copyDoubleToDeviceHalf(const Target &target, const double *src, void *dst, std::size_t n);
+void copyDeviceHalfToDouble(const Target &target, const void *src, double *dst, std::size_t n);
 
 } // namespace poplar
 
