@@ -54,6 +54,7 @@ class CustomOp:
         tiles_per_ipu: int = MK2_TILES,
         options: Mapping[str, str] = {},
         streamed_inputs: Sequence[int] = (),
+        streamed_outputs: Sequence[int] = (),
         cache: Optional[ExecutableCache] = None,
         progress: Optional[StepCallback] = None,
         on_stage: StageCallback = lambda stage: None,
@@ -67,6 +68,8 @@ class CustomOp:
         options: of the Poplar engine.
         streamed_inputs: inputs that a stream copies to the device in every forward pass, as steps
             of the program; the others are there already.
+        streamed_outputs: outputs that a stream copies to the host in every forward pass. With one
+            or more, the gradients are copied in every backward pass, too.
         cache: used if the op's metadata sets is_hashable.
         progress: called with the progress of Poplar's compileGraph; it must not raise.
         on_stage: called when each of the other stages begins.
@@ -80,6 +83,7 @@ class CustomOp:
         taken, made = bindings.tensors(inputs), bindings.tensors(outputs)
         listed = (ctypes.c_int64 * len(self._with_gradients))(*self._with_gradients)
         streamed = (ctypes.c_uint32 * len(streamed_inputs))(*streamed_inputs)
+        back = (ctypes.c_uint32 * len(streamed_outputs))(*streamed_outputs)
         call = bindings.EngineCall(
             library=str(library).encode(),
             codelets=codelets.encode(),
@@ -100,13 +104,16 @@ class CustomOp:
             progress=bindings.PROGRESS() if progress is None else bindings.PROGRESS(progress),
             streamed=len(streamed),
             streamed_inputs=streamed,
+            streamed_back=len(back),
+            streamed_outputs=back,
         )
         if cache is None or not bindings.is_hashable(call):
             on_stage("building the graph")
             self._op = bindings.new_op("compile", call)
             return
+        streams = [list(streamed_inputs), list(streamed_outputs)]
         self.cache_key = _key(
-            call, inputs, outputs, self._with_gradients, Path(library), codelets, streamed_inputs
+            call, inputs, outputs, self._with_gradients, Path(library), codelets, streams
         )
         on_stage("searching the executable cache")
         self._op = self._from_cache(call, cache, self.cache_key)
@@ -203,7 +210,7 @@ def _key(
     with_gradients: Sequence[int],
     library: Path,
     codelets: str,
-    streamed_inputs: Sequence[int],
+    streams: Sequence[Sequence[int]],
 ) -> str:
     """Return the cache key: a hash of the op's code, its arguments and the machine."""
     return key_of(
@@ -220,7 +227,7 @@ def _key(
             "inputs": [[dtype, list(shape)] for dtype, shape in inputs],
             "outputs": [[dtype, list(shape)] for dtype, shape in outputs],
             "gradients": [list(with_gradients), call.separate_gradients],
-            "streamed": list(streamed_inputs),
+            "streamed": streams,
         }
     )
 

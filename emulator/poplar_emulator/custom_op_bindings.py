@@ -66,6 +66,8 @@ class EngineCall(ctypes.Structure):
         ("progress", PROGRESS),
         ("streamed", ctypes.c_uint32),
         ("streamed_inputs", ctypes.POINTER(ctypes.c_uint32)),
+        ("streamed_back", ctypes.c_uint32),
+        ("streamed_outputs", ctypes.POINTER(ctypes.c_uint32)),
     )
 
 

@@ -52,6 +52,16 @@ std::unique_ptr<CompiledOp> describe(const CustomOpCall &call,
   for (std::uint32_t i = 0; i < call.outputs; ++i)
     op->outputs.push_back(Value::of(target, call.output[i]));
   op->withGradients.assign(call.inputs_with_gradients, call.inputs_with_gradients + call.gradients);
+  op->streamedOutputs.resize(call.outputs);
+  for (std::uint32_t i = 0; i < call.streamed_back; ++i) {
+    const std::uint32_t output = call.streamed_outputs[i];
+    op->streamedOutputs.at(output).resize(op->outputs.at(output).bytes);
+  }
+  op->streamedGradients.resize(call.gradients);
+  for (std::uint32_t i = 0; call.streamed_back && i < call.gradients; ++i) {
+    const std::int64_t input = op->withGradients[i];
+    op->streamedGradients[i].resize(op->inputs.at(static_cast<std::size_t>(input)).bytes);
+  }
   return op;
 }
 

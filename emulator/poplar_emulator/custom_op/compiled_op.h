@@ -26,11 +26,14 @@ struct CompiledOp {
   std::vector<bool> readOnly; // by input: whether no alias was declared
   // The stream of each input; empty if the input stays on the device.
   std::vector<std::vector<char>> streamed;
+  // The same of each output, and of each gradient.
+  std::vector<std::vector<char>> streamedOutputs, streamedGradients;
   bool hasRun = false;
 };
 
 /// Returns the name of the i-th host write or read of a kind: "input", "output", "gradient" (of an
-/// output) or "found" (the gradient of an input); or of a stream: "stream".
+/// output) or "found" (the gradient of an input); or of a
+/// stream: "stream" (of an input), "stream_output" or "stream_gradient".
 std::string handle(const char *kind, std::size_t i);
 
 /// Describes the op without building it.

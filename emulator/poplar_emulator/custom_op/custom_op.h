@@ -29,6 +29,10 @@ typedef struct CustomOpCall {
   void (*progress)(int step, int total); // called while the programs are compiled, unless NULL
   uint32_t streamed; // inputs that a stream copies to the device in every forward pass
   const uint32_t *streamed_inputs; // ascending; the others stay there
+  // Outputs that a stream copies to the host after every forward pass, ascending; the others stay
+  // there. With one or more, the gradients are copied after every backward pass.
+  uint32_t streamed_back;
+  const uint32_t *streamed_outputs;
 } CustomOpCall;
 
 // Compiles an op for that machine; no device is needed. Returns NULL on an error, which is in

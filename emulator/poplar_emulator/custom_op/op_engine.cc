@@ -19,6 +19,21 @@ void read(Engine &engine, const std::string &name, void *data, const Value &valu
   engine.readTensor(name, data, static_cast<char *>(data) + value.bytes);
 }
 
+void connect(Engine &engine, const char *kind, std::vector<std::vector<char>> &streamed) {
+  for (std::size_t i = 0; i < streamed.size(); ++i)
+    if (!streamed[i].empty())
+      engine.connectStream(handle(kind, i), streamed[i].data());
+}
+
+/// Gives the i-th result of a pass, from its stream if it has one.
+void give(Engine &engine, const char *kind, std::size_t i, const std::vector<char> &streamed,
+          void *data, const Value &value) {
+  if (streamed.empty())
+    read(engine, handle(kind, i), data, value);
+  else
+    std::memcpy(data, streamed.data(), streamed.size());
+}
+
 /// An undeclared write to an input would change the input of another op, too.
 void checkInputsAreKept(CompiledOp &op, const void *const *in) {
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -43,9 +58,9 @@ Engine &onDevice(CompiledOp &op) {
       throw std::runtime_error("there is no device of " + std::to_string(op.ipus) + " IPUs");
     auto engine = std::make_unique<Engine>(std::move(*op.executable));
     op.executable.reset();
-    for (std::size_t i = 0; i < op.streamed.size(); ++i)
-      if (!op.streamed[i].empty())
-        engine->connectStream(handle("stream", i), op.streamed[i].data());
+    connect(*engine, "stream", op.streamed);
+    connect(*engine, "stream_output", op.streamedOutputs);
+    connect(*engine, "stream_gradient", op.streamedGradients);
     engine->load(devices[0].createVirtualDevice(op.tilesPerIpu));
     op.engine = std::move(engine);
   }
@@ -62,7 +77,7 @@ void forward(CompiledOp &op, const void *const *in, void *const *out) {
   }
   onDevice(op).run(0, "forward");
   for (std::size_t i = 0; i < op.outputs.size(); ++i)
-    read(onDevice(op), handle("output", i), out[i], op.outputs[i]);
+    give(engine, "output", i, op.streamedOutputs[i], out[i], op.outputs[i]);
   if (!op.hasRun)
     checkInputsAreKept(op, in);
   op.hasRun = true;
@@ -81,7 +96,7 @@ void backward(CompiledOp &op, const void *const *in, void *const *out) {
     write(onDevice(op), handle("gradient", i), in[i], op.outputs[i]);
   onDevice(op).run(1, "backward");
   for (std::size_t i = 0; i < op.withGradients.size(); ++i)
-    read(onDevice(op), handle("found", i), out[i],
+    give(onDevice(op), "found", i, op.streamedGradients[i], out[i],
          op.inputs.at(static_cast<std::size_t>(op.withGradients[i])));
 }
 

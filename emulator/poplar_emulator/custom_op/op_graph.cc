@@ -18,6 +18,19 @@ void checkNumber(const std::string &name, std::size_t expected, std::size_t foun
                              std::to_string(expected) + ", returned: " + std::to_string(found));
 }
 
+/// Adds the copies of a pass's results to the host, of those whose stream has a buffer.
+void addCopiesToHost(Graph &graph, program::Sequence &pass, const char *kind,
+                     const std::string &name, const std::vector<Tensor> &results,
+                     const std::vector<std::vector<char>> &streamed) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (streamed[i].empty())
+      continue;
+    const DataStream stream = graph.addDeviceToHostFIFO(handle(kind, i), results[i].elementType(),
+                                                        results[i].numElements());
+    pass.add(program::Copy(results[i], stream, false, name + std::to_string(i)));
+  }
+}
+
 /// Builds the program of the gradient op, or of all gradient ops if each input has its own.
 program::Program buildGradient(Graph &graph, const OpLibrary &library, const CustomOpCall &call,
                                CompiledOp &op, const std::vector<Tensor> &inputs,
@@ -53,6 +66,7 @@ program::Program buildGradient(Graph &graph, const OpLibrary &library, const Cus
         .check(found[i], "gradient " + std::to_string(i));
     graph.createHostRead(handle("found", i), found[i]);
   }
+  addCopiesToHost(graph, all, "stream_gradient", "backward/to_host/", found, op.streamedGradients);
   return all;
 }
 
@@ -85,11 +99,7 @@ std::vector<program::Program> buildGraph(Graph &graph, const OpLibrary &library,
     forward.add(program::Copy(stream, inputs[i], false, "from_host/" + std::to_string(i)));
   }
   const program::Program own = library.build(graph, inputs, outputs, call.attributes, call.op_name);
-  std::vector<program::Program> programs{own};
-  if (call.streamed) {
-    forward.add(own);
-    programs[0] = forward;
-  }
+  forward.add(own);
   checkNumber(op.name, call.outputs, outputs.size());
   for (std::uint32_t i = 0; i < call.outputs; ++i) {
     op.outputs[i].check(outputs[i], "output " + std::to_string(i));
@@ -99,6 +109,12 @@ std::vector<program::Program> buildGraph(Graph &graph, const OpLibrary &library,
     op.restored.push_back(!outputs[i].containsConstant());
   }
   checkMetadata(graph, op.name, promised, inputs, outputs);
+  addCopiesToHost(graph, forward, "stream_output", "to_host/", outputs, op.streamedOutputs);
+  std::vector<program::Program> programs;
+  if (call.streamed || call.streamed_back)
+    programs.push_back(forward);
+  else
+    programs.push_back(own);
   if (call.gradients)
     programs.push_back(buildGradient(graph, library, call, op, inputs, outputs));
   return programs;

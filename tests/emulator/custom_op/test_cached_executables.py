@@ -129,3 +129,13 @@ def test_a_truncated_library_is_an_error(tmp_path: Path) -> None:
         built.write_bytes(whole[:size])
         with pytest.raises(CustomOpError, match=r"cannot be loaded.*cut short"):
             CustomOp(built, "", **ARGUMENTS)
+
+
+def test_streams_are_a_part_of_the_key(cache: ExecutableCache) -> None:
+    products = [run(op(cache, streamed_outputs=back)) for back in ((), (0,), (0,))]
+    for found in products[1:]:
+        for array, expected in zip(found, products[0]):
+            np.testing.assert_array_equal(array, expected)
+    with op(cache) as plain, op(cache, streamed_outputs=[0]) as streamed:
+        assert plain.cache_key != streamed.cache_key
+        assert streamed.is_from_cache

@@ -101,6 +101,38 @@ def test_each_input_may_have_a_gradient_op_of_its_own(library: Path) -> None:
         compiled(library, "Sum", 2, inputs_with_gradients=[0, 1])
 
 
+def moved(op: CustomOp) -> List[Tuple[str, int, int]]:
+    """Return name, bytes from the host and bytes to it of every copy that ran."""
+    profile = op.profile()
+    names = {program["_id"]: program["name"] for program in profile["compilation"]["programs"]}
+    totals = profile["execution"]["totals"]
+    copies = [total for total in totals if "bytesToHost" in total]
+    return [(names[t["program"]], t["bytesFromHost"], t["bytesToHost"]) for t in copies]
+
+
+def test_streamed_tensors_are_copied_and_change_no_result(library: Path) -> None:
+    gradients = {"inputs_with_gradients": [0, 1], "separate_gradients": True}
+    with compiled(library, "Sum", 2, streamed_inputs=[1], streamed_outputs=[0], **gradients) as op:
+        np.testing.assert_array_equal(op.forward([X, X + 1])[0], 3 * X + 2)
+        np.testing.assert_array_equal(op.forward([X, X])[0], 3 * X)
+        by_a, by_b = op.backward([X])
+        np.testing.assert_array_equal(by_a, X)
+        np.testing.assert_array_equal(by_b, 2 * X)
+        assert sorted(moved(op)) == [
+            ("backward/to_host/0", 0, X.nbytes),
+            ("backward/to_host/1", 0, X.nbytes),
+            ("from_host/1", 2 * X.nbytes, 0),
+            ("to_host/0", 0, 2 * X.nbytes),
+        ]
+
+
+def test_without_streams_nothing_is_copied(library: Path) -> None:
+    with compiled(library, "Sum", 2, inputs_with_gradients=[0], separate_gradients=True) as op:
+        op.forward([X, X])
+        op.backward([X])
+        assert moved(op) == []
+
+
 class TestInTensorFlow:
     def call(self, library: Path, inputs: Sequence[Any], name: str, **options: Any) -> List[Any]:
         outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}

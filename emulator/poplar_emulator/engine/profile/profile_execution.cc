@@ -64,6 +64,10 @@ ProfileValue totalOf(const Step &step, unsigned replica) {
                                  {"hostCycles", profileNumber(total.host)},
                                  {"bytesBetweenIpus", profileNumber(total.bytesBetweenIpus)},
                                  {"flops", profileNumber(total.flops)}});
+  if (total.bytesFromHost || total.bytesToHost) {
+    one.insert("bytesFromHost", profileNumber(total.bytesFromHost));
+    one.insert("bytesToHost", profileNumber(total.bytesToHost));
+  }
   if (step.computeSets.empty())
     return one;
   const std::map<std::string, std::uint64_t> byScope = step.computeSets[replica]->cyclesByScope();

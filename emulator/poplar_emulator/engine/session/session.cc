@@ -175,6 +175,8 @@ void Session::charge(Step &step, const StepCost &cost, unsigned replica) {
   step.total.tileCycles += cost.tileCycles;
   step.total.flops += cost.flops;
   step.total.bytesBetweenIpus += cost.bytesBetweenIpus;
+  step.total.bytesFromHost += cost.bytesFromHost;
+  step.total.bytesToHost += cost.bytesToHost;
   step.total.activeTiles = std::max(step.total.activeTiles, cost.activeTiles);
 }
 

@@ -27,6 +27,7 @@ struct StepCost {
   std::uint64_t flops = 0;
   std::uint64_t activeTiles = 0;
   std::uint64_t bytesBetweenIpus = 0;
+  std::uint64_t bytesFromHost = 0, bytesToHost = 0; // of one replica
   std::uint64_t cycles() const { return sync + exchange + compute + host; }
 };
 

@@ -62,7 +62,10 @@ void Session::executeHost(Step &step) {
       copyRemote(node, replica, moved);
     }
   }
-  chargeTogether(step, hostCost(moved));
+  StepCost cost = hostCost(moved);
+  const bool enters = node.kind == Kind::CopyFromStream || node.kind == Kind::CopyFromRemote;
+  (enters ? cost.bytesFromHost : cost.bytesToHost) = moved / active.size();
+  chargeTogether(step, cost);
 }
 
 void Session::callHost(const ProgramNode &node, unsigned replica, std::size_t &moved) {
