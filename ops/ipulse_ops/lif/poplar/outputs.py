@@ -8,6 +8,7 @@ from typing import List, Tuple
 
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.poplar.attributes import Placement, Wanted, ranges_of
+from ipulse_ops.lif.poplar.library_report import library_report
 
 RESET_BITS = 24  # samples per float of the resets
 # Outputs that grow with the steps between two checkpoints instead of all steps.
@@ -59,6 +60,12 @@ def output_specs(
             names = ["checkpoint"] + ["synapse_checkpoint"] * (layer.synapse_decay is not None)
             specs += [(name, number, states) for name in names]
     return specs
+
+
+def output_names(attributes: str) -> List[Tuple[str, int]]:
+    """Return name and layer of the outputs of an op with these attributes, in order."""
+    lines = library_report("ipulse_lif_outputs", attributes).splitlines()
+    return [(name, int(layer)) for name, layer in (line.split() for line in lines)]
 
 
 def output_type(name: str, wanted: Wanted) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 from typing import Any, Dict
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, attributes_of
-from ipulse_ops.lif.poplar.build import build
+from ipulse_ops.lif.poplar.library_report import library_report
 
 
 def tile_plan(
@@ -31,10 +30,6 @@ def tile_plan_of(attributes: str, batch: int, tiles_per_ipu: int = MK2_TILES) ->
 
     Raises ValueError if it does not fit the tiles.
     """
-    library = ctypes.CDLL(str(build().library))
-    text = ctypes.create_string_buffer(65536)
-    size = ctypes.c_size_t(len(text))
-    if library.ipulse_lif_plan(attributes.encode(), batch, tiles_per_ipu, text, size):
-        raise ValueError(text.value.decode())
-    plan: Dict[str, Any] = json.loads(text.value.decode())
+    text = library_report("ipulse_lif_plan", attributes, batch, tiles_per_ipu)
+    plan: Dict[str, Any] = json.loads(text)
     return plan

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ipulse_ops.lif.network import LIF, LeakyReadout, Network
 from ipulse_ops.lif.poplar.arrays import PoplarRun
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted
-from ipulse_ops.lif.poplar.outputs import steps_between_checkpoints
+from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of
+from ipulse_ops.lif.poplar.outputs import output_names, output_specs, steps_between_checkpoints
 from ipulse_ops.lif.reference.trace import Gradients
 from tests.ops.lif.poplar.variants import compiled, op_problems, split_over
 from tests.ops.repeated import examples
@@ -45,6 +45,24 @@ def arrays_of(run: PoplarRun, gradients: Gradients) -> List[np.ndarray]:
     for constants in gradients.constants:
         found += [array for array in vars(constants).values() if array is not None]
     return found
+
+
+@examples(30)
+@given(
+    problem=op_problems(),
+    recompute=st.integers(0, 4),
+    wanted=st.sampled_from([Wanted(), ALL]),
+    ipus=st.sampled_from([1, 2]),
+)
+def test_the_library_names_the_outputs_in_order(
+    problem: Problem, recompute: int, wanted: Wanted, ipus: int
+) -> None:
+    steps, batch, slots = problem.ids.shape
+    placement = split_over(problem, ipus)
+    asked = replace(wanted, recompute=recompute)
+    names = output_names(attributes_of(problem.network, slots, placement, asked))
+    specs = output_specs(problem.network, steps, batch, asked, placement)
+    assert names == [(name, layer) for name, layer, _ in specs]
 
 
 @examples(30)

@@ -19,6 +19,25 @@ using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Program;
 
+namespace {
+
+/// Copies the words that a function makes to `report`; those of its exception, and 1, if it throws.
+template <typename Function> int answer(char *report, std::size_t size, const Function &make) {
+  std::string words;
+  int failed = 0;
+  try {
+    words = make();
+  } catch (const std::exception &error) {
+    words = error.what();
+    failed = 1;
+  }
+  std::strncpy(report, words.c_str(), size - 1);
+  report[size - 1] = 0;
+  return failed;
+}
+
+} // namespace
+
 extern "C" {
 
 Program Build(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tensor> &outputs,
@@ -91,18 +110,19 @@ Tensor Build_allocator(Graph &graph, std::uint32_t operand, const std::vector<st
 /// that many tiles an IPU; what is wrong with the attributes, and 1, if something is.
 int ipulse_lif_plan(const char *attributes, unsigned batch, unsigned tiles_per_ipu, char *report,
                     std::size_t size) {
-  std::string words;
-  int failed = 0;
-  try {
-    const lif::Network network = lif::parseNetwork(attributes);
-    words = lif::TilePlan(network, batch, tiles_per_ipu).report();
-  } catch (const std::exception &error) {
-    words = error.what();
-    failed = 1;
-  }
-  std::strncpy(report, words.c_str(), size - 1);
-  report[size - 1] = 0;
-  return failed;
+  return answer(report, size, [&] {
+    return lif::TilePlan(lif::parseNetwork(attributes), batch, tiles_per_ipu).report();
+  });
+}
+
+/// The name and the layer of each output, "spike_ids 0" a line, in the same way.
+int ipulse_lif_outputs(const char *attributes, char *report, std::size_t size) {
+  return answer(report, size, [&] {
+    std::string lines;
+    for (const lif::Outcome &outcome : lif::outcomesOf(lif::parseNetwork(attributes)))
+      lines += lif::nameOf(outcome.result) + " " + std::to_string(outcome.layer) + "\n";
+    return lines;
+  });
 }
 
 } // extern "C"

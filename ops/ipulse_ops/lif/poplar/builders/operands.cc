@@ -51,6 +51,13 @@ std::string nameOf(Role role) {
   return names[static_cast<unsigned>(role)];
 }
 
+std::string nameOf(Result result) {
+  static const char *const names[] = {
+      "membrane",      "ignored", "spike_ids", "spike_counts", "dropped",    "surrogate",
+      "slot_membrane", "resets",  "carried",   "current",      "checkpoint", "synapse_checkpoint"};
+  return names[static_cast<unsigned>(result)];
+}
+
 std::string nameOf(const Operand &operand) {
   const std::string name = nameOf(operand.role);
   return operand.role < Role::Weights ? name : name + "[" + std::to_string(operand.layer) + "]";

@@ -95,6 +95,7 @@ struct Outcome {
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);
+std::string nameOf(Result result);
 /// The place of an outcome. Raises std::out_of_range if the network has no such.
 std::size_t placeOf(const Network &network, Result result, unsigned layer);
 
