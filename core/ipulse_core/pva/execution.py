@@ -59,6 +59,16 @@ class StepTotal(ExecutionStep):
     flops = Value(int, "Floating-point operations.")
 
     @property
+    def bytesFromHost(self) -> int:
+        """Bytes that it copied from the host; 0 if they are not known."""
+        return int(self._data.get("bytesFromHost", 0))
+
+    @property
+    def bytesToHost(self) -> int:
+        """Bytes that it copied to the host; 0 if they are not known."""
+        return int(self._data.get("bytesToHost", 0))
+
+    @property
     def computeCyclesByScope(self) -> Dict[str, float]:
         """Cycles of its vertices by the scope of what they write; empty if they are not known."""
         return {name: float(v) for name, v in self._data.get("computeCyclesByScope", {}).items()}

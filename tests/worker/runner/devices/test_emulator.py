@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterator
+from typing import Any, Dict, Iterator, Tuple
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from ipulse_core import pva
 from ipulse_worker.runner.devices import cpu, emulator
 from ipulse_worker.runner.profile.tile_profile import AROUND, TOGETHER, TileProfile
 from tests.worker.runner.attempts import FinishedAttempt, attempt
@@ -84,6 +85,56 @@ def test_stream_copies_are_steps_that_cost_what_the_connection_costs(
         slots = [s.cycles.host / s.executions for s in steps]
         assert min(slots) >= latency * target["clockFrequency"]
         assert max(slots) > min(slots)  # ids are most of the bytes
+
+
+def copied(result: FinishedAttempt, direction: str) -> Dict[str, Tuple[int, int, float]]:
+    """Return executions, bytes and cycles of the copies to or from the host by name."""
+    field = {"to_host/": "bytesToHost", "from_host/": "bytesFromHost"}[direction]
+    report = pva.openReport(str(result.directory / "poplar_profile.json"))
+    return {
+        total.program.label: (total.executions, getattr(total, field), total.hostCycles)
+        for total in report.execution.totals
+        if direction in total.program.label
+    }
+
+
+def test_what_a_step_reads_on_the_host_is_copied_there(
+    trained: Dict[str, FinishedAttempt],
+) -> None:
+    """Counts and dropped spikes of two layers and the membrane leave; gradients or losses."""
+    value = 4 * 8 * 12  # bytes of all steps and samples
+    forward = [2 * value, *[2 * value, value] * 2]
+    weights = [4 * size for size in (6 * 12, 12, 12 * 8, 8 * 2)]
+    for name, more in (("emulator", []), ("one program", [4 * 12])):
+        found = copied(trained[name], "to_host/")
+        each = {step: moved / turns for step, (turns, moved, _) in found.items()}
+        of_pass = {step for step in each if step.startswith("backward/")}
+        assert sorted(each[step] for step in each if step not in of_pass) == sorted(forward + more)
+        gradients = sorted(each[step] for step in of_pass)
+        assert gradients == (sorted(weights) if name == "emulator" else [])
+
+
+def test_copies_to_the_host_cost_what_the_connection_costs(
+    trained: Dict[str, FinishedAttempt],
+) -> None:
+    for name in ("emulator", "one program"):
+        profile = poplar_profile(trained[name])
+        target, execution = profile["compilation"]["target"], profile["execution"]
+        found = copied(trained[name], "to_host/")
+        for turns, moved, cycles in found.values():
+            seconds = turns * target["hostLatencySeconds"] + moved / target["hostBytesPerSecond"]
+            assert cycles == pytest.approx(seconds * target["clockFrequency"], rel=1e-3)
+        both = [*found.values(), *copied(trained[name], "from_host/").values()]
+        host = sum(total["hostCycles"] for total in execution["totals"])
+        assert host == sum(cycles for _, _, cycles in both)
+        assert execution["totalCycles"]["total"] == TileProfile(profile, 3).total.total
+
+
+def test_the_report_has_both_directions_of_copies(trained: Dict[str, FinishedAttempt]) -> None:
+    for name in ("emulator", "one program"):
+        report = (trained[name].directory / "report.html").read_text(encoding="utf-8")
+        assert "to the device" in report
+        assert "to the host" in report
 
 
 def test_one_program_has_loss_and_update(trained: Dict[str, FinishedAttempt]) -> None:

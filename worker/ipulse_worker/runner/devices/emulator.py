@@ -24,7 +24,7 @@ from ipulse_worker.runner.devices.emulated_profile import (
     equations_profiles,
     profile_of_parts,
 )
-from ipulse_worker.runner.devices.host_link import host_link_options, streamed_inputs
+from ipulse_worker.runner.devices.host_link import host_link_options, streams
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
 from ipulse_worker.runner.model.emulated_model import EmulatedModel
@@ -186,7 +186,7 @@ class Emulator(Device):
         used_cache = None if self.connection == "NEVER" else cache
         op = compile_op(
             cache=used_cache,
-            streamed_inputs=streamed_inputs(**arguments),
+            **streams(self.spec, self._part, **arguments),
             **self._compile_callbacks(),
             **arguments,
         )

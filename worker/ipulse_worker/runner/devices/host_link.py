@@ -5,10 +5,15 @@ docs/evidence/cost_model.md says where the numbers come from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
+
+from ipulse_core.equations.loss import MEMBRANE, read_loss
+from ipulse_core.spec.derived_values import has_own_loss
+from ipulse_ops.lif.poplar.outputs import output_names
+from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 
 if TYPE_CHECKING:
-    from ipulse.spec import EmulatorDevice
+    from ipulse.spec import EmulatorDevice, ExperimentSpec
 
 
 class HostLink(NamedTuple):
@@ -24,6 +29,10 @@ LINKS = {
 }
 
 
+# The last inputs of the training op, behind the LIF op's and as many means and squares.
+SCALARS = ("labels", "mask", "rate", "number")
+
+
 def host_link_options(device: EmulatorDevice) -> Dict[str, str]:
     """Return the options of the emulator's engine that describe the connection of a spec."""
     link = LINKS[device.host_link]
@@ -34,6 +43,21 @@ def host_link_options(device: EmulatorDevice) -> Dict[str, str]:
     }
 
 
+def streams(spec: ExperimentSpec, part: int, **arguments: Any) -> Dict[str, List[int]]:
+    """Return the arguments of CustomOp with the streams of an op.
+
+    Args:
+        spec: of the job.
+        part: number of the part of the network that the op runs, from 0.
+        arguments: the others of CustomOp.
+    """
+    stretch = stretches_of(spec)[part]
+    return {
+        "streamed_inputs": streamed_inputs(**arguments),
+        "streamed_outputs": streamed_outputs(spec, stretch, **arguments),
+    }
+
+
 def streamed_inputs(attributes: str, inputs: Any, **_: Any) -> List[int]:
     """Return the inputs of the LIF op that change with every batch; weights stay on the device.
 
@@ -41,10 +65,64 @@ def streamed_inputs(attributes: str, inputs: Any, **_: Any) -> List[int]:
     also labels, mask, rate and the number of the step. Another op has none.
     """
     if attributes.startswith("ipulse-train/"):
-        # Behind the op's inputs and as many means and squares: labels, mask, rate, number.
         last = len(inputs)
-        return [*_of_batch(inputs), *range(last - 4, last)]
+        return [*_of_batch(inputs), *range(last - len(SCALARS), last)]
     return _of_batch(inputs) if attributes.startswith("ipulse-lif/") else []
+
+
+def streamed_outputs(
+    spec: ExperimentSpec, part: Stretch, attributes: str, inputs: Any, **_: Any
+) -> List[int]:
+    """Return the outputs of the LIF op that a training step reads on the host.
+
+    These are counts of spikes and dropped spikes for the metrics; the readout's membrane, or the
+    spikes of one that spikes, for the loss; and what regularisers read. With loss and update on the
+    device also the losses. What the backward pass reads stays on the device, as do weights.
+
+    Args:
+        spec: of the job.
+        part: of the network, which the op runs.
+        attributes: of the op.
+        inputs: of the op.
+    """
+    at = attributes.find("ipulse-lif/")
+    if at < 0:
+        return []
+    # Behind the training op's inputs, means and squares, which stay: losses, the LIF op's outputs.
+    losses = [len(inputs) - len(SCALARS)] if attributes.startswith("ipulse-train/") else []
+    first = losses[0] + 1 if losses else 0
+    names = output_names(attributes[at:])
+    last = max(layer for _, layer in names)
+    spikes = _read_spikes(spec, part)
+    if ("spike_ids", last) in names:
+        spikes.add(last)
+    reads_membrane = last not in spikes or _reads_membrane_of_spiking_readout(spec)
+
+    def is_read(name: str, layer: int) -> bool:
+        if name == "spike_ids":
+            return layer in spikes
+        if name == "membrane":  # of hidden layers on request only
+            return layer != last or reads_membrane
+        return name in ("spike_counts", "dropped")
+
+    return losses + [first + place for place, of in enumerate(names) if is_read(*of)]
+
+
+def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
+    """Return the hidden layers of a part whose spikes a regulariser reads, from 0 in the part."""
+    found: Set[int] = set()
+    for bound in spec.training.regularisers:
+        if bound.kind != "membrane":
+            numbers = bound.layers or [index + 1 for index in part.layers]
+            found.update(at for at, index in enumerate(part.layers) if index + 1 in numbers)
+    return found
+
+
+def _reads_membrane_of_spiking_readout(spec: ExperimentSpec) -> bool:
+    if has_own_loss(spec.training) and MEMBRANE in read_loss(spec.training.loss).reads:
+        return True
+    bounds = [bound for bound in spec.training.regularisers if bound.kind == "membrane"]
+    return any(getattr(bound, "readout", False) for bound in bounds)
 
 
 def _of_batch(inputs: Any) -> List[int]:

@@ -68,6 +68,8 @@ class TileProfile:
                 int(total["executions"]),
                 cycles_of(total),
                 total.get("computeCyclesByScope", {}),
+                float(total.get("bytesFromHost", 0)),
+                float(total.get("bytesToHost", 0)),
             )
             for total in (self._execution or {}).get("totals", [])
         ]
