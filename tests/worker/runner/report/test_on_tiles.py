@@ -46,6 +46,22 @@ def test_shows_shares_of_the_cycles() -> None:
     assert "6.02 µs at the clock" in text
 
 
+def test_copies_between_host_and_device_have_a_row_for_each_direction() -> None:
+    profile = document()
+    profile["execution"]["totals"][0].update(bytesFromHost=2048, bytesToHost=0, hostCycles=70)
+    profile["execution"]["totals"][-1].update(bytesFromHost=0, bytesToHost=512, hostCycles=30)
+    cells = Page(section(profile)).text["td"]
+    at = cells.index("to the device")
+    assert cells[at + 1 : at + 4] == ["1", "2.00 KiB", "70"]
+    at = cells.index("to the host")
+    assert cells[at + 1 : at + 4] == ["1", "512 B", "30"]
+
+
+def test_a_profile_from_before_has_no_table_of_copies() -> None:
+    cells = Page(section(document())).text["td"]
+    assert not {"to the device", "to the host"} & set(cells)
+
+
 def test_layers_of_steps_count_from_one() -> None:
     cells = Page(section(document())).text["td"]
     assert "layer1/integrate" in cells

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.profile.tile_records import KINDS, Cycles, Layer, ProfiledRun, Step
 from ipulse_worker.runner.report.plots import charts, step_plots
 from ipulse_worker.runner.report.plots.step_plots import COLOURS
-from ipulse_worker.runner.report.quantities import count, duration, percent
+from ipulse_worker.runner.report.quantities import count, duration, percent, size
 from ipulse_worker.runner.report.tables import ReportTable
 
 MOST_STEPS = 12  # of the table
@@ -38,6 +38,7 @@ def cycles_spent(profile: TileProfile) -> Dict[str, Any]:
         ),
         "layer_table": _layer_table(profile),
         "step_table": _step_table(profile),
+        "host_table": _host_table(profile),
         "runs": [_run(profile, run) for run in profile.runs],
     }
 
@@ -83,6 +84,34 @@ def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
         _time(profile, step.cycles),
         percent(step.cycles.total / total),
     ]
+
+
+def _host_table(profile: TileProfile) -> Optional[ReportTable]:
+    """Return the copies between host and device by direction; None where none is known."""
+    total = profile.total.total
+    rows: List[List[str]] = []
+    for direction, field in (
+        ("to the device", "bytes_from_host"),
+        ("to the host", "bytes_to_host"),
+    ):
+        copies = [step for step in profile.steps if getattr(step, field)]
+        if not copies:
+            continue
+        cycles = Cycles()
+        for step in copies:
+            cycles = cycles.plus(step.cycles)
+        rows.append(
+            [
+                direction,
+                f"{sum(step.executions for step in copies):,}",
+                size(sum(getattr(step, field) for step in copies)),
+                *(count(getattr(cycles, kind)) for kind in ("host", "sync")),
+                _time(profile, cycles),
+                percent(cycles.total / total),
+            ]
+        )
+    heads = ["copies", "number", "bytes", "host", "sync", "time", "share"]
+    return ReportTable(heads, rows) if rows else None
 
 
 def _run(profile: TileProfile, run: ProfiledRun) -> Dict[str, Any]:
