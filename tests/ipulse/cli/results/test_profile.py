@@ -172,6 +172,25 @@ def test_files_that_are_no_profiles(offline: Run, tmp_path: Path, document: dict
     assert offline("profile", "diff", good, file).code == 0
 
 
+def test_the_page_has_both_directions_of_host_copies(document: dict[str, Any]) -> None:
+    from ipulse.cli.display.profile_page import tile_lines
+
+    before = list(tile_lines(Report(document)))  # a profile without their bytes
+    first, second, third = document["execution"]["totals"]
+    first.update(bytesFromHost=2048, bytesToHost=0)
+    second.update(bytesFromHost=0, bytesToHost=1024)
+    third.update(bytesFromHost=0, bytesToHost=1024)
+    lines = list(tile_lines(Report(document)))
+    assert lines[: len(before)] == before
+    to_device, to_host = lines[-2:]
+    assert to_device.split()[:2] == ["to", "device"]
+    assert ("130 cycles" in to_device, "2 times" in to_device) == (True, True)
+    assert to_host.split()[:2] == ["to", "host"]
+    assert ("260 cycles" in to_host, "4 times" in to_host) == (True, True)
+    assert to_device.endswith("2.0 KiB")
+    assert to_host.endswith("2.0 KiB")
+
+
 def test_the_page_names_the_fullest_tile(document: dict[str, Any]) -> None:
     from ipulse.cli.display.profile_page import tile_lines
 
