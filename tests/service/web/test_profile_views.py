@@ -76,6 +76,21 @@ def test_layers_are_shown_on_their_tiles(page: Page, tiled: str) -> None:
     assert "Load balance 87.5 %" in page.find("main").text
 
 
+def test_copies_between_host_and_device_are_shown_by_direction(
+    page: Page, service: InProcess
+) -> None:
+    copied = tiles()
+    first, last = copied["execution"]["totals"][0], copied["execution"]["totals"][-1]
+    first.update(bytesFromHost=2048, bytesToHost=0)
+    last.update(bytesFromHost=0, bytesToHost=512)
+    page.open(f"/jobs/{profiled_job(service, profile(), copied, name='copied')}/profile")
+    page.until(lambda: any(row.startswith("To the host") for row in page.texts("main tbody tr")))
+    rows = [row.split("\t") for row in page.texts("main tbody tr")]
+    found = {row[0].strip(): [cell.strip() for cell in row[1:3]] for row in rows}
+    assert found["To the device"] == ["1", "2.0 KiB"]
+    assert found["To the host"] == ["1", "512 B"]
+
+
 def test_a_program_is_a_tree_that_opens_where_the_cycles_are(page: Page, tiled: str) -> None:
     page.open(f"/jobs/{tiled}/profile")
     page.press("Program tree")

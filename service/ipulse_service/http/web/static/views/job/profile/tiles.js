@@ -52,7 +52,18 @@ export function tileCycles({ compilation, execution, emulated }) {
   const kinds = KINDS.map((kind) => [kind, spent.reduce((sum, step) => sum + step[`${kind}Cycles`], 0)]);
   return html`<section class="section"><h2>Program on the tiles <span class="soft">${emulated ? "emulated" : "measured"}</span></h2><p>${count(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
     ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
-      step.name, count(step.executions), count(step.cycles), percent(step.cycles / total)]))}</section>`;
+      step.name, count(step.executions), count(step.cycles), percent(step.cycles / total)]))}
+    ${hostCopies(spent, total)}</section>`;
+}
+
+/** Copies between host and device by direction; profiles from before lack their bytes. @param {any[]} spent @param {number} total */
+function hostCopies(spent, total) {
+  const rows = [["To the device", "bytesFromHost"], ["To the host", "bytesToHost"]].flatMap(([direction, field]) => {
+    const copies = spent.filter((step) => step[field]);
+    const sum = (/** @type {string} */ of) => copies.reduce((all, step) => all + step[of], 0);
+    return copies.length ? [[direction, count(sum("executions")), bytes(sum(field)), count(sum("cycles")), percent(sum("cycles") / total)]] : [];
+  });
+  return rows.length ? table("Copies between host and device", ["Direction", "Copies", "Bytes", "Cycles", "Share"], rows) : nothing;
 }
 
 function table(title, heads, rows) {
