@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 import numpy as np
 import pytest
@@ -106,3 +106,32 @@ def test_stochastic_rounding_has_no_bias_and_repeats() -> None:
     assert np.abs(errors).max() < 1.001  # one of the two neighbours
     assert np.abs(errors).max() > 0.6  # and not always the nearer one
     assert abs(errors.mean()) < 5 / np.sqrt(12 * len(errors)) + 0.02
+
+
+def trained_on_device(**device: Any) -> Tuple[List[StepResult], Dict[str, np.ndarray], int]:
+    """Return the steps, weights with the optimizer's state, and the fullest tile's bytes."""
+    options = {"kind": "emulator", "tiles": TILES, "training": "device", **device}
+    training = {"epochs": 1, "batch_size": 12, **TRAININGS[0]}
+    spec = spec_from(ipu_spec(options, training=training, network=NETWORK))
+    ipus = EmulatedIPUs(1, TILES)
+    model = EmulatedModel(spec, 4, 1, ipus, build())
+    steps = trained(model)
+    (profile,) = ipus.profiles()
+    used = [tile["memory"]["total"]["excludingGaps"] for tile in profile["compilation"]["tiles"]]
+    return steps, model.state(), max(used)
+
+
+@pytest.mark.parametrize("stochastic", [False, True], ids=["nearest", "stochastic"])
+def test_recomputed_half_states_have_the_bits_of_stored_steps(stochastic: bool) -> None:
+    half = {"states_dtype": "float16", "stochastic_rounding": stochastic}
+    stored, expected, stored_bytes = trained_on_device(**half)
+    again, found, recomputed_bytes = trained_on_device(**half, memory="recompute")
+    for ours, theirs in zip(again, stored):
+        assert ours.sums.tobytes() == theirs.sums.tobytes()
+        np.testing.assert_array_equal(ours.max_spikes, theirs.max_spikes)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name].tobytes() == value.tobytes(), name
+    assert recomputed_bytes < stored_bytes
+    _, exact, _ = trained_on_device()
+    assert any(found[name].tobytes() != value.tobytes() for name, value in exact.items())
