@@ -101,24 +101,13 @@ def backward(
         total = phi[t] * (grad_spikes[t] + by_r[t] * kappa) + by_u[t] * kappa
         current[t] = layer.scale * total
         kappa = layer.decay * total
-    seen = later(entering, layer.delay)
-    by_kernel = np.zeros(kernel.shape)
-    by_entering = np.zeros(_padded(layer.geometry, seen).shape)
-    padded = _padded(layer.geometry, seen)
-    for tap, window, channels, filters in _taps(layer.geometry):
-        here = current[..., filters]
-        of_tap = kernel[tap][:, filters] * layer.input_scale
-        by_kernel[tap][:, filters] = layer.input_scale * np.einsum(
-            "tbyxc,tbyxf->cf", padded[window][..., channels], here, optimize=True
-        )
-        by_entering[window][..., channels] += here @ of_tap.T
-    top, left = layer.geometry.padding
-    planes = layer.geometry.entering
-    cropped = by_entering[:, :, top : top + planes.height, left : left + planes.width]
+    by_kernel, by_entering = convolved_adjoint(
+        layer.geometry, kernel * layer.input_scale, later(entering, layer.delay), current
+    )
     return ConvGradients(
-        kernel=by_kernel,
+        kernel=layer.input_scale * by_kernel,
         bias=current.sum(axis=(0, 1, 2, 3)) if layer.bias else None,
-        entering=earlier(cropped, layer.delay),
+        entering=earlier(by_entering, layer.delay),
         current=current,
     )
 
@@ -131,6 +120,26 @@ def convolved(geometry: ConvGeometry, kernel: np.ndarray, entering: np.ndarray) 
     for tap, window, channels, filters in _taps(geometry):
         out[..., filters] += padded[window][..., channels] @ kernel[tap][:, filters]
     return out
+
+
+def convolved_adjoint(
+    geometry: ConvGeometry, kernel: np.ndarray, entering: np.ndarray, by_current: np.ndarray
+) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of `convolved` with respect to the kernel and to the planes.
+
+    by_current: the loss's derivative with respect to the convolution.
+    """
+    check_shape("kernel", kernel, geometry.weights)
+    padded = _padded(geometry, entering)
+    by_kernel, by_padded = np.zeros(kernel.shape), np.zeros(padded.shape)
+    for tap, window, channels, filters in _taps(geometry):
+        here = by_current[..., filters]
+        by_kernel[tap][:, filters] = np.einsum(
+            "tbyxc,tbyxf->cf", padded[window][..., channels], here, optimize=True
+        )
+        by_padded[window][..., channels] += here @ kernel[tap][:, filters].T
+    (top, left), planes = geometry.padding, geometry.entering
+    return by_kernel, by_padded[:, :, top : top + planes.height, left : left + planes.width]
 
 
 def pooled(geometry: ConvGeometry, planes: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.cpu import abi, native, op_library
 from ipulse_ops.lif.input_spikes import input_spikes
@@ -87,15 +88,9 @@ def run_conv(
 
 
 def _attributes(layer: ConvLIF) -> Dict[str, Any]:
-    g = layer.geometry
     surrogate = abi.surrogate(layer.surrogate)
     return {
-        "geometry": [
-            *(g.entering.height, g.entering.width, g.entering.channels),
-            int(g.entering.channels_first),
-            *(*g.kernel, *g.strides, *g.padding, *g.dilation, *g.size, *g.pool),
-            *(g.groups, g.filters),
-        ],
+        "geometry": geometry_attribute(layer.geometry),
         "delay": layer.delay,
         "reset": abi.RESET[layer.reset],
         "reset_gradient": abi.RESET_GRADIENT[layer.reset_gradient],
@@ -108,6 +103,16 @@ def _attributes(layer: ConvLIF) -> Dict[str, Any]:
         "width": surrogate.width,
         "values": list(getattr(layer.surrogate, "values", ())),
     }
+
+
+def geometry_attribute(g: ConvGeometry) -> List[int]:
+    """Return the sizes of a convolution in the order of the ops' attribute `geometry`."""
+    return [
+        *(g.entering.height, g.entering.width, g.entering.channels),
+        int(g.entering.channels_first),
+        *(*g.kernel, *g.strides, *g.padding, *g.dilation, *g.size, *g.pool),
+        *(g.groups, g.filters),
+    ]
 
 
 _INPUTS = ("ids", "counts", "port", "filled", "weights", "bias", "second_threshold")

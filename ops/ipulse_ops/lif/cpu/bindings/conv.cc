@@ -59,11 +59,19 @@ bool check_conv_sizes(const ConvLayer &n, const Message &message) {
   return true;
 }
 
-bool check_conv(const ConvLayer &n, const Message &message) {
+bool check_currents(const ConvLayer &n, const Message &message) {
   if (!check_conv_sizes(n, message))
     return false;
   if (n.steps < 0 || n.batch < 0 || n.input_slots < 0 || n.threads < 0 || n.threads > 1024)
     return message.fail("steps, batch, slots and threads must not be negative");
+  if (!std::isfinite(n.weight_scale) || !std::isfinite(n.bias_scale))
+    return message.fail("scales must be finite");
+  return true;
+}
+
+bool check_conv(const ConvLayer &n, const Message &message) {
+  if (!check_currents(n, message))
+    return false;
   if (n.delay < 0 || n.delay > 1)
     return message.fail("delay must be 0 or 1; got %d", n.delay);
   if (n.reset < 0 || n.reset > 2 || n.reset_gradient < 0 || n.reset_gradient > 2)
@@ -75,19 +83,20 @@ bool check_conv(const ConvLayer &n, const Message &message) {
   if (n.gated && !(n.second_threshold <= n.threshold))
     return message.fail("second_threshold is %g; it must not be above the threshold, %g",
                         static_cast<double>(n.second_threshold), static_cast<double>(n.threshold));
-  if (!std::isfinite(n.weight_scale) || !std::isfinite(n.bias_scale))
-    return message.fail("scales must be finite");
   const LifSurrogate &s = n.surrogate;
   if (s.kind < 0 || s.kind > 4 || (s.kind == LIF_TABLE && (s.size < 2 || !s.values)))
     return message.fail("the surrogate is unknown, or its table is too short");
   return true;
 }
 
-template <class Run> int run_checked(const ConvLayer &layer, char *text, size_t size, Run run) {
+using Check = bool (*)(const ConvLayer &, const Message &);
+
+template <class Run>
+int run_checked(Check check, const ConvLayer &layer, char *text, size_t size, Run run) {
   Message message{text, size};
   StandardRounding rounding;
   try {
-    if (!check_conv(layer, message))
+    if (!check(layer, message))
       return LIF_INVALID;
     run(pick_kernel(layer.arch & supported_arch()));
     return LIF_OK;
@@ -105,14 +114,28 @@ template <class Run> int run_checked(const ConvLayer &layer, char *text, size_t 
 
 extern "C" int lif_conv_forward(const ConvLayer *layer, const ConvForward *result, char *text,
                                 size_t size) {
-  return lif::run_checked(*layer, text, size, [&](const lif::Kernel &kernel) {
+  return lif::run_checked(lif::check_conv, *layer, text, size, [&](const lif::Kernel &kernel) {
     lif::run_conv_forward(kernel, *layer, *result);
   });
 }
 
 extern "C" int lif_conv_backward(const ConvLayer *layer, const ConvBackward *gradient, char *text,
                                  size_t size) {
-  return lif::run_checked(*layer, text, size, [&](const lif::Kernel &kernel) {
+  return lif::run_checked(lif::check_conv, *layer, text, size, [&](const lif::Kernel &kernel) {
     lif::run_conv_backward(kernel, *layer, *gradient);
+  });
+}
+
+extern "C" int lif_conv_currents(const ConvLayer *layer, float *currents, char *text, size_t size) {
+  return lif::run_checked(lif::check_currents, *layer, text, size, [&](const lif::Kernel &kernel) {
+    lif::run_conv_currents(kernel, *layer, currents);
+  });
+}
+
+extern "C" int lif_conv_currents_backward(const ConvLayer *layer,
+                                          const ConvCurrentsBackward *gradient, char *text,
+                                          size_t size) {
+  return lif::run_checked(lif::check_currents, *layer, text, size, [&](const lif::Kernel &kernel) {
+    lif::run_conv_currents_backward(kernel, *layer, *gradient);
   });
 }

@@ -1,5 +1,5 @@
-// Event-driven convolutions with LIF neurons behind a plain C interface: one layer and its pool
-// over the whole sequence in one call. The equations are in ../../../conv/reference.py.
+// Event-driven convolutions, with LIF neurons or alone, behind a plain C interface: one layer and
+// its pool over the whole sequence in one call. The equations are in ../../../conv/reference.py.
 //
 // Bit equality. Two calls with the same arguments give the same bits on every instruction set and
 // with any number of threads: no product is fused with a sum, dot products are summed in sixteen
@@ -63,8 +63,20 @@ typedef struct ConvBackward {
   float *inputs; // [time, batch, input_slots], 0 behind the filled slots; NULL: not wanted
 } ConvBackward;
 
+// Of a convolution without neurons: what a layer's filters, weight_scale, bias_scale and bias make
+// of the spikes of each step. Delay, pool, and the constants of neurons are not read.
+typedef struct ConvCurrentsBackward {
+  const float *grad_currents; // [time, batch, neurons]
+  float *weights, *bias;      // gradients, as in ConvLayer; bias NULL: none
+  float *inputs;              // as in ConvBackward
+} ConvCurrentsBackward;
+
 LIF_API int lif_conv_forward(const ConvLayer *, const ConvForward *, char *message, size_t size);
 LIF_API int lif_conv_backward(const ConvLayer *, const ConvBackward *, char *message, size_t size);
+// currents: [time, batch, neurons].
+LIF_API int lif_conv_currents(const ConvLayer *, float *currents, char *message, size_t size);
+LIF_API int lif_conv_currents_backward(const ConvLayer *, const ConvCurrentsBackward *,
+                                       char *message, size_t size);
 
 #ifdef __cplusplus
 }

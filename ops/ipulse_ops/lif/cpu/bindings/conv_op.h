@@ -1,9 +1,8 @@
-// A convolution and its gradient as TensorFlow ops.
+// A convolution with LIF neurons and its gradient as TensorFlow ops.
 #ifndef IPULSE_OPS_LIF_CPU_CONV_OP_H
 #define IPULSE_OPS_LIF_CPU_CONV_OP_H
 
-#include "conv.h"
-#include "shared_op.h"
+#include "conv_layer_op.h"
 
 namespace ipulse_lif {
 
@@ -17,39 +16,19 @@ inline Status conv_shape(InferenceContext *c) {
   return Status();
 }
 
-inline Status conv_gradient_shape(InferenceContext *c) {
-  c->set_output(0, c->input(4));
-  c->set_output(1, c->input(5));
-  c->set_output(2, c->input(2));
-  return Status();
-}
-
-// geometry: height, width, channels, channels_first, then pairs of height and width: kernel,
-// strides, padding, dilation, size of the neurons' planes, pool; then groups and filters.
-// port, filled: as of IpulseLif. bias, second_threshold: [0] for none.
+// second_threshold: [0] for none.
 #define CONV_OP_ARGUMENTS                                                                          \
-  Input("ids: Id")                                                                                 \
-      .Input("counts: int32")                                                                      \
-      .Input("port: float")                                                                        \
-      .Input("filled: int32")                                                                      \
-      .Input("weights: float")                                                                     \
-      .Input("bias: float")                                                                        \
-      .Input("second_threshold: float")                                                            \
-      .Attr("Id: {int32, uint16}")                                                                 \
-      .Attr("geometry: list(int)")                                                                 \
+  CONV_LAYER_ARGUMENTS.Input("second_threshold: float")                                            \
       .Attr("delay: int")                                                                          \
       .Attr("reset: int")                                                                          \
       .Attr("reset_gradient: int")                                                                 \
       .Attr("decay: float")                                                                        \
       .Attr("threshold: float")                                                                    \
-      .Attr("weight_scale: float")                                                                 \
       .Attr("bias_scale: float")                                                                   \
       .Attr("surrogate: int")                                                                      \
       .Attr("slope: float")                                                                        \
       .Attr("width: float")                                                                        \
-      .Attr("values: list(float)")                                                                 \
-      .Attr("threads: int")                                                                        \
-      .Attr("arch: int")
+      .Attr("values: list(float)")
 
 REGISTER_OP("IpulseConv")
     .CONV_OP_ARGUMENTS.Attr("keep: bool")
@@ -67,74 +46,37 @@ REGISTER_OP("IpulseConvGrad")
     .Output("grad_port: float")
     .SetShapeFn(conv_gradient_shape);
 
-class ConvOp : public OpKernel {
+class ConvOp : public ConvLayerOp {
 public:
-  explicit ConvOp(OpKernelConstruction *c) : OpKernel(c) {
-    std::vector<int32_t> g;
-    OP_REQUIRES_OK(c, c->GetAttr("geometry", &g));
-    OP_REQUIRES(c, g.size() == 18,
-                errors::InvalidArgument("geometry must be 18 numbers; got ", g.size()));
-    int32_t *const sizes[] = {&layer_.height,         &layer_.width,         &layer_.channels,
-                              &layer_.channels_first, &layer_.kernel_height, &layer_.kernel_width,
-                              &layer_.stride_y,       &layer_.stride_x,      &layer_.pad_y,
-                              &layer_.pad_x,          &layer_.dilation_y,    &layer_.dilation_x,
-                              &layer_.out_height,     &layer_.out_width,     &layer_.pool_height,
-                              &layer_.pool_width,     &layer_.groups,        &layer_.filters};
-    for (size_t i = 0; i < g.size(); ++i)
-      *sizes[i] = g[i];
+  explicit ConvOp(OpKernelConstruction *c) : ConvLayerOp(c) {
     OP_REQUIRES_OK(c, c->GetAttr("delay", &layer_.delay));
     OP_REQUIRES_OK(c, c->GetAttr("reset", &layer_.reset));
     OP_REQUIRES_OK(c, c->GetAttr("reset_gradient", &layer_.reset_gradient));
     OP_REQUIRES_OK(c, c->GetAttr("decay", &layer_.decay));
     OP_REQUIRES_OK(c, c->GetAttr("threshold", &layer_.threshold));
-    OP_REQUIRES_OK(c, c->GetAttr("weight_scale", &layer_.weight_scale));
     OP_REQUIRES_OK(c, c->GetAttr("bias_scale", &layer_.bias_scale));
     OP_REQUIRES_OK(c, c->GetAttr("surrogate", &layer_.surrogate.kind));
     OP_REQUIRES_OK(c, c->GetAttr("slope", &layer_.surrogate.slope));
     OP_REQUIRES_OK(c, c->GetAttr("width", &layer_.surrogate.width));
     OP_REQUIRES_OK(c, c->GetAttr("values", &values_));
-    OP_REQUIRES_OK(c, c->GetAttr("threads", &layer_.threads));
-    int arch;
-    OP_REQUIRES_OK(c, c->GetAttr("arch", &arch));
-    layer_.arch = static_cast<uint64_t>(arch);
     layer_.surrogate.size = static_cast<int32_t>(values_.size());
     layer_.surrogate.values = values_.data();
   }
 
 protected:
-  void read(OpKernelContext *c, ConvLayer *layer) const {
-    const Tensor &ids = c->input(0), &counts = c->input(1), &port = c->input(2),
-                 &filled = c->input(3), &weights = c->input(4), &bias = c->input(5),
-                 &second = c->input(6);
-    OP_REQUIRES_OK(c, check_spikes(ids, counts, port, filled));
-    *layer = layer_;
-    OP_REQUIRES(c, layer->groups > 0, errors::InvalidArgument("groups must be at least 1"));
-    const TensorShape expected({layer->kernel_height, layer->kernel_width,
-                                layer->channels / layer->groups, layer->filters});
-    OP_REQUIRES(c, weights.shape() == expected,
-                errors::InvalidArgument("the kernel must have shape ", expected.DebugString(),
-                                        "; got ", weights.shape().DebugString()));
-    OP_REQUIRES(c, bias.NumElements() == 0 || bias.shape() == TensorShape({layer->filters}),
-                errors::InvalidArgument("the bias must have shape [", layer->filters, "]; got ",
-                                        bias.shape().DebugString()));
+  void read_neurons(OpKernelContext *c, ConvLayer *layer) const {
+    read(c, layer);
+    if (!c->status().ok())
+      return;
+    const Tensor &second = c->input(6);
     OP_REQUIRES(c, second.NumElements() <= 1,
                 errors::InvalidArgument("second_threshold must be one number"));
-    layer->steps = static_cast<int32_t>(ids.dim_size(0));
-    layer->batch = static_cast<int32_t>(ids.dim_size(1));
-    layer->input_slots = static_cast<int32_t>(ids.dim_size(2));
-    layer->id_bytes = ids.dtype() == tensorflow::DT_UINT16 ? 2 : 4;
-    layer->ids = ids.data();
-    layer->counts = counts.flat<int>().data();
-    layer->filled = filled.dims() == 2 ? filled.flat<int>().data() : nullptr;
-    layer->weights = floats_of(weights);
-    layer->bias = bias.NumElements() ? floats_of(bias) : nullptr;
     layer->gated = second.NumElements() != 0;
     if (layer->gated)
       layer->second_threshold = second.flat<float>()(0);
   }
 
 private:
-  ConvLayer layer_{};
   std::vector<float> values_;
 };
 
@@ -146,7 +88,7 @@ public:
 
   void Compute(OpKernelContext *c) override {
     ConvLayer layer;
-    read(c, &layer);
+    read_neurons(c, &layer);
     if (!c->status().ok())
       return;
     layer.keep = keep_;
@@ -186,7 +128,7 @@ public:
 
   void Compute(OpKernelContext *c) override {
     ConvLayer layer;
-    read(c, &layer);
+    read_neurons(c, &layer);
     if (!c->status().ok())
       return;
     layer.keep = 1;

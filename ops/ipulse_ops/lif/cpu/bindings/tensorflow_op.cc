@@ -11,3 +11,4 @@
 #include "gradient_op.h"
 #include "loss_op.h"
 #include "slots_op.h"
+#include "spike_conv_op.h"

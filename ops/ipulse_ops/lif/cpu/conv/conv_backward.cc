@@ -3,9 +3,8 @@
 
 #include "../../../surrogate.h"
 #include "conv_passes.h"
-#include "places.h"
-#include "sample.h"
-#include "support/pool.h"
+#include "input_gradient.h"
+#include "sample_groups.h"
 
 namespace lif {
 namespace {
@@ -31,10 +30,10 @@ public:
   ConvBackwardSample(const Kernel &kernel, const ConvLayer &layer, const ConvPlan &plan,
                      const std::vector<float> &weights, const ConvPlaceGroups *places,
                      const ConvBackward &gradient)
-      : kernel_(kernel.conv), layer_(layer), plan_(plan), weights_(weights), places_(places),
-        gradient_(gradient), forward_(layer, kernel, plan, weights), lambda_(plan.floats()),
-        by_site_(plan.sites()), e_(layer.gated ? 0 : plan.floats()),
-        by_input_(places ? places->floats() : 0) {}
+      : kernel_(kernel.conv), layer_(layer), plan_(plan), gradient_(gradient),
+        forward_(layer, kernel, plan, weights),
+        inputs_(kernel.conv, layer, plan, weights, places, gradient.inputs), lambda_(plan.floats()),
+        by_site_(plan.sites()), e_(layer.gated ? 0 : plan.floats()) {}
 
   // Adds to weights, packed, and to bias, a plane or null.
   void run(int b, float *weights, float *bias) {
@@ -51,19 +50,11 @@ public:
       int before = t - layer_.delay;
       if (before < 0)
         continue;
-      const int32_t *ids = events.ids.data() + events.start[before];
-      kernel_.collect(plan_.tables(), ids, events.counts[before], lambda_.data(), weights);
-      if (gradient_.inputs)
-        gather(ids, events.start[before + 1] - events.start[before], input_gradient(b, before));
+      kernel_.collect(plan_.tables(), events.ids.data() + events.start[before],
+                      events.counts[before], lambda_.data(), weights);
+      inputs_.write(events, before, b, lambda_.data());
     }
-    if (gradient_.inputs)
-      for (int t = 0; t < layer_.steps; ++t) {
-        // Spikes of the last step have no effect where they are delayed.
-        int64_t filled =
-            t + layer_.delay < layer_.steps ? events.start[t + 1] - events.start[t] : 0;
-        float *to = input_gradient(b, t);
-        std::fill(to + filled, to + layer_.input_slots, 0.0f);
-      }
+    inputs_.finish(events, b);
   }
 
 private:
@@ -71,19 +62,6 @@ private:
     const float *ids, *gradients;
     int64_t spikes, filled;
   };
-
-  // Products for all inputs at once cost about half as much each as for single ones.
-  void gather(const int32_t *ids, int64_t filled, float *to) {
-    if (!places_ || 2 * filled < plan_.inputs())
-      return kernel_.gather(plan_.tables(), ids, filled, weights_.data(), lambda_.data(), to);
-    places_->gradient(kernel_, lambda_.data(), by_input_.data());
-    for (int64_t k = 0; k < filled; ++k)
-      to[k] = by_input_[places_->index_of()[ids[k]]];
-  }
-
-  float *input_gradient(int b, int t) const {
-    return gradient_.inputs + (int64_t(t) * layer_.batch + b) * layer_.input_slots;
-  }
 
   Slots slots_of(int b, int t) const {
     int64_t place = int64_t(t) * layer_.batch + b;
@@ -161,70 +139,26 @@ private:
   const ConvKernel &kernel_;
   const ConvLayer &layer_;
   const ConvPlan &plan_;
-  const std::vector<float> &weights_;
-  const ConvPlaceGroups *places_; // null: single products only
   const ConvBackward &gradient_;
   ConvSample forward_;
-  std::vector<float> lambda_, by_site_, e_, by_input_;
-};
-
-class ConvBackwardPass {
-public:
-  ConvBackwardPass(const Kernel &kernel, const ConvLayer &layer, const ConvBackward &gradient)
-      : kernel_(kernel), layer_(layer), gradient_(gradient), plan_(layer),
-        weights_(plan_.packed()) {}
-
-  void run() {
-    std::unique_ptr<ConvPlaceGroups> places;
-    if (gradient_.inputs && layer_.groups == 1)
-      places = std::make_unique<ConvPlaceGroups>(layer_, plan_, weights_);
-    int threads = layer_.threads ? layer_.threads : default_threads();
-    // Fixed, so that the order of the sums does not depend on the threads.
-    int groups = std::max(1, std::min<int>(CONV_GROUPS, layer_.batch));
-    std::vector<std::vector<float>> by_weights(groups), by_bias(groups);
-    std::vector<std::unique_ptr<ConvBackwardSample>> samples(threads);
-    parallel_for(threads, groups, [&](int64_t group, int worker) {
-      by_weights[group].assign(plan_.packed_floats(), 0.0f);
-      if (gradient_.bias)
-        by_bias[group].assign(plan_.floats(), 0.0f);
-      if (!samples[worker])
-        samples[worker] = std::make_unique<ConvBackwardSample>(kernel_, layer_, plan_, weights_,
-                                                               places.get(), gradient_);
-      int64_t first = group * layer_.batch / groups, last = (group + 1) * layer_.batch / groups;
-      for (int64_t b = first; b < last; ++b)
-        samples[worker]->run(static_cast<int>(b), by_weights[group].data(),
-                             gradient_.bias ? by_bias[group].data() : nullptr);
-    });
-    for (int group = 1; group < groups; ++group)
-      kernel_.conv.add(by_weights[0].data(), by_weights[group].data(), plan_.packed_floats());
-    plan_.unpack(by_weights[0].data(), gradient_.weights);
-    if (gradient_.bias)
-      sum_bias(by_bias);
-  }
-
-private:
-  void sum_bias(std::vector<std::vector<float>> &by_bias) const {
-    for (size_t group = 1; group < by_bias.size(); ++group)
-      kernel_.conv.add(by_bias[0].data(), by_bias[group].data(), plan_.floats());
-    for (int32_t f = 0; f < layer_.filters; ++f) {
-      float sum = 0;
-      for (int32_t n = f; n < plan_.neurons(); n += layer_.filters)
-        sum += by_bias[0][n];
-      gradient_.bias[f] = layer_.bias_scale * sum;
-    }
-  }
-
-  const Kernel &kernel_;
-  const ConvLayer &layer_;
-  const ConvBackward &gradient_;
-  const ConvPlan plan_;
-  const std::vector<float> weights_;
+  ConvInputGradient inputs_;
+  std::vector<float> lambda_, by_site_, e_;
 };
 
 } // namespace
 
 void run_conv_backward(const Kernel &kernel, const ConvLayer &layer, const ConvBackward &gradient) {
-  ConvBackwardPass(kernel, layer, gradient).run();
+  const ConvPlan plan(layer);
+  const std::vector<float> weights = plan.packed();
+  const auto places = place_groups(layer, plan, weights, gradient.inputs);
+  std::vector<std::unique_ptr<ConvBackwardSample>> samples(threads_of(layer));
+  sum_over_samples(kernel.conv, layer, plan, gradient.weights, gradient.bias,
+                   [&](int b, int worker, float *by_weights, float *by_bias) {
+                     if (!samples[worker])
+                       samples[worker] = std::make_unique<ConvBackwardSample>(
+                           kernel, layer, plan, weights, places.get(), gradient);
+                     samples[worker]->run(b, by_weights, by_bias);
+                   });
 }
 
 } // namespace lif

@@ -4,7 +4,7 @@
 
 #include "conv_passes.h"
 #include "sample.h"
-#include "support/pool.h"
+#include "sample_groups.h"
 
 namespace lif {
 namespace {
@@ -19,8 +19,7 @@ class ConvForwardPass {
 public:
   ConvForwardPass(const Kernel &kernel, const ConvLayer &layer, const ConvForward &result)
       : kernel_(kernel), layer_(layer), result_(result), plan_(layer), weights_(plan_.packed()),
-        threads_(layer.threads ? layer.threads : default_threads()), slots_(layer.batch),
-        samples_(threads_), marks_(threads_) {}
+        threads_(threads_of(layer)), slots_(layer.batch), samples_(threads_), marks_(threads_) {}
 
   void run() {
     parallel_for(threads_, layer_.batch,
