@@ -6,7 +6,7 @@ Neurons and pooled sites have ids (y * width + x) * channels + channel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Tuple
+from typing import Any, List, Tuple
 
 Pair = Tuple[int, int]  # of height and width
 
@@ -62,6 +62,19 @@ class ConvGeometry:
     def pooled(self) -> Planes:
         """The shape of what leaves the pool; rows and columns that fill no window are cropped."""
         return Planes(self.size[0] // self.pool[0], self.size[1] // self.pool[1], self.filters)
+
+    @property
+    def site_of(self) -> List[int]:
+        """The pooled site of each neuron; -1 where it is cropped."""
+        rows, columns, filters = self.pooled.height, self.pooled.width, self.filters
+        found = []
+        for y in range(self.size[0]):
+            for x in range(self.size[1]):
+                row, column = y // self.pool[0], x // self.pool[1]
+                first = (row * columns + column) * filters
+                inside = row < rows and column < columns
+                found += [first + f if inside else -1 for f in range(filters)]
+        return found
 
     @property
     def weights(self) -> Tuple[int, int, int, int]:

@@ -88,6 +88,18 @@ def hidden_sizes(spec: Any) -> List[int]:
     return [*convolved, *(layer.neurons for layer in dense_layers(spec.network))]
 
 
+def senders_of(spec: Any) -> List[int]:
+    """Returns the senders to each hidden layer, and to the readout."""
+    pooled = [geometry.pooled.sites for geometry in conv_geometries(spec)]
+    dense = [layer.neurons for layer in dense_layers(spec.network)]
+    return [input_channels(spec.data), *pooled, *dense]
+
+
+def scale_before(spec: Any, index: int) -> float:
+    """Returns the factor of the weights to a hidden layer, or to the readout behind the last."""
+    return input_scale(spec.network.layers[index - 1]) if index else 1.0
+
+
 def senders_to_dense(spec: Any) -> int:
     """Returns the inputs of the first fully connected layer, or of the readout without one."""
     geometries = conv_geometries(spec)

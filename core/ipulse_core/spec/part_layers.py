@@ -12,7 +12,8 @@ from ipulse_core.op_manifest.layer import is_op
 
 def has_equations(layer: Any) -> bool:
     """Returns whether a layer of a spec has neurons with equations."""
-    return getattr(layer, "kind", None) == "equations"
+    # Convolutions of older jobs and dense layers lack the field.
+    return getattr(layer, "kind", None) == "equations" or getattr(layer, "neuron", None) is not None
 
 
 def is_recurrent(layer: Any) -> bool:

@@ -78,6 +78,7 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
         shapes[name] = geometry.weights
         if layer.bias:
             shapes[f"{name}_bias"] = (geometry.filters,)
+        shapes.update(_parameter_shapes(name, layer, geometry.filters))
     senders = senders_to_dense(spec)
     names = layer_names(network)[len(geometries) :]
     dense = [*dense_layers(network), network.readout]
@@ -93,11 +94,7 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
             shapes[f"{name}_recurrent"] = (neurons, neurons)
         if layer.bias:
             shapes[f"{name}_bias"] = (neurons,)
-        if has_equations(layer):
-            for parameter in layer.neuron.parameters:
-                if parameter.trainable:
-                    each = neurons if parameter.per == "neuron" else 1
-                    shapes[f"{name}{PARAMETER}{parameter.name}"] = (each,)
+        shapes.update(_parameter_shapes(name, layer, neurons))
         delays = getattr(layer, "delays", None)  # specs of older jobs lack it
         if delays is not None:
             shapes[f"{name}{DELAYS}"] = (senders, neurons)[: 2 if delays.per == "synapse" else 1]
@@ -106,6 +103,17 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
                 shapes[f"{name}_{constant}"] = (neurons,)
         senders = neurons
     return shapes
+
+
+def _parameter_shapes(name: str, layer: Any, each: int) -> Dict[str, Shape]:
+    """Returns the shapes of the trained parameters of equations; `each`: filters or neurons."""
+    if not has_equations(layer):
+        return {}
+    return {
+        f"{name}{PARAMETER}{parameter.name}": (each if parameter.per == "neuron" else 1,)
+        for parameter in layer.neuron.parameters
+        if parameter.trainable
+    }
 
 
 def is_constant(name: str) -> bool:

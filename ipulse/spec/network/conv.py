@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from ipulse.models import ByKind, ByShape, Field, ListOf, StrictModel
 from ipulse_core.errors import Problem
 
+from .equations import GATE, Gate, NeuronSpec, wrong_lengths
 from .layers import (
     MEMBRANE_DECAY,
     SECOND_THRESHOLD,
@@ -94,16 +95,38 @@ class _ConvLayer(StrictModel):
         "initial values.",
     )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
+    neuron: NeuronSpec | None = Field(
+        default=None,
+        description="Equations of the neurons, which then have no decay, gain, threshold and "
+        "second_threshold; null: LIF neurons. A parameter per neuron has one value for each "
+        "filter.",
+    )
+    gate: Gate | None = Field(default=None, description=f"With equations: {GATE}", examples=[-0.5])
 
     def problems(self) -> Iterator[Problem]:
-        """Yields a problem if the second threshold is above the first."""
+        """Yields thresholds out of order, and fields that do not fit equations."""
+        if self.neuron is not None:
+            yield from self._problems_of_equations(self.neuron)
+        elif self.gate is not None:
+            detail = "is for neurons with equations: set second_threshold, or a neuron"
+            yield Problem("/gate", "inconsistent", detail)
         if self.second_threshold is not None and self.second_threshold > self.threshold:
             detail = "must not be above the layer's threshold"
             yield Problem("/second_threshold", "inconsistent", detail)
 
+    def _problems_of_equations(self, neuron: NeuronSpec) -> Iterator[Problem]:
+        for name in ("decay", "gain", "threshold", "second_threshold"):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                detail = "is of LIF neurons, and this layer has equations: remove it"
+                yield Problem(f"/{name}", "inconsistent", detail)
+        if self.quantisation is not None:
+            detail = "the weights of neurons with equations are not quantised: remove it"
+            yield Problem("/quantisation", "unsupported", detail)
+        yield from wrong_lengths(neuron, self.filters, "filters")
+
 
 class Conv2DSpec(_ConvLayer):
-    """A two-dimensional event-driven convolution with LIF neurons, and a pool of their spikes."""
+    """A two-dimensional event-driven convolution, its neurons, and a pool of their spikes."""
 
     kind: Literal["conv2d"] = Field(default="conv2d", description="Layer.")
     kernel_size: Sides = Field(description="One number, or height and width.")
@@ -118,7 +141,7 @@ class Conv2DSpec(_ConvLayer):
 
 
 class Conv1DSpec(_ConvLayer):
-    """A one-dimensional event-driven convolution with LIF neurons, and a pool of their spikes."""
+    """A one-dimensional event-driven convolution, its neurons, and a pool of their spikes."""
 
     kind: Literal["conv1d"] = Field(default="conv1d", description="Layer.")
     kernel_size: Size = Field(description="Taps of the kernel.")

@@ -21,6 +21,10 @@ Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 Equation = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
 Gate = Annotated[float, Field(ge=-1e6, le=0.0)]
+GATE = (
+    "a neuron passes gradient through its spike only if its value of `spike` is above this number, "
+    "in resets as well; null: every neuron does."
+)
 
 
 class NeuronStateSpec(StrictModel):
@@ -55,7 +59,8 @@ class NeuronParameterSpec(StrictModel):
     minimum: Number | None = Field(default=None, description="Lowest value; null: none.")
     maximum: Number | None = Field(default=None, description="Highest value; null: none.")
     per: Literal["neuron", "layer"] = Field(
-        default="neuron", description="What has a value: each neuron, or the layer."
+        default="neuron",
+        description="What has a value: each neuron, in a convolution each filter, or the layer.",
     )
     trainable: bool = Field(default=False, description="Whether training changes the value.")
 
@@ -108,8 +113,7 @@ class EquationsLayerSpec(StrictModel):
     )
     gate: Gate | None = Field(
         default=None,
-        description="A neuron passes gradient through its spike only if its value of `spike` is "
-        "above this number, in resets as well; null: every neuron does.",
+        description=GATE[0].upper() + GATE[1:],
         examples=[-0.5],
     )
     trainable: bool = Field(
@@ -120,11 +124,13 @@ class EquationsLayerSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""
-        for index, parameter in enumerate(self.neuron.parameters):
-            value = parameter.value
-            if isinstance(value, tuple) and len(value) != self.neurons:
-                detail = (
-                    f"must be one number or one for each of {self.neurons} neurons; got "
-                    f"{len(value)}"
-                )
-                yield Problem(f"/neuron/parameters/{index}/value", "wrong_length", detail)
+        yield from wrong_lengths(self.neuron, self.neurons, "neurons")
+
+
+def wrong_lengths(neuron: NeuronSpec, number: int, what: str) -> Iterator[Problem]:
+    """Yields lists of parameters that have not one number for each of the neurons or filters."""
+    for index, parameter in enumerate(neuron.parameters):
+        value = parameter.value
+        if isinstance(value, tuple) and len(value) != number:
+            detail = f"must be one number or one for each of {number} {what}; got {len(value)}"
+            yield Problem(f"/neuron/parameters/{index}/value", "wrong_length", detail)

@@ -144,7 +144,7 @@ class NetworkSpec(StrictModel):
             return
         parts = part_name(self)
         for index, layer in enumerate(self.layers):
-            if is_conv(layer):
+            if is_conv(layer) and op_layers(self):
                 detail = f"convolutions and {parts} cannot be in one network"
                 yield Problem(f"/layers/{index}/kind", "unsupported", detail)
         for index, each in enumerate((*self.layers, self.readout)):

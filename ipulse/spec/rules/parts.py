@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import indexed_ops
+from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.part_layers import (
     equation_layers,
     indexed_equations,
@@ -64,8 +65,10 @@ def _problems_of_equations(spec: ExperimentSpec) -> Iterator[Problem]:
     if spec.network.surrogate.name == "table":
         detail = "a table is no surrogate of neurons with equations: choose another shape"
         yield Problem("/network/surrogate/name", "unsupported", detail)
+    neurons = hidden_sizes(spec)
     values = sum(
-        layer.neurons * (len(layer.neuron.states) + 2) for layer in equation_layers(spec.network)
+        neurons[index] * (len(layer.neuron.states) + 2)
+        for index, layer in indexed_equations(spec.network)
     )
     stored = values * spec.data.steps * spec.training.batch_size
     if stored > MAX_VALUES:

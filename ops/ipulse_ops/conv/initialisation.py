@@ -20,11 +20,13 @@ def balanced_kernels(
     counts: np.ndarray,
     std: float = 1.0,
     seed: int = 0,
+    before: int = 0,
 ) -> Tuple[List[np.ndarray], Spikes]:
     """Draw the kernels of layers in front of a network, and return what the last layer sends.
 
     ids, counts: a sample of input spikes, `[time, batch, slots]` and `[time, batch]`.
     std: standard deviation of the membranes in units of the threshold.
+    before: layers in front of them, for messages.
 
     The equation is that of ipulse_ops.training.initialisation, with the mean number of spikes in a
     neuron's receptive field as n. Biases are 0.
@@ -43,12 +45,12 @@ def balanced_kernels(
         ones = np.ones(layer.geometry.weights)
         arriving = float(convolved(layer.geometry, ones, planes).mean())
         if arriving == 0:
-            raise ValueError(silence(number))
+            raise ValueError(silence(before + number))
         scale = abs(layer.scale * layer.input_scale)
         if scale == 0:
             raise ValueError(
-                f"layer {number + 1} needs a gain and an input_scale other than 0 to balance its "
-                "weights"
+                f"layer {before + number + 1} needs a gain and an input_scale other than 0 to "
+                "balance its weights"
             )
         settled = inverse_variance(np.asarray(layer.decay), len(planes))
         limit = np.sqrt(3) * std * layer.threshold * np.sqrt(settled / arriving) / scale
@@ -58,10 +60,10 @@ def balanced_kernels(
             own.append(np.zeros(layer.geometry.filters, np.float32))
         planes = forward(layer, own[0].astype(np.float64), None, planes).pooled
         weights.extend(own)
-    return weights, _listed(planes)
+    return weights, listed(planes)
 
 
-def _listed(planes: np.ndarray) -> Spikes:
+def listed(planes: np.ndarray) -> Spikes:
     """Convert counts of spikes to ids and their numbers; an id is listed once for each spike."""
     flat = planes.reshape(-1, int(np.prod(planes.shape[2:]))).astype(np.int64)
     totals = flat.sum(axis=1)

@@ -94,10 +94,7 @@ def spike_conv_gradients(
                 lanes = 1 if in_order else LANES
                 for k in range(filled[t, b]):
                     slots[t, b, k] = paths.product(
-                        int(ids[t, b, k]),
-                        scale * kernel,
-                        by_current[t, b],
-                        1 if in_order else LANES,
+                        int(ids[t, b, k]), scale * kernel, by_current[t, b], lanes
                     )
     total = np.add.accumulate(by_kernel)[-1]
     positions = np.add.accumulate(by_bias)[-1].reshape(-1, geometry.filters)

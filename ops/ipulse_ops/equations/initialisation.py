@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 import numpy as np
 
+from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.conv.spike_conv_reference import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.reference import run_equations
 from ipulse_ops.reference.spike_matmul import spike_matmul
@@ -25,8 +27,10 @@ def balanced_layer(
     std: float,
     seed: int,
     number: int,
+    geometry: Optional[ConvGeometry] = None,
+    input_scale: float = 1.0,
 ) -> Tuple[List[np.ndarray], np.ndarray]:
-    """Return float32 weights `[senders, neurons]`, and the layer's spikes on the sample.
+    """Return float32 weights `[senders, neurons]`, or a kernel, and the layer's spikes.
 
     A recurrent layer has weights `[neurons, neurons]` as well. Both are smaller by the root of the
     share of spikes that come from the senders, measured without recurrence.
@@ -37,14 +41,17 @@ def balanced_layer(
 
     ids, counts: a sample of input spikes, `[time, batch, slots]` and `[time, batch]`.
     number: of the layer, from 0, for messages.
+    geometry: of a convolution; None: each sender has a weight to each neuron.
+    input_scale: factor of the weights, as after an average pool.
 
     Raises ValueError if the sample has no spikes, or the input does not change the value.
     """
     if not counts.size or not counts.any():
         raise ValueError(silence(number))
     rng = np.random.Generator(np.random.PCG64(seed))
-    uniform = 2 * rng.random((senders, layer.neurons)) - 1
-    current = spike_matmul(uniform, ids, counts)
+    shape = (senders, layer.neurons) if geometry is None else geometry.weights
+    uniform = 2 * rng.random(shape) - 1
+    current = _current(uniform, ids, counts, geometry, input_scale)
     parameters = layer.values()
     at_rest = run_equations(layer, parameters, np.zeros_like(current[:, :1])).x
     distance = float(np.abs(at_rest).mean())
@@ -70,15 +77,31 @@ def balanced_layer(
             f"varies by {found:.3g}"
         )
     weights = [(uniform * _rounded(scale)).astype(np.float32)]
-    spikes = run_equations(layer, parameters, spike_matmul(weights[0], ids, counts)).x > 0
+    spikes = (
+        run_equations(layer, parameters, _current(weights[0], ids, counts, geometry, input_scale)).x
+        > 0
+    )
     if layer.recurrent:
         arriving, own = float(counts.sum()), float(spikes.sum())
         scale = _rounded(scale * float(np.sqrt(arriving / (arriving + own))))
         again = 2 * rng.random((layer.neurons, layer.neurons)) - 1
         weights = [(each * scale).astype(np.float32) for each in (uniform, again)]
-        current = spike_matmul(weights[0], ids, counts)
+        current = _current(weights[0], ids, counts, geometry, input_scale)
         spikes = run_equations(layer, parameters, current, recurrent=weights[1]).x > 0
     return weights, spikes.astype(np.float32)
+
+
+def _current(
+    weights: np.ndarray,
+    ids: np.ndarray,
+    counts: np.ndarray,
+    geometry: Optional[ConvGeometry],
+    input_scale: float,
+) -> np.ndarray:
+    """Return the current of each neuron in float64."""
+    if geometry is None:
+        return spike_matmul(weights, ids, counts) * input_scale
+    return spike_conv(geometry, weights.astype(np.float64), ids, counts, input_scale=input_scale)
 
 
 def _rounded(scale: float) -> float:

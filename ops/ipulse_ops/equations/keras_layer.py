@@ -1,99 +1,35 @@
-"""A layer with equations as a Keras layer."""
+"""Layers with equations as Keras layers: fully connected ones and convolutions."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.equations.neuron import NeuronParameter
-from ipulse_ops.equations.kernel import EquationsKernel
+from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.conv.spike_conv import spike_conv
 from ipulse_ops.equations.layer_equations import LayerEquations
-from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
-from ipulse_ops.keras.constraints import clipped
-from ipulse_ops.keras.single_layer import Spikes, later
-from ipulse_ops.sparse import native, spike_matmul
+from ipulse_ops.equations.neurons import EquationsNeurons
+from ipulse_ops.keras.convolutions.convolution import PooledRun
+from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.sparse import pooled_spikes, spike_matmul
 
 
-class NotFinite(ValueError):
-    """A state of a neuron, or its gradient, is no finite number."""
-
-
-class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
+class EquationsLayer(EquationsNeurons):
     """Neurons with equations behind trained weights: takes spikes and returns Spikes.
 
     inputs: number of senders.
-    layer: the equations.
     bias: True adds a trained current per neuron at every step.
-    threads: of the kernel; results do not depend on it.
-    tiles: of an emulated IPU that runs the neurons; None: the CPU runs them.
 
-    Raises MissingCompiler, BuildFailed; MissingEmulator for tiles.
+    The other arguments are those of EquationsNeurons.
     """
 
-    supports_jit = False  # as a MultiLIF
-
     def __init__(
-        self,
-        inputs: int,
-        layer: LayerEquations,
-        bias: bool = False,
-        threads: int = 1,
-        tiles: Optional[int] = None,
-        **kwargs: Any,
+        self, inputs: int, layer: LayerEquations, bias: bool = False, *args: Any, **kwargs: Any
     ) -> None:
-        kwargs.setdefault("dtype", "float32")
-        super().__init__(**kwargs)
-        self.layer = layer
-        self.failure: Optional[NotFinite] = None
-        self._kernel: Union[EquationsKernel, EquationsOnTiles]
-        if tiles is None:
-            self._kernel = EquationsKernel(layer, threads)
-        else:
-            self._kernel = EquationsOnTiles(layer, tiles)
-        with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
-            shape = (inputs, layer.neurons)
-            self._kernels = [self._variable("kernel", shape, "glorot_uniform")]
-            if layer.recurrent:
-                shape = (layer.neurons, layer.neurons)
-                self._kernels.append(self._variable("recurrent", shape, "glorot_uniform"))
-            self._bias = self._variable("bias", (layer.neurons,), "zeros") if bias else None
-            self._trained = tuple(self._trained_parameter(each) for each in layer.neuron.trained)
-        self.built = True
-
-    @property
-    def kernels(self) -> List[Any]:
-        """The input and recurrent weights and the bias, as far as it has them."""
-        return self._kernels if self._bias is None else [*self._kernels, self._bias]
-
-    @property
-    def second_thresholds(self) -> List[Optional[Any]]:
-        """None: a gate is part of the equations, and no variable."""
-        return [None]
-
-    def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
-        """Set the weights, in the order of `kernels`."""
-        for kernel, array in zip(self.kernels, arrays):
-            kernel.assign(array)
-
-    @property
-    def kernel_seconds(self) -> Dict[str, float]:
-        """The seconds that the neurons took on the CPU, by pass; on tiles none."""
-        return dict(self._kernel.seconds) if isinstance(self._kernel, EquationsKernel) else {}
-
-    def tile_profile(self) -> Optional[Dict[str, Any]]:
-        """Return the profile of the neurons' program on tiles; None if there is none."""
-        return self._kernel.profile() if isinstance(self._kernel, EquationsOnTiles) else None
-
-    def set_parameters(self, values: Mapping[str, np.ndarray]) -> None:
-        """Set the trained parameters, by name."""
-        for parameter, variable in zip(self.layer.neuron.trained, self._trained):
-            variable.assign(values[parameter.name])
-
-    def match_deviations(self) -> None:
-        """Do nothing: the weights are not standardised."""
+        biases = layer.neurons if bias else 0
+        super().__init__((inputs, layer.neurons), layer, biases, *args, **kwargs)
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
@@ -101,144 +37,73 @@ class EquationsLayer(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow 
 
     def run(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer, without what Keras does around a call."""
-        current = spike_matmul(tf.convert_to_tensor(self._kernels[0]), ids, counts)
-        if self._bias is not None:
-            current = current + tf.convert_to_tensor(self._bias)
-        keep = training is None or bool(training)
-        made = self._neurons(current, self._parameters_in_use(), keep)
-        return Spikes(*made)
+        return self.neuron_spikes(ids, counts, training)
 
-    def _parameters_in_use(self) -> Any:
-        """Return the parameters within their bounds, float32 `[parameters, neurons]`."""
-        neuron, fixed = self.layer.neuron, self.layer.values()
-        trained = dict(zip((each.name for each in neuron.trained), self._trained))
-        rows = []
-        for each in neuron.parameters:
-            value = tf.constant(fixed[each.name].astype(np.float32))
-            if each.is_trained:
-                value = tf.convert_to_tensor(trained[each.name])
-                value = clipped(value, *_bounds(each))
-            rows.append(tf.stop_gradient(tf.broadcast_to(value, [self.layer.neurons])))
-        if not rows:
-            return tf.zeros([0, self.layer.neurons])
-        return tf.stack(rows)
+    def current(self, ids: Any, counts: Any) -> Any:
+        """Return the sums of weights, and the bias."""
+        kernel = tf.convert_to_tensor(self._kernels[0])
+        if self.input_scale != 1.0:
+            kernel = kernel * np.float32(self.input_scale)
+        current = spike_matmul(kernel, ids, counts)
+        return current if self._bias is None else current + tf.convert_to_tensor(self._bias)
 
-    def _neurons(self, current: Any, parameters: Any, keep: bool) -> Tuple[Any, Any]:
-        trained = [tf.convert_to_tensor(variable) for variable in self._trained]
-        recurrent = [tf.convert_to_tensor(kernel) for kernel in self._kernels[1:]]
-        own = len(recurrent)
 
-        @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-        def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
-            recurrent, trained = variables[:own], variables[own:]
-            forward = partial(self._forward, keep)
-            arguments = [parameters, current, *recurrent]
-            types = [tf.float32] * (3 + own)
-            ids, counts, states, *total = tf.numpy_function(forward, arguments, types)
-            ids.set_shape(current.shape)
-            counts.set_shape([*current.shape[:2], 2])
+class EquationsConvolution(EquationsNeurons):
+    """Neurons with equations behind a convolution, and a sum pool of their spikes.
 
-            def gradient(by_ids: Any, _: Any) -> List[Any]:
-                arguments = [parameters, current, states, by_ids, ids, counts, *recurrent, *total]
-                types = [tf.float32] * (1 + len(trained))
-                found = tf.numpy_function(self._backward, arguments, types)
-                by_current, *rest = found if isinstance(found, (list, tuple)) else [found]
-                by_current.set_shape(current.shape)
-                for grad, value in zip(rest, trained):
-                    grad.set_shape(value.shape)
-                return [by_current, None, *self._by_recurrent(ids, counts, by_current), *rest]
+    geometry: sizes of the input, the kernel, the neurons and the pool.
+    layer: the equations of all neurons; `filters` are the geometry's.
+    bias: True adds a trained current per filter at every step.
 
-            return (ids, counts), gradient
+    The other arguments are those of EquationsNeurons. A call takes spikes and returns Spikes of
+    the pooled sites, as ipulse_ops.sparse.pooled_spikes lists them.
 
-        made: Tuple[Any, Any] = apply(current, parameters, *recurrent, *trained)
-        return made
+    Raises ValueError if the equations are of another number of neurons, or recurrent.
+    """
 
-    def _by_recurrent(self, ids: Any, counts: Any, by_current: Any) -> List[Any]:
-        """Return the gradient of the recurrent weights, if there are any."""
-        return [
-            native.library().ipulse_spike_matmul_grad_weights(
-                weights=tf.convert_to_tensor(kernel),
-                ids=later(ids, 1),
-                counts=later(counts, 1),
-                grad_product=by_current,
-            )
-            for kernel in self._kernels[1:]
-        ]
-
-    def _forward(
-        self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
-    ) -> List[np.ndarray]:
-        found = self._kernel.spikes(
-            _whole(parameters), _whole(current), keep, *map(_whole, recurrent)
-        )
-        if found.first_bad_step >= 0:
-            self._fail("a state", found.first_bad_step)
-        return [found.ids, found.counts, found.states, *[found.current] * len(recurrent)]
-
-    def _backward(
+    def __init__(
         self,
-        parameters: np.ndarray,
-        current: np.ndarray,
-        states: np.ndarray,
-        by_slots: np.ndarray,
-        ids: np.ndarray,
-        counts: np.ndarray,
-        *rest: np.ndarray,
-    ) -> List[np.ndarray]:
-        parameters, current = _whole(parameters), _whole(current)
-        recurrent = _whole(rest[0]) if rest else None
-        if len(states) != len(current) + 1:  # outside of training they are not kept
-            states = self._kernel.forward(parameters, current, True, recurrent).states
-        current = _whole(rest[1]) if rest else current
-        by_current, sums, bad = self._kernel.backward(
-            parameters,
-            current,
-            _whole(states),
-            _whole(by_slots),
-            recurrent,
-            (_whole(ids), _whole(counts)),
+        geometry: ConvGeometry,
+        layer: LayerEquations,
+        bias: bool = False,
+        threads: int = 1,
+        input_scale: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
+        if (layer.neurons, layer.filters) != (geometry.neurons, geometry.filters):
+            raise ValueError(
+                f"the equations are of {layer.neurons} neurons and {layer.filters} filters, and "
+                f"the convolution has {geometry.neurons} and {geometry.filters}"
+            )
+        if layer.recurrent:
+            raise ValueError("the neurons of a convolution do not receive their own spikes")
+        biases = geometry.filters if bias else 0
+        super().__init__(
+            geometry.weights, layer, biases, threads, input_scale=input_scale, **kwargs
         )
-        if bad >= 0:
-            self._fail("the gradient", bad)
-        found = [by_current]
-        for parameter, row in zip(self.layer.neuron.trained, sums):
-            total = row if parameter.is_per_neuron else np.add.accumulate(row)[-1:]
-            found.append(total.astype(np.float32))
-        return found
+        self.geometry = geometry
+        self._sites = np.array(geometry.site_of, np.int32)
 
-    def _fail(self, what: str, step: int) -> None:
-        self.failure = NotFinite(
-            f"{what} of {self.name.replace('_', ' ')} (neuron {self.layer.neuron.name}) is no "
-            f"finite number at time step {step:,} of a sample"
+    def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
+        """Run the layer on spikes, as a LIFLayer."""
+        return self.run_pooled(ids, counts, training).spikes
+
+    def run_pooled(self, ids: Any, counts: Any, training: Optional[bool] = None) -> PooledRun:
+        """Run the layer, and list its neurons and its pooled sites."""
+        neurons = self.neuron_spikes(ids, counts, training)
+        spikes = neurons
+        if self.geometry.pool != (1, 1):
+            spikes = Spikes(*pooled_spikes(neurons.ids, neurons.counts, self._sites))
+        return PooledRun(spikes, neurons.ids, neurons.counts)
+
+    def current(self, ids: Any, counts: Any) -> Any:
+        """Return the convolution of the spikes, and the bias."""
+        return spike_conv(
+            self.geometry,
+            tf.convert_to_tensor(self._kernels[0]),
+            ids,
+            counts,
+            None if self._bias is None else tf.convert_to_tensor(self._bias),
+            input_scale=self.input_scale,
+            threads=self.threads,
         )
-        raise self.failure
-
-    def _trained_parameter(self, parameter: NeuronParameter) -> Any:
-        value = self.layer.values()[parameter.name].astype(np.float32)
-        return self._variable(
-            f"parameter_{parameter.name}",
-            value.shape,
-            tf.keras.initializers.Constant(value),
-            constraint=partial(_clip, _bounds(parameter)),
-        )
-
-    def _variable(self, name: str, shape: Any, initializer: Any, **options: Any) -> Any:
-        variable = self.add_weight(
-            name=name, shape=shape, initializer=initializer, dtype="float32", **options
-        )
-        # An attribute, because TensorFlow's checkpoints do not find variables in lists.
-        setattr(self, f"_variable_{name}", variable)
-        return variable
-
-
-def _bounds(parameter: NeuronParameter) -> Tuple[float, float]:
-    largest = float(np.finfo(np.float32).max)
-    return max(parameter.minimum, -largest), min(parameter.maximum, largest)
-
-
-def _clip(bounds: Tuple[float, float], value: Any) -> Any:
-    return tf.clip_by_value(value, *bounds)
-
-
-def _whole(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array)

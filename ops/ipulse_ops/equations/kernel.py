@@ -16,7 +16,7 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback, print_progress
 from ipulse_core.build_cache.toolchain import WARNINGS, compiler, run_compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
-from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.layer_equations import LayerEquations, spread
 from ipulse_ops.equations.source import GENERATOR, kernel_source
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.cpu.libraries import AVX512_FLAGS
@@ -229,7 +229,9 @@ class EquationsKernel:
 def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return parameters by name as float32 `[parameters, neurons]`."""
     rows = [
-        np.broadcast_to(np.asarray(parameters[each.name], np.float32), (layer.neurons,))
+        np.broadcast_to(
+            spread(np.asarray(parameters[each.name], np.float32), layer.neurons), (layer.neurons,)
+        )
         for each in layer.neuron.parameters
     ]
     return np.array(rows, np.float32).reshape(len(rows), layer.neurons)

@@ -28,6 +28,8 @@ class LayerEquations:
         step before.
     gate: neurons with a value of `spike` that is not above it carry no gradient through their
         spike, and are not listed; at most 0. None: all carry it.
+    filters: of a convolution; a parameter per neuron then has one value for each of them, which
+        neuron n takes at n modulo filters. None: one value for each neuron.
     """
 
     neuron: NeuronEquations
@@ -36,6 +38,7 @@ class LayerEquations:
     truncate: Optional[int] = None
     recurrent: bool = False
     gate: Optional[float] = None
+    filters: Optional[int] = None
 
     @property
     def forward(self) -> StepProgram:
@@ -57,16 +60,21 @@ class LayerEquations:
         return _backward(self.neuron, self.surrogate, self.gate)
 
     def values(self) -> Dict[str, np.ndarray]:
-        """Return the parameters in float64: `[neurons]`, or `[1]` of the layer."""
+        """Return the parameters in float64: `[neurons]`, `[filters]`, or `[1]` of the layer."""
         return {
             each.name: np.array(
                 np.broadcast_to(
                     np.asarray(each.value, np.float64),
-                    (self.neurons if each.is_per_neuron else 1,),
+                    ((self.filters or self.neurons) if each.is_per_neuron else 1,),
                 )
             )
             for each in self.neuron.parameters
         }
+
+
+def spread(values: np.ndarray, neurons: int) -> np.ndarray:
+    """Return a parameter's values, one for each neuron, or one."""
+    return values if values.size in (1, neurons) else np.tile(values, neurons // values.size)
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from ipulse_core.equations.adjoint import BY_SPIKE, by_state
 from ipulse_core.equations.neuron import INPUT
 from ipulse_core.equations.step_program import state_output
 from ipulse_ops.equations.interpreter import run_step
-from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.equations.layer_equations import LayerEquations, spread
 
 
 class EquationsTrace(NamedTuple):
@@ -41,7 +41,7 @@ def run_equations(
 ) -> EquationsTrace:
     """Run the layer on its input current `[time, batch, neurons]`.
 
-    parameters: `[neurons]`, or `[1]` of the layer, by name.
+    parameters: as of LayerEquations.values, by name.
     may_spike: False resets no neuron, as if r were always 0.
     recurrent: weights `[neurons, neurons]` of a recurrent layer, by sender.
     """
@@ -105,11 +105,14 @@ def _inputs(
     current: np.ndarray,
 ) -> Dict[str, Any]:
     inputs: Dict[str, Any] = dict(zip(layer.neuron.states, states))
-    inputs.update((name, value.astype(current.dtype)) for name, value in parameters.items())
+    inputs.update(
+        (name, spread(value, layer.neurons).astype(current.dtype))
+        for name, value in parameters.items()
+    )
     inputs[INPUT] = current
     return inputs
 
 
 def _summed(steps: List[np.ndarray], shape: Any) -> np.ndarray:
     total = np.sum(np.asarray(steps, np.float64), axis=(0, 1))
-    return np.asarray(total if shape == total.shape else total.sum(keepdims=True))
+    return np.asarray(total.reshape(-1, *shape).sum(axis=0))

@@ -30,7 +30,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
 
         Args:
             parts: a MultiLIF or other layers, such as an EquationsLayer, whose `run` returns
-                Spikes; the last one, a MultiLIF or LIFReadout, has the readout.
+                Spikes, or convolutions; the last one, a MultiLIF or LIFReadout, has the readout.
             delay: steps between two parts.
             on_part: called with the number of each part, from 0, before it is traced.
             kwargs: of the Keras layer.
@@ -90,6 +90,13 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             self._on_part(number)
             if number and self._delay:
                 ids, counts = later(ids, 1), later(counts, 1)
+            if hasattr(part, "run_pooled"):
+                run = part.run_pooled(ids, counts, training)
+                ids, counts = run.spikes
+                spike_ids.append(run.neuron_ids)
+                spike_counts.append(run.activity)
+                dropped.append(tf.zeros_like(run.activity[..., 0]))
+                continue
             if not isinstance(part, (MultiLIF, LIFReadout)):
                 ids, counts = part.run(ids, counts, training)
                 spike_ids.append(ids)

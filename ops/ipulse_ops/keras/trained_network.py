@@ -21,7 +21,7 @@ from ipulse_ops.keras.multi_lif import MultiLIF
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.keras.trained_constants import BOUNDS
-from ipulse_ops.keras.trained_parts import trained_parts
+from ipulse_ops.keras.trained_parts import is_equations, trained_parts
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, Layer, LeakyReadout
 from ipulse_ops.lif.weights import weight_shapes
@@ -52,7 +52,7 @@ def trained_network(
     network = spec["network"]
     if any(layer.get("kind") == "op" for layer in network["layers"]):
         raise ValueError("the network has custom ops, which run in jobs only")
-    if any(layer.get("kind") == "equations" for layer in network["layers"]):
+    if any(map(is_equations, network["layers"])):
         return trained_parts(spec, weights, capacities, trained_network, **options)
     convolutions, scale = _convolutions(spec, weights, options)
     before = len(convolutions)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ipulse_core.equations.neuron import read_neuron
+from ipulse_core.spec.conv_layers import CONV_KINDS, conv_geometries, hidden_sizes, scale_before
+from ipulse_core.spec.part_layers import has_equations
 from ipulse_core.spec.start_weights import PARAMETER
-from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.trained_convolutions import (
+    layer_arrays,
     namespace,
     surrogate_config,
+    trained_convolution,
     weights_array,
 )
 from ipulse_ops.keras.part_network import PartNetwork
@@ -44,14 +49,23 @@ def trained_parts(
     parts: List[Any] = []
     first = 0
     for at, layer in enumerate(described):
-        is_equations = layer.get("kind") == "equations"
-        if is_equations:
-            if at > first:
-                parts.append(_dense(spec, weights, capacities, make, names, first, at, **options))
-            parts.append(_equations(spec, weights, names[at], layer, **options))
-            first = at + 1
+        is_conv = layer.get("kind") in CONV_KINDS
+        if not is_conv and not is_equations(layer):
+            continue
+        if at > first:
+            parts.append(_dense(spec, weights, capacities, make, names, first, at, **options))
+        if is_equations(layer):
+            parts.append(_equations(spec, weights, at, **options))
+        else:
+            parts.append(trained_convolution(spec, weights, at, **options))
+        first = at + 1
     parts.append(_dense(spec, weights, capacities, make, names, first, len(names), **options))
     return PartNetwork(parts, network["delay"], name="network_of_parts")
+
+
+def is_equations(layer: Mapping[str, Any]) -> bool:
+    """Return whether a layer of a spec, as JSON, has equations."""
+    return has_equations(SimpleNamespace(**layer))
 
 
 def _dense(
@@ -74,6 +88,9 @@ def _dense(
             if key == name or key.startswith(f"{name}_"):
                 renamed[new + key[len(name) :]] = array
     delay = network["delay"] if len(own) > 1 else 0  # that in front of a part is the network's
+    scale = scale_before(namespace(spec), first)
+    if scale != 1.0:
+        options["input_scale"] = scale
     inner = {**network, "layers": described[:-1], "readout": described[-1], "delay": delay}
     return make({**spec, "network": inner}, renamed, capacities[first:end], **options)
 
@@ -81,27 +98,33 @@ def _dense(
 def _equations(
     spec: Mapping[str, Any],
     weights: Mapping[str, np.ndarray],
-    name: str,
-    described: Mapping[str, Any],
+    index: int,
     threads: int = 1,
-) -> EquationsLayer:
-    neuron = read_neuron(namespace(described["neuron"]))
+) -> Union[EquationsLayer, EquationsConvolution]:
+    """Create hidden layer `index`, from 0."""
+    document, described = spec["network"]["layers"][index], namespace(spec)
+    neuron = read_neuron(namespace(document["neuron"]))
+    name, bias = f"layer_{index + 1}", bool(document["bias"])
     layer = LayerEquations(
         neuron,
-        described["neurons"],
+        hidden_sizes(described)[index],
         surrogate_of(surrogate_config(spec["network"])),
         spec.get("training", {}).get("truncate_steps"),
-        bool(described.get("recurrent")),  # specs of older jobs lack this and the next
-        described.get("gate"),
+        bool(document.get("recurrent")),  # specs of older jobs lack this and the next
+        document.get("gate"),
+        document.get("filters"),
     )
-    arrays = [weights_array(weights, name)]
-    if layer.recurrent:
-        arrays.append(weights_array(weights, f"{name}_recurrent"))
-    if described["bias"]:
-        arrays.append(weights_array(weights, f"{name}_bias"))
-    made = EquationsLayer(
-        len(arrays[0]), layer, bool(described["bias"]), threads, name=name.replace("_", "")
-    )
+    arrays = layer_arrays(weights, name, layer.recurrent, bias)
+    scale = scale_before(described, index)
+    keras_name = name.replace("_", "")
+    made: Union[EquationsLayer, EquationsConvolution]
+    if layer.filters is None:
+        made = EquationsLayer(
+            len(arrays[0]), layer, bias, threads, input_scale=scale, name=keras_name
+        )
+    else:
+        geometry = conv_geometries(described)[index]
+        made = EquationsConvolution(geometry, layer, bias, threads, scale, name=keras_name)
     made.set_kernels(arrays)
     trained = [each.name for each in neuron.trained]
     values = {each: weights_array(weights, f"{name}{PARAMETER}{each}") for each in trained}

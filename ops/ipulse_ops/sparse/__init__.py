@@ -10,6 +10,7 @@ from ipulse_ops.sparse.addition import added_spikes
 from ipulse_ops.sparse.conversion import dense_to_sparse, sparse_to_dense
 from ipulse_ops.sparse.delay import delayed_spikes
 from ipulse_ops.sparse.dropout import kept_spikes
+from ipulse_ops.sparse.pool import pooled_spikes
 from ipulse_ops.sparse.product import spike_matmul
 from ipulse_ops.sparse.random import random_spikes
 from ipulse_ops.sparse.selection import Selected, select_spikes
@@ -20,6 +21,7 @@ __all__ = [
     "delayed_spikes",
     "dense_to_sparse",
     "kept_spikes",
+    "pooled_spikes",
     "random_spikes",
     "select_spikes",
     "sparse_to_dense",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, List
+from typing import TYPE_CHECKING, Iterator
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
-from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes, senders_to_dense
-from ipulse_core.spec.derived_values import grows_capacity, input_channels
+from ipulse_core.spec.conv_layers import senders_of
+from ipulse_core.spec.derived_values import grows_capacity
 from ipulse_core.spec.part_layers import indexed_equations
 from ipulse_core.spec.start_weights import layer_names
 from ipulse_worker.runner.model.arrays_in_use import is_standardised
@@ -37,16 +37,9 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
                 "job ends if it is; bound it, as by max(a, 0.001), or a parameter by minimum"
             )
     layers = [*spec.network.layers, readout]
-    for place, each, senders in zip(layer_names(spec.network), layers, _senders(spec)):
+    for place, each, senders in zip(layer_names(spec.network), layers, senders_of(spec)):
         if senders == 1 and is_standardised(each):
             yield (
                 f"{place} has standardised weights of one sender: they are their own mean, so that "
                 "it receives nothing; leave standardised out"
             )
-
-
-def _senders(spec: ExperimentSpec) -> List[int]:
-    """Return how many channels or neurons each layer and the readout receive."""
-    senders = [input_channels(spec.data), *hidden_sizes(spec)]
-    senders[len(conv_layers(spec.network))] = senders_to_dense(spec)
-    return senders

@@ -64,7 +64,7 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     @property
     def second_thresholds(self) -> List[Optional[Any]]:
         """One variable per layer and readout, None where all neurons carry gradient."""
-        convolved = [layer.second_threshold for layer in self.convolutions]
+        convolved = [each for layer in self.convolutions for each in layer.second_thresholds]
         if isinstance(self.rest, LIFReadout):
             return [*convolved, None]
         return [*convolved, *self.rest.second_thresholds]
@@ -94,13 +94,10 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         """Run the network on spikes, as Convolution takes them."""
         neuron_ids, activity = [], []
         for layer in self.convolutions:
-            run = layer.run(ids, counts, training)
-            pooled = layer.geometry.pool != (1, 1)
-            # In a graph nothing computes this a second time unless somebody reads it.
-            listed = layer.run(ids, counts, training, is_pooled=False) if pooled else run
-            neuron_ids.append(listed.spike_ids)
+            run = layer.run_pooled(ids, counts, training)
+            neuron_ids.append(run.neuron_ids)
             activity.append(run.activity)
-            ids, counts = run.spike_ids, run.spike_counts
+            ids, counts = run.spikes
         delay = self.rest.network.delay
         if isinstance(self.rest, MultiLIF) and isinstance(delay, int):
             # It delays between its own layers only.

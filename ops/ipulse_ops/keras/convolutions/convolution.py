@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +15,14 @@ from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
 from ipulse_ops.quantisation import Quantisation, quantisation_of
 from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.validation import flag, whole
+
+
+class PooledRun(NamedTuple):
+    """The results of a convolution for the next layer, and for measurements."""
+
+    spikes: Spikes  # of the pooled sites
+    neuron_ids: Any  # [time, batch, slots]: as Spikes, of the neurons in front of the pool
+    activity: Any  # [time, batch, 2]: neurons that spike, neurons that carry gradient
 
 
 class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has no types
@@ -81,6 +89,14 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         """The kernel `[height, width, channels / groups, filters]`, then the bias, if any."""
         return [self._kernel] if self._bias is None else [self._kernel, self._bias]
 
+    @property
+    def second_thresholds(self) -> List[Optional[Any]]:
+        """The variable of the second threshold, None where all neurons carry gradient."""
+        return [self.second_threshold]
+
+    def match_deviations(self) -> None:
+        """Do nothing: the weights are not standardised."""
+
     def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
         """Set the kernel and the bias. Raises ValueError if number or shapes do not fit."""
         found = [tuple(np.shape(array)) for array in arrays]
@@ -126,6 +142,17 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             keep=training is None or bool(training),
         )
         return outputs if self.time_major else ConvOutputs(*map(_swapped, outputs))
+
+    def run_pooled(
+        self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None
+    ) -> PooledRun:
+        """Run the layer, and list its neurons and its pooled sites."""
+        run = self.run(ids, counts, training)
+        listed = run
+        if self.geometry.pool != (1, 1):
+            # In a graph nothing computes this a second time unless somebody reads it.
+            listed = self.run(ids, counts, training, is_pooled=False)
+        return PooledRun(Spikes(run.spike_ids, run.spike_counts), listed.spike_ids, run.activity)
 
     def _entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
         if isinstance(ids, Spikes) and isinstance(ids, BatchFirstSpikes) is self.time_major:

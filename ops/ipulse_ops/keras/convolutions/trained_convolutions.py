@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, input_scale
+from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.surrogate import surrogate_of
@@ -26,35 +26,48 @@ def trained_convolutions(
     Raises ValueError if an array is missing or has another shape.
     """
     described = namespace(spec)
-    network = described.network
-    surrogate = surrogate_of(surrogate_config(spec["network"]))
-    found: List[Convolution] = []
-    scale = 1.0
-    geometries = conv_geometries(described)
-    for number, (layer, geometry) in enumerate(zip(conv_layers(network), geometries), start=1):
-        made = Convolution(
-            ConvLIF(
-                geometry=geometry,
-                decay=layer.decay,
-                threshold=layer.threshold,
-                second_threshold=layer.second_threshold,
-                gain=layer.gain,
-                bias=layer.bias,
-                input_scale=scale,
-                reset=network.reset,
-                reset_gradient=network.reset_gradient,
-                delay=network.delay if number > 1 else 0,
-                surrogate=surrogate,
-            ),
-            name=f"convolution_{number}",
-            quantisation=quantisation_config(spec["network"]["layers"][number - 1]),
-            **options,
-        )
-        names = [f"layer_{number}", *([f"layer_{number}_bias"] if layer.bias else [])]
-        made.set_kernels([weights_array(weights, name) for name in names])
-        found.append(made)
-        scale = input_scale(layer)
-    return found, scale
+    count = len(conv_layers(described.network))
+    delays = [described.network.delay if index else 0 for index in range(count)]
+    found = [
+        trained_convolution(spec, weights, index, delay=delay, **options)
+        for index, delay in enumerate(delays)
+    ]
+    return found, scale_before(described, count)
+
+
+def trained_convolution(
+    spec: Mapping[str, Any],
+    weights: Mapping[str, np.ndarray],
+    index: int,
+    delay: int = 0,
+    **options: Any,
+) -> Convolution:
+    """Create hidden layer `index`, from 0, a convolution with LIF neurons, with its weights.
+
+    Raises what trained_convolutions raises.
+    """
+    described = namespace(spec)
+    network, layer = described.network, described.network.layers[index]
+    made = Convolution(
+        ConvLIF(
+            geometry=conv_geometries(described)[index],
+            decay=layer.decay,
+            threshold=layer.threshold,
+            second_threshold=layer.second_threshold,
+            gain=layer.gain,
+            bias=layer.bias,
+            input_scale=scale_before(described, index),
+            reset=network.reset,
+            reset_gradient=network.reset_gradient,
+            delay=delay,
+            surrogate=surrogate_of(surrogate_config(spec["network"])),
+        ),
+        name=f"convolution_{index + 1}",
+        quantisation=quantisation_config(spec["network"]["layers"][index]),
+        **options,
+    )
+    made.set_kernels(layer_arrays(weights, f"layer_{index + 1}", bias=layer.bias))
+    return made
 
 
 def surrogate_config(network: Mapping[str, Any]) -> Dict[str, Any]:
@@ -74,6 +87,17 @@ def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     if name not in weights:
         raise ValueError(f"the weights have no array {name}")
     return np.asarray(weights[name], np.float32)
+
+
+def layer_arrays(
+    weights: Mapping[str, np.ndarray], name: str, recurrent: bool = False, bias: bool = False
+) -> List[np.ndarray]:
+    """Return the arrays of a layer: its weights, the recurrent ones and its bias, if it has them.
+
+    Raises ValueError if one is missing.
+    """
+    names = [name, *[f"{name}_recurrent"] * recurrent, *[f"{name}_bias"] * bias]
+    return [weights_array(weights, each) for each in names]
 
 
 def namespace(value: Any) -> Any:

@@ -8,5 +8,6 @@
 #include "dense_op.h"
 #include "dropout_op.h"
 #include "matmul_op.h"
+#include "pool_op.h"
 #include "random_op.h"
 #include "select_op.h"

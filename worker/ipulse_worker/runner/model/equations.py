@@ -9,17 +9,26 @@ import tensorflow as tf
 
 from ipulse_core.equations.loss import FIRST_SPIKE, MEMBRANE, SPIKE_COUNT, read_loss
 from ipulse_core.equations.neuron import read_neuron
+from ipulse_core.spec.conv_layers import (
+    conv_geometries,
+    hidden_sizes,
+    is_conv,
+    scale_before,
+    senders_of,
+)
 from ipulse_core.spec.derived_values import class_count
 from ipulse_core.spec.part_layers import indexed_equations, is_recurrent
+from ipulse_ops.conv.initialisation import listed
+from ipulse_ops.conv.reference import pooled
 from ipulse_ops.equations.initialisation import balanced_layer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.loss import LossEvaluator
 from ipulse_ops.equations.loss_op import loss_with_equations
 from ipulse_ops.keras import LIFOutputs
+from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.training.spike_totals import spike_totals
 from ipulse_ops.training.temporal_losses import first_spike_times
 from ipulse_worker.runner.model.layers_of_spec import surrogate_of
-from ipulse_worker.runner.model.stretches import stretches_of
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -30,11 +39,12 @@ def equations_of(spec: ExperimentSpec, index: int) -> LayerEquations:
     layer: Any = spec.network.layers[index]
     return LayerEquations(
         neuron=read_neuron(layer.neuron),
-        neurons=layer.neurons,
+        neurons=hidden_sizes(spec)[index],
         surrogate=surrogate_of(spec.network.surrogate),
         truncate=getattr(spec.training, "truncate_steps", None),
         recurrent=is_recurrent(layer),
         gate=getattr(layer, "gate", None),  # specs of older jobs lack it
+        filters=layer.filters if is_conv(layer) else None,
     )
 
 
@@ -50,17 +60,32 @@ def balanced_equations(
     counts: np.ndarray,
     std: float,
     seed: int,
-) -> Tuple[List[np.ndarray], np.ndarray]:
-    """Return initial weights of hidden layer `index`, and its spikes on a sample of its input.
+) -> Tuple[List[np.ndarray], Tuple[np.ndarray, np.ndarray]]:
+    """Return initial weights of hidden layer `index`, and what it sends on a sample of its input.
+
+    These are ids and counts, behind the pool of a convolution.
 
     Raises ValueError if no weights make it active.
     """
-    senders = next(each.senders for each in stretches_of(spec) if each.layers == (index,))
     layer, described = equations_of(spec, index), dict(indexed_equations(spec.network))[index]
-    weights, spikes = balanced_layer(layer, senders, ids, counts, std, seed, index)
+    geometry = conv_geometries(spec)[index] if is_conv(described) else None
+    weights, spikes = balanced_layer(
+        layer,
+        senders_of(spec)[index],
+        ids,
+        counts,
+        std,
+        seed,
+        index,
+        geometry,
+        scale_before(spec, index),
+    )
     if described.bias:
-        weights.append(np.zeros(layer.neurons, np.float32))
-    return weights, spikes
+        weights.append(np.zeros(layer.filters or layer.neurons, np.float32))
+    if geometry is None:
+        return weights, dense_to_sparse(spikes)
+    planes = spikes.reshape(*spikes.shape[:2], *geometry.size, geometry.filters)
+    return weights, listed(pooled(geometry, planes.astype(np.float64)))
 
 
 class OwnLoss:

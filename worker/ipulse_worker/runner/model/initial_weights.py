@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, List, Optional
 import numpy as np
 
 from ipulse_core.errors import IPUlseError
+from ipulse_core.spec.conv_layers import scale_before
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.conv.initialisation import balanced_kernels
@@ -16,6 +17,7 @@ from ipulse_ops.training.initialisation import balanced_weights
 from ipulse_worker.runner.data import Dataset
 from ipulse_worker.runner.model.equations import balanced_equations
 from ipulse_worker.runner.model.network import (
+    convolution_of,
     convolutions_of,
     network_of,
     scale_behind_convolutions,
@@ -82,9 +84,14 @@ def _by_parts(
         seed = spec.seed + (number << 64)  # other weights than those of the stretch before
         if stretch.is_equations:
             (index,) = stretch.layers
-            own, spikes = balanced_equations(spec, index, ids, counts, std, seed)
+            own, (ids, counts) = balanced_equations(spec, index, ids, counts, std, seed)
             weights += own
-            ids, counts = dense_to_sparse(spikes)
+            continue
+        if stretch.is_conv:
+            (index,) = stretch.layers
+            convolution = convolution_of(spec, index)
+            own, (ids, counts) = balanced_kernels([convolution], ids, counts, std, seed, index)
+            weights += own
             continue
         if stretch.is_op:
             assert ops is not None  # noqa: S101 - the attempt unpacked them
@@ -99,6 +106,7 @@ def _by_parts(
             continue
         network = stretch_network(spec, stretch)
         before = stretch.layers[0] if stretch.layers else len(spec.network.layers)
+        std /= scale_before(spec, before)  # the weights are scaled where they are used
         own = balanced_weights(network, ids, counts, std, seed, before)
         weights += own
         if not stretch.has_readout:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Union
 
 from ipulse_core.spec.conv_layers import (
+    conv_geometries,
     conv_layers,
     dense_layers,
+    scale_before,
     senders_to_dense,
 )
 from ipulse_core.spec.part_layers import part_layers
-from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
@@ -24,6 +27,7 @@ from ipulse_worker.runner.model.layers_of_spec import (
 )
 from ipulse_worker.runner.model.network import (
     LayerLimits,
+    convolution_of,
     convolutions_of,
     network_of,
     scale_behind_convolutions,
@@ -31,7 +35,7 @@ from ipulse_worker.runner.model.network import (
     stretch_network,
 )
 from ipulse_worker.runner.model.op_network import OpNetwork, Part
-from ipulse_worker.runner.model.stretches import stretches_of
+from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
@@ -79,12 +83,7 @@ def keras_network(
         )
     return ConvNetwork(
         [
-            Convolution(
-                neurons,
-                threads=threads,
-                quantisation=rule_of(layer),
-                name=f"convolution_{number}",
-            )
+            _convolution(neurons, layer, threads, number)
             for number, (neurons, layer) in enumerate(
                 zip(convolutions, conv_layers(spec.network)), start=1
             )
@@ -98,19 +97,11 @@ def _parts(
     spec: ExperimentSpec, limits: LayerLimits, threads: int, ops: Optional[CustomOps]
 ) -> List[Part]:
     parts: List[Part] = []
+    hidden = len(spec.network.layers)
     for number, stretch in enumerate(stretches_of(spec), start=1):
-        if stretch.is_equations:
-            (index,) = stretch.layers
-            described: Any = spec.network.layers[index]
-            equations = EquationsLayer(
-                stretch.senders,
-                equations_of(spec, index),
-                bias=described.bias,
-                threads=threads,
-                tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
-                name=f"layer_{index + 1}",
-            )
-            parts.append(equations)
+        scale = scale_before(spec, stretch.layers[0] if stretch.layers else hidden)
+        if stretch.is_equations or stretch.is_conv:
+            parts.append(_single_part(spec, stretch, limits, threads, scale))
         elif stretch.is_op:
             assert ops is not None  # noqa: S101 - the attempt unpacked them
             (index,) = stretch.layers
@@ -121,7 +112,8 @@ def _parts(
             layers: List[Any] = [spec.network.layers[index] for index in stretch.layers]
             if stretch.has_readout:
                 layers.append(spec.network.readout)
-            part = _multi_lif(spec, network, layers, threads, name=f"network_{number}")
+            name = f"network_{number}"
+            part = _multi_lif(spec, network, layers, threads, name, input_scale=scale)
             parts.append(part)
         else:
             readout = LIFReadout(
@@ -131,11 +123,42 @@ def _parts(
                 truncate=getattr(spec.training, "truncate_steps", None),
                 quantisation=rule_of(spec.network.readout),
                 standardised=is_standardised(spec.network.readout),
+                input_scale=scale,
                 name="readout",
                 **_backend(spec.device),
             )
             parts.append(readout)
     return parts
+
+
+def _single_part(
+    spec: ExperimentSpec, stretch: Stretch, limits: LayerLimits, threads: int, scale: float
+) -> Part:
+    """Return a layer with equations or a convolution; `scale` is the factor of its weights."""
+    (index,) = stretch.layers
+    described: Any = spec.network.layers[index]
+    if not stretch.is_equations:
+        return _convolution(convolution_of(spec, index, limits), described, threads, index + 1)
+    equations, name = equations_of(spec, index), f"layer_{index + 1}"
+    if stretch.is_conv:
+        return EquationsConvolution(
+            conv_geometries(spec)[index], equations, described.bias, threads, scale, name=name
+        )
+    return EquationsLayer(
+        stretch.senders,
+        equations,
+        bias=described.bias,
+        threads=threads,
+        tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
+        input_scale=scale,
+        name=name,
+    )
+
+
+def _convolution(neurons: ConvLIF, layer: Any, threads: int, number: int) -> Convolution:
+    return Convolution(
+        neurons, threads=threads, quantisation=rule_of(layer), name=f"convolution_{number}"
+    )
 
 
 def _dense_network(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ipulse_core.spec.conv_layers import (
     conv_geometries,
     conv_layers,
     hidden_sizes,
-    input_scale,
+    scale_before,
     senders_to_dense,
 )
 from ipulse_core.spec.derived_values import (
@@ -19,6 +19,7 @@ from ipulse_core.spec.derived_values import (
     first_capacity,
     spiking_layers,
 )
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.neuron_constants import PerNeuron
@@ -126,35 +127,36 @@ def stretch_network(
 
 def convolutions_of(spec: ExperimentSpec, limits: Optional[LayerLimits] = None) -> List[ConvLIF]:
     """Return the convolutions in front of the fully connected layers."""
-    limits = limits or initial_limits(spec)
+    numbers = range(len(conv_layers(spec.network)))
+    return [convolution_of(spec, index, limits) for index in numbers]
+
+
+def convolution_of(
+    spec: ExperimentSpec, index: int, limits: Optional[LayerLimits] = None
+) -> ConvLIF:
+    """Return hidden layer `index`, from 0, which is a convolution with LIF neurons."""
     network = spec.network
-    found: List[ConvLIF] = []
-    scale = 1.0
-    layers = zip(conv_layers(network), conv_geometries(spec), limits.second_thresholds)
-    for number, (layer, geometry, second) in enumerate(layers):
-        found.append(
-            ConvLIF(
-                geometry=geometry,
-                decay=layer.decay,
-                threshold=layer.threshold,
-                second_threshold=None if second is None else float(second),
-                gain=layer.gain,
-                bias=layer.bias,
-                input_scale=scale,
-                reset=network.reset,
-                reset_gradient=network.reset_gradient,
-                delay=network.delay if number else 0,
-                surrogate=surrogate_of(network.surrogate),
-            )
-        )
-        scale = input_scale(layer)
-    return found
+    layer: Any = network.layers[index]
+    second = (limits or initial_limits(spec)).second_thresholds[index]
+    delays = index and not part_layers(network)  # parts are delayed by their network
+    return ConvLIF(
+        geometry=conv_geometries(spec)[index],
+        decay=layer.decay,
+        threshold=layer.threshold,
+        second_threshold=None if second is None else float(second),
+        gain=layer.gain,
+        bias=layer.bias,
+        input_scale=scale_before(spec, index),
+        reset=network.reset,
+        reset_gradient=network.reset_gradient,
+        delay=network.delay if delays else 0,
+        surrogate=surrogate_of(network.surrogate),
+    )
 
 
 def scale_behind_convolutions(spec: ExperimentSpec) -> float:
     """Return the factor of the weights behind the last convolution, 1 without one."""
-    convolutions = conv_layers(spec.network)
-    return input_scale(convolutions[-1]) if convolutions else 1.0
+    return scale_before(spec, len(conv_layers(spec.network)))
 
 
 def spiking_neurons(spec: ExperimentSpec) -> List[int]:

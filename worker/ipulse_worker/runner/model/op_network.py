@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, List, Union
 
-from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
+from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.part_network import PartNetwork
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 
-Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer]
+Part = Union[MultiLIF, LIFReadout, OpLayer, EquationsLayer, EquationsConvolution, Convolution]
 
 
 class OpNetwork(PartNetwork):

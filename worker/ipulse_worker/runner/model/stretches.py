@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Dict, List, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
-from ipulse_core.spec.conv_layers import hidden_sizes
-from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.conv_layers import is_conv, senders_of
 from ipulse_core.spec.part_layers import has_equations, is_part
 
 if TYPE_CHECKING:
@@ -16,13 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Successive layers between two such parts, or one custom op, or one layer with equations."""
+    """Successive dense layers, or a custom op, a layer with equations or a convolution alone."""
 
     layers: Tuple[int, ...]  # indices of hidden layers from 0
     senders: int
     is_op: bool
     has_readout: bool  # the readout is behind these layers
     is_equations: bool = False
+    is_conv: bool = False
 
     @property
     def names(self) -> Dict[str, str]:
@@ -38,20 +38,22 @@ class Stretch:
 
 def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
     """Return the parts of a network in order; without ops and equations it is one."""
-    sizes = [input_channels(spec.data), *hidden_sizes(spec)]
+    senders = senders_of(spec)
     found: List[Stretch] = []
     current: List[int] = []
 
     def end(has_readout: bool) -> None:
         if current or has_readout:
             first = current[0] if current else len(spec.network.layers)
-            found.append(Stretch(tuple(current), sizes[first], False, has_readout))
+            found.append(Stretch(tuple(current), senders[first], False, has_readout))
             current.clear()
 
     for index, layer in enumerate(spec.network.layers):
-        if is_part(layer):
+        if is_part(layer) or is_conv(layer):
             end(has_readout=False)
-            found.append(Stretch((index,), sizes[index], is_op(layer), False, has_equations(layer)))
+            alone = Stretch((index,), senders[index], is_op(layer), has_readout=False)
+            kinds = {"is_equations": has_equations(layer), "is_conv": is_conv(layer)}
+            found.append(replace(alone, **kinds))
         else:
             current.append(index)
     end(has_readout=True)

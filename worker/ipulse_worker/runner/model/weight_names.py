@@ -104,7 +104,7 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
                 found += [op_weight_name(index, weight.name) for weight, _ in own]
                 continue
             names = [layers[index] for index in stretch.layers]
-            if stretch.is_equations:
+            if stretch.is_equations or stretch.is_conv:
                 (index,) = stretch.layers
                 layer: Any = spec.network.layers[index]
                 found += names + [f"{names[0]}_recurrent"] * is_recurrent(layer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict
 import numpy as np
 
 from ipulse_core.op_manifest.layer import is_op
-from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_ops.lif.cpu.native import bits_bytes
@@ -44,7 +44,7 @@ def memory(training: Training, active_gradient_fractions: np.ndarray) -> Dict[st
             "bytes_per_sample": saved / batch,
             "how": "computed for a full batch: a float32 per neuron and step with an active "
             "gradient (at the fraction of the held-out samples) unless device.memory is recompute, "
-            "plus the kernel's bit sets; convolutions store nothing and run again",
+            "plus the kernel's bit sets; convolutions of LIF neurons store nothing and run again",
         },
         "fullHistory": {
             "bytes": full,
@@ -63,10 +63,9 @@ def saved_for_backward(
     For each layer these are the membranes of the neurons with an active gradient, unless they are
     recomputed, and one bit per neuron and step, in whole rows of the kernels, for each of: above
     the threshold; active gradient, unless all neurons have one; sent, unless the capacity covers
-    all neurons. Padding of the last vectors is not counted. Convolutions store nothing,
-    custom ops their input and output, and equations the states of every step.
+    all neurons. Padding of the last vectors is not counted. Convolutions of LIF neurons
+    store nothing, custom ops their input and output, and equations the states of every step.
     """
-    before = len(conv_layers(spec.network))
     layers = spec.network.layers
     senders = [input_channels(spec.data), *spiking_neurons(spec)]
     steps, batch = spec.data.steps, spec.training.batch_size
@@ -76,14 +75,15 @@ def saved_for_backward(
     total = 0.0
     for at, (neurons, capacity, second, fraction) in enumerate(
         zip(
-            spiking_neurons(spec)[before:],
-            limits.capacities[before:],
-            limits.second_thresholds[before:],
-            active_gradient_fractions.tolist()[before:],
-        ),
-        start=before,
+            spiking_neurons(spec),
+            limits.capacities,
+            limits.second_thresholds,
+            active_gradient_fractions.tolist(),
+        )
     ):
         layer: Any = layers[at] if at < len(layers) else None
+        if is_conv(layer) and not has_equations(layer):
+            continue
         if is_op(layer):  # its input and output, dense in float32
             total += 4 * steps * batch * (senders[at] + neurons)
             continue

@@ -9,7 +9,7 @@ import numpy as np
 from ipulse_core.equations.loss import default_prediction, read_loss
 from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
-from ipulse_core.spec.conv_layers import conv_geometries, senders_to_dense
+from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
 from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
@@ -86,7 +86,8 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
         lines.append(f"gradient of the spike where {neuron.spike} > {plain_number(gate)}")
     lines += [f"{each.name} <- {each.reset}" for each in neuron.states if each.reset is not None]
     for each in neuron.parameters:
-        trained = f", trained per {each.per}" if each.trainable else ""
+        per = "filter" if each.per == "neuron" and is_conv(layer) else each.per
+        trained = f", trained per {per}" if each.trainable else ""
         lines.append(f"{each.name} = {_constant(each.value)}{trained}")
     yield {"title": f"Layer {name} has neurons {neuron.name}, by their equations:", "lines": lines}
 

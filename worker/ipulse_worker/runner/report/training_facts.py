@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile
 from ipulse_worker.runner.results.results import Results
@@ -107,10 +109,10 @@ def training_facts(results: Results) -> TrainingFacts:
 
 
 def _gradient_limit(spec: ExperimentSpec, layer: Optional[int]) -> Optional[str]:
-    kind = None if layer is None else getattr(spec.network.layers[layer], "kind", None)
-    if kind == "op":
+    described = None if layer is None else spec.network.layers[layer]
+    if described is not None and is_op(described):
         return None
-    return "gate: -0.5" if kind == "equations" else "second_threshold: 0.5"
+    return "gate: -0.5" if has_equations(described) else "second_threshold: 0.5"
 
 
 def _layers(results: Results) -> List[LayerFacts]:

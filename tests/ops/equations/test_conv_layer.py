@@ -1,0 +1,169 @@
+"""Convolutions with equations: those of LIF neurons equal LIFConv2D's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.equations.keras_layer import EquationsConvolution
+from ipulse_ops.equations.layer_equations import LayerEquations
+from ipulse_ops.keras.convolutions.convolution import Convolution
+from ipulse_ops.sparse import pooled_spikes, sparse_to_dense
+from tests.equations import lif, neuron_document, neuron_of
+from tests.ops.conv.cases import GEOMETRIES, Case, case
+
+
+def _layer(of: ConvLIF, reset: str = "zero", **trained: bool) -> LayerEquations:
+    document = lif(reset, gain=of.scale, **trained)
+    document["parameters"][0]["value"] = of.decay
+    gate = None if of.second_threshold is None else of.second_threshold - of.threshold
+    geometry = of.geometry
+    neuron = neuron_of(document)
+    return LayerEquations(
+        neuron, geometry.neurons, of.surrogate, gate=gate, filters=geometry.filters
+    )
+
+
+def _run(layer: Any, of: Case) -> Tuple[List[np.ndarray], List[np.ndarray]]:
+    """Spikes by pooled site and activity; gradients of kernel, bias and input spikes."""
+    layer.set_kernels([of.kernel, of.bias])
+    sites = of.layer.geometry.pooled.sites
+    by_site = np.random.RandomState(4).randint(-8, 9, (*of.counts.shape, sites)) / 4
+    ids = tf.constant(of.ids, tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(ids)
+        run = layer.run_pooled(ids, of.counts, True)
+        dense = sparse_to_dense(*run.spikes, sites)
+        loss = tf.reduce_sum(dense * by_site.astype(np.float32))
+    gradients = tape.gradient(loss, [*layer.kernels, ids])
+    listed = sparse_to_dense(run.neuron_ids, run.activity, of.layer.geometry.neurons)
+    return [dense.numpy(), run.activity.numpy(), listed.numpy()], [g.numpy() for g in gradients]
+
+
+def _both(of: Case, reset: str, **options: Any) -> List[Any]:
+    neurons = replace(of.layer, reset=reset)
+    equations = EquationsConvolution(
+        neurons.geometry,
+        _layer(of.layer, reset),
+        bias=True,
+        input_scale=neurons.input_scale,
+        **options,
+    )
+    return [_run(equations, of), _run(Convolution(neurons), of)]
+
+
+@pytest.mark.parametrize("second", [None, 0.5])
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_where_sums_are_exact_lif_equations_have_the_bits_of_the_lif_kernel(
+    name: str, second: Any
+) -> None:
+    of = case(name, 3, steps=6, dyadic=True, second_threshold=second, bias=True, input_scale=0.25)
+    (spikes, gradients), (known, known_gradients) = _both(of, "zero")
+    for one, other in zip([*spikes, *gradients], [*known, *known_gradients]):
+        assert one.any()
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("reset", ["zero", "subtract", "none"])
+@pytest.mark.parametrize("name", ["cropped", "strides", "groups"])
+def test_lif_equations_are_near_to_the_lif_kernel(name: str, reset: str) -> None:
+    """The kernel adds each weight to the membrane, equations add their sum: other last bits."""
+    of = case(name, 5, bias=True, second_threshold=0.4)
+    (spikes, gradients), (known, known_gradients) = _both(of, reset)
+    for one, other in zip(spikes, known):
+        assert one.any()
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(gradients, known_gradients):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5 * np.abs(other).max())
+
+
+def test_threads_change_nothing() -> None:
+    of = case("cropped", 5, batch=17, bias=True)
+    found = [_both(of, "zero", threads=threads)[0] for threads in (1, 2, 5)]
+    for spikes, gradients in found[1:]:
+        for one, other in zip([*spikes, *gradients], [*found[0][0], *found[0][1]]):
+            assert one.tobytes() == other.tobytes()
+
+
+def test_parameters_are_those_of_filters() -> None:
+    """Each filter with a threshold of its own is what filters are with one for all."""
+    of = case("pool", 2, dyadic=True, bias=True, steps=5)
+    geometry = of.layer.geometry
+    document = neuron_document(
+        [{"name": "u", "update": "0.5 * u + I", "reset": "where(r, 0, u)"}],
+        "u - theta",
+        [{"name": "theta", "value": 1.0, "trainable": True}],
+    )
+
+    def of_threshold(value: Any) -> Tuple[np.ndarray, np.ndarray]:
+        document["parameters"][0]["value"] = value
+        equations = LayerEquations(
+            neuron_of(document), geometry.neurons, of.layer.surrogate, filters=geometry.filters
+        )
+        layer = EquationsConvolution(geometry, equations, bias=True)
+        layer.set_kernels([of.kernel, of.bias])
+        variable = layer.trainable_variables[-1]
+        assert tuple(variable.shape) == (geometry.filters,)
+        with tf.GradientTape() as tape:
+            run = layer.run_pooled(of.ids, of.counts, True)
+            dense = sparse_to_dense(*run.spikes, geometry.pooled.sites)
+            loss = tf.reduce_sum(dense)
+        planes = dense.numpy().reshape(*of.counts.shape, -1, geometry.filters)
+        return planes, tape.gradient(loss, variable).numpy()
+
+    thresholds = [0.5 + number / 4 for number in range(geometry.filters)]
+    planes, gradient = of_threshold(tuple(thresholds))
+    for f, threshold in enumerate(thresholds):
+        alone, by_threshold = of_threshold(threshold)
+        np.testing.assert_array_equal(planes[..., f], alone[..., f])
+        assert gradient[f] == by_threshold[f] != 0
+
+
+def test_equations_of_another_size_are_refused() -> None:
+    of = case("pool", 2).layer
+    equations = _layer(of)
+    with pytest.raises(ValueError, match="neurons"):
+        EquationsConvolution(of.geometry, replace(equations, neurons=5))
+    with pytest.raises(ValueError, match="own spikes"):
+        EquationsConvolution(of.geometry, replace(equations, recurrent=True))
+
+
+def _pooled_in_loops(ids: np.ndarray, counts: np.ndarray, sites: List[int]) -> List[List[int]]:
+    spikes, filled = counts
+    spiking = [sites[n] for n in ids[:spikes] if sites[n] >= 0]
+    others = [sites[n] for n in ids[spikes:filled] if sites[n] >= 0]
+    return [spiking, list(dict.fromkeys(others))]
+
+
+@pytest.mark.parametrize("name", ["pool", "cropped", "wide"])
+def test_a_pool_lists_sites_and_passes_gradients_back(name: str) -> None:
+    geometry = case(name, 1).layer.geometry
+    sites, rng = geometry.site_of, np.random.RandomState(3)
+    ids = np.stack([rng.permutation(geometry.neurons) for _ in range(12)]).reshape(4, 3, -1)
+    filled = rng.randint(0, geometry.neurons + 1, (4, 3))
+    counts = np.stack([filled // 3, filled], axis=-1)
+    entering = tf.constant(ids, tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(entering)
+        pooled, numbers = pooled_spikes(entering, counts, np.array(sites, np.int32))
+        slots = rng.normal(size=pooled.shape).astype(np.float32)
+        loss = tf.reduce_sum(pooled * slots)
+    gradient = tape.gradient(loss, entering).numpy()
+    for place in np.ndindex(4, 3):
+        spiking, others = _pooled_in_loops(ids[place], counts[place], sites)
+        assert numbers.numpy()[place].tolist() == [len(spiking), len(spiking) + len(others)]
+        listed = [*spiking, *others]
+        assert pooled.numpy()[place][: len(listed)].tolist() == listed
+        of_other: Dict[int, float] = dict(zip(others, slots[place][len(spiking) :]))
+        of_spike = iter(slots[place])
+        for k, neuron in enumerate(ids[place]):
+            expected = 0.0
+            if k < counts[place][1] and sites[neuron] >= 0:
+                is_spike = k < counts[place][0]
+                expected = next(of_spike) if is_spike else of_other[sites[neuron]]
+            assert gradient[place][k] == np.float32(expected)
