@@ -8,6 +8,7 @@ from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.spec.conv_layers import conv_geometries
+from ipulse_core.spec.start_weights import start_shapes
 
 CONV = {"kind": "conv2d", "filters": 12, "kernel_size": 5}
 
@@ -140,3 +141,71 @@ def test_what_does_not_fit_is_refused_at_its_place(spec: Any, pointer: str, says
     found = problems(spec)
     assert [place for place, _ in found] == [pointer]
     assert says in found[0][1]
+
+
+NEURON = {
+    "states": [{"name": "u", "update": "decay * u + I", "reset": "where(r, 0, u)"}],
+    "parameters": [
+        {"name": "decay", "value": 0.9, "trainable": True},
+        {"name": "theta", "value": 1.0, "per": "layer", "trainable": True},
+    ],
+    "spike": "u - theta",
+}
+OWN = {**CONV, "neuron": NEURON, "pool": {}}
+LAYER = "/network/layers/0"
+
+
+def test_equations_have_parameters_by_filter() -> None:
+    dense = {"kind": "equations", "neurons": 7, "neuron": NEURON}
+    spec = parse_spec(document(OWN, CONV, dense, {"neurons": 5}))
+    assert parse_spec(spec_to_json(spec)) == spec
+    shapes = start_shapes(spec)
+    assert shapes["layer_1"] == (5, 5, 2, 12)
+    assert shapes["layer_1_parameter_decay"] == (12,)
+    assert shapes["layer_1_parameter_theta"] == (1,)
+    assert shapes["layer_3_parameter_decay"] == (7,)
+    listed = {"name": "decay", "value": [0.5] * 12}
+    parse_spec(document({**OWN, "neuron": {**NEURON, "parameters": [listed, THETA]}}))
+
+
+THETA = NEURON["parameters"][1]
+RULE = {"bits": 8}
+PAIR = {"name": "decay", "value": [0.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("layer", "parts", "pointer"),
+    [
+        ({**OWN, "decay": 0.5}, {}, f"{LAYER}/decay"),
+        ({**OWN, "gain": 2}, {}, f"{LAYER}/gain"),
+        ({**OWN, "threshold": 2}, {}, f"{LAYER}/threshold"),
+        ({**OWN, "second_threshold": 0.5}, {}, f"{LAYER}/second_threshold"),
+        ({**OWN, "quantisation": RULE}, {}, f"{LAYER}/quantisation"),
+        ({**CONV, "gate": -0.5}, {}, f"{LAYER}/gate"),
+        ({**OWN, "gate": 0.5}, {}, f"{LAYER}/gate"),
+        ({**OWN, "recurrent": True}, {}, f"{LAYER}/recurrent"),
+        ({**OWN, "neuron": {**NEURON, "spike": "u - thta"}}, {}, f"{LAYER}/neuron/spike"),
+        (
+            {
+                **OWN,
+                "neuron": {**NEURON, "parameters": [{"name": "decay", "value": [1, 2]}, THETA]},
+            },
+            {},
+            f"{LAYER}/neuron/parameters/0/value",
+        ),
+        (OWN, {"device": {"kind": "emulator"}}, f"{LAYER}/kind"),
+        (OWN, {"device": {"kind": "ipu"}}, f"{LAYER}/kind"),
+        (OWN, {"device": {"kind": "cpu", "weights_dtype": "bfloat16"}}, "/device/weights_dtype"),
+        (OWN, {"export": {"nir": [{"target": "norse"}]}}, "/export/nir/0"),
+        (OWN, {"network": {"trainable": ["decay"]}}, "/network/trainable/0"),
+        (OWN, {"training": {"batch_size": 65536}}, "/training/batch_size"),
+        (OWN, {"training": {"truncate_steps": 5}}, "/training/truncate_steps"),
+    ],
+)
+def test_misfits_of_equations_have_a_place(layer: Any, parts: Any, pointer: str) -> None:
+    assert pointer in [place for place, _ in problems(document(layer, **parts))]
+
+
+def test_ops_and_convolutions_are_not_combined() -> None:
+    op = {"kind": "op", "op": "pool_op@sha256:" + "0123456789abcdef" * 4, "neurons": 5}
+    assert LAYER + "/kind" in [place for place, _ in problems(document(OWN, op))]

@@ -71,11 +71,6 @@ def test_mistakes_have_a_place(place: str, value: Any) -> None:
             [{"kind": "membrane", "strength": 1, "low": -1, "high": 1}],
             "/training/regularisers/0/kind",
         ),
-        (
-            "/network/layers",
-            [{"kind": "conv2d", "filters": 2, "kernel_size": 3}, DOCUMENT["network"]["layers"][0]],
-            f"{LAYER}/kind",
-        ),
     ],
 )
 def test_misfits_have_a_place(place: str, value: Any, pointer: str) -> None:

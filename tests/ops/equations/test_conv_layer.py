@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Tuple
+from typing import Any, List, Tuple
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.equations.keras_layer import EquationsConvolution
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.convolution import Convolution
-from ipulse_ops.sparse import pooled_spikes, sparse_to_dense
+from ipulse_ops.sparse import sparse_to_dense
 from tests.equations import lif, neuron_document, neuron_of
 from tests.ops.conv.cases import GEOMETRIES, Case, case
 
@@ -131,39 +131,3 @@ def test_equations_of_another_size_are_refused() -> None:
         EquationsConvolution(of.geometry, replace(equations, neurons=5))
     with pytest.raises(ValueError, match="own spikes"):
         EquationsConvolution(of.geometry, replace(equations, recurrent=True))
-
-
-def _pooled_in_loops(ids: np.ndarray, counts: np.ndarray, sites: List[int]) -> List[List[int]]:
-    spikes, filled = counts
-    spiking = [sites[n] for n in ids[:spikes] if sites[n] >= 0]
-    others = [sites[n] for n in ids[spikes:filled] if sites[n] >= 0]
-    return [spiking, list(dict.fromkeys(others))]
-
-
-@pytest.mark.parametrize("name", ["pool", "cropped", "wide"])
-def test_a_pool_lists_sites_and_passes_gradients_back(name: str) -> None:
-    geometry = case(name, 1).layer.geometry
-    sites, rng = geometry.site_of, np.random.RandomState(3)
-    ids = np.stack([rng.permutation(geometry.neurons) for _ in range(12)]).reshape(4, 3, -1)
-    filled = rng.randint(0, geometry.neurons + 1, (4, 3))
-    counts = np.stack([filled // 3, filled], axis=-1)
-    entering = tf.constant(ids, tf.float32)
-    with tf.GradientTape() as tape:
-        tape.watch(entering)
-        pooled, numbers = pooled_spikes(entering, counts, np.array(sites, np.int32))
-        slots = rng.normal(size=pooled.shape).astype(np.float32)
-        loss = tf.reduce_sum(pooled * slots)
-    gradient = tape.gradient(loss, entering).numpy()
-    for place in np.ndindex(4, 3):
-        spiking, others = _pooled_in_loops(ids[place], counts[place], sites)
-        assert numbers.numpy()[place].tolist() == [len(spiking), len(spiking) + len(others)]
-        listed = [*spiking, *others]
-        assert pooled.numpy()[place][: len(listed)].tolist() == listed
-        of_other: Dict[int, float] = dict(zip(others, slots[place][len(spiking) :]))
-        of_spike = iter(slots[place])
-        for k, neuron in enumerate(ids[place]):
-            expected = 0.0
-            if k < counts[place][1] and sites[neuron] >= 0:
-                is_spike = k < counts[place][0]
-                expected = next(of_spike) if is_spike else of_other[sites[neuron]]
-            assert gradient[place][k] == np.float32(expected)
