@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
 
@@ -20,11 +20,12 @@ def pooled_spikes(
     Raises what ipulse_ops.reference.spike_matmul.spike_matmul raises.
     """
     spikes, filled = both_counts(ids, counts, len(sites))
-    lists = {}
+    lists: Dict[Tuple[int, ...], List[int]] = {}
     origin = np.full(ids.shape, -1)
     numbers = np.zeros((*spikes.shape, 2), np.float32)
     for place in np.ndindex(*spikes.shape):
-        listed, first = [], {}
+        listed: List[int] = []
+        first: Dict[int, int] = {}  # the slot of each gradient-only site
         for k in range(filled[place]):
             site = sites[ids[place][k]]
             if k == spikes[place]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Dict, List, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
@@ -51,9 +51,8 @@ def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
     for index, layer in enumerate(spec.network.layers):
         if is_part(layer) or is_conv(layer):
             end(has_readout=False)
-            alone = Stretch((index,), senders[index], is_op(layer), has_readout=False)
             kinds = {"is_equations": has_equations(layer), "is_conv": is_conv(layer)}
-            found.append(replace(alone, **kinds))
+            found.append(Stretch((index,), senders[index], is_op(layer), False, **kinds))
         else:
             current.append(index)
     end(has_readout=True)
