@@ -73,9 +73,11 @@ protected:
     }
     if (spikes.filled(row) == spikes.spikes(row))
       spiking = next;
-    for (int32_t k = spikes.spikes(row); k < spikes.filled(row); ++k)
-      if (const int32_t site = site_of[spikes.ids(row)[k]]; site >= 0)
+    for (int32_t k = spikes.spikes(row); k < spikes.filled(row); ++k) {
+      const int32_t site = site_of[spikes.ids(row)[k]];
+      if (site >= 0)
         slot[site] = -1;
+    }
     return {spiking, next};
   }
 };
