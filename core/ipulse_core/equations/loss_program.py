@@ -7,7 +7,7 @@ class or step, and `at_last`, which is 0 but in the last step.
 
 from __future__ import annotations
 
-from typing import List
+from typing import List, Sequence
 
 from ipulse_core.equations.adjoint import Terms, elementwise_terms, gradients
 from ipulse_core.equations.axes import CLASSES, REDUCTIONS, SINGLE, TIME, Axes
@@ -18,7 +18,7 @@ from ipulse_core.equations.loss import (
     STEP_COUNT,
     LossEquations,
 )
-from ipulse_core.equations.step_program import ProgramBuilder, StepProgram
+from ipulse_core.equations.step_program import Instruction, ProgramBuilder, StepProgram
 
 LOSS, PREDICTION = "loss", "prediction"  # outputs
 _SUMS = {TIME: "sum_over_time", CLASSES: "sum"}
@@ -53,6 +53,24 @@ def loss_program(loss: LossEquations) -> StepProgram:
     return builder.program(outputs)
 
 
+def program_axes(instructions: Sequence[Instruction]) -> List[Axes]:
+    """Returns the axes of each instruction's value."""
+    found: List[Axes] = []
+    _add_axes(found, instructions)
+    return found
+
+
+def _add_axes(known: List[Axes], instructions: Sequence[Instruction]) -> None:
+    """Appends the axes of the instructions after those that are known."""
+    for operation, arguments, _, name in instructions[len(known) :]:
+        if operation == "input":
+            found = NAMES[name]
+        else:
+            found = SINGLE.union(*(known[argument] for argument in arguments))
+            found = (found - {REDUCTIONS.get(operation, "")}) | _added(operation)
+        known.append(found)
+
+
 class _LossBuilder(ProgramBuilder):
     """Knows the axes of instructions, and the functions that consist of others."""
 
@@ -76,13 +94,7 @@ class _LossBuilder(ProgramBuilder):
 
     def axes(self, number: int) -> Axes:
         """Returns the axes of an instruction's value."""
-        for operation, arguments, _, name in self.instructions[len(self._axes) : number + 1]:
-            if operation == "input":
-                found = NAMES[name]
-            else:
-                found = SINGLE.union(*(self._axes[argument] for argument in arguments))
-                found = (found - {REDUCTIONS.get(operation, "")}) | _added(operation)
-            self._axes.append(found)
+        _add_axes(self._axes, self.instructions[: number + 1])
         return self._axes[number]
 
     def terms(self, number: int, grad: int) -> Terms:

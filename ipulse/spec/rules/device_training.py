@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.models import StrictModel
 from ipulse_core.errors import Problem
-from ipulse_core.spec.derived_values import has_own_loss
+from ipulse_core.spec.derived_values import has_own_loss, reads_spikes
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ _OF_TRAINING = frozenset(
 def device_training_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields the parts of a spec that need device.training to be host."""
     training, network = spec.training, spec.network
-    if has_own_loss(training) or training.loss not in DEVICE_LOSSES:
+    if has_own_loss(training):
+        if reads_spikes(training):
+            detail = "the device computes losses of the membrane: use a leaky readout, or set "
+            yield Problem("/training/loss", "unsupported", f"{detail}device.training to host")
+    elif training.loss not in DEVICE_LOSSES:
         detail = f"the device computes {', '.join(DEVICE_LOSSES)}: choose one of these, or set "
         yield Problem("/training/loss", "unsupported", f"{detail}device.training to host")
     yield from _others("/training", training, _OF_TRAINING)

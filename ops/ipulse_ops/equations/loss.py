@@ -39,13 +39,18 @@ class LossEvaluator:
 
     classes: readout neurons.
     steps: time steps of a sample.
+    kind: type of the numbers; with float32 each operation is rounded, as on the tiles of an IPU,
+        and `exp`, `log` and `tanh` are the nearest numbers.
     """
 
-    def __init__(self, equations: LossEquations, classes: int, steps: int) -> None:
+    def __init__(
+        self, equations: LossEquations, classes: int, steps: int, kind: Any = np.float64
+    ) -> None:
         self.equations = equations
+        self._kind = kind
         self._program = loss_program(equations)
         self._classes, self._steps = classes, steps
-        self._functions = {**FUNCTIONS, **_functions(classes, steps)}
+        self._functions = {**FUNCTIONS, **_functions(classes, steps, kind)}
 
     def __call__(self, readout: Mapping[str, np.ndarray], right: np.ndarray) -> LossValues:
         """Evaluate the loss.
@@ -56,12 +61,12 @@ class LossEvaluator:
         """
         batch = len(right)
         inputs: Dict[str, Any] = {
-            CLASS_COUNT: np.float64(self._classes),
-            STEP_COUNT: np.float64(self._steps),
-            STEP: np.arange(self._steps, dtype=np.float64)[:, None, None],
+            CLASS_COUNT: self._kind(self._classes),
+            STEP_COUNT: self._kind(self._steps),
+            STEP: np.arange(self._steps, dtype=self._kind)[:, None, None],
         }
         for name, values in readout.items():
-            wide = np.asarray(values, np.float64)
+            wide = np.asarray(values, self._kind)
             inputs[name] = wide if name == MEMBRANE else wide[None]
         for name in RIGHT:
             if name in self.equations.reads:
@@ -73,8 +78,8 @@ class LossEvaluator:
     def _compared(self, name: str, right: np.ndarray) -> np.ndarray:
         if name == LABEL:
             found = right[None, :, None] == np.arange(self._classes)
-            return np.asarray(found, np.float64)
-        wide = np.asarray(right, np.float64)
+            return np.asarray(found, self._kind)
+        wide = np.asarray(right, self._kind)
         return np.asarray(wide.transpose(1, 0, 2) if name == STEP_TARGET else wide[None])
 
     def _predicted(self, found: np.ndarray, batch: int) -> np.ndarray:
@@ -93,15 +98,16 @@ class LossEvaluator:
         return grads
 
 
-def _functions(classes: int, steps: int) -> Dict[str, Function]:
+def _functions(classes: int, steps: int, kind: Any) -> Dict[str, Function]:
     def at_last(x: np.ndarray) -> np.ndarray:
-        found = np.zeros((steps, *x.shape[1:]))
+        found = np.zeros((steps, *x.shape[1:]), kind)
         found[-1] = x[-1]
         return found
 
     def logsumexp(x: np.ndarray) -> np.ndarray:
         most = x.max(axis=_CLASSES, keepdims=True)
-        return np.asarray(most + FUNCTIONS["log"](_summed(FUNCTIONS["exp"](x - most), _CLASSES)))
+        total = _summed(np.asarray(FUNCTIONS["exp"](x - most), kind), _CLASSES)
+        return np.asarray(most + np.asarray(FUNCTIONS["log"](total), kind))
 
     return {
         "sum": lambda x: _summed(x, _CLASSES),
@@ -117,9 +123,9 @@ def _functions(classes: int, steps: int) -> Dict[str, Function]:
 
 
 def _summed(x: np.ndarray, axis: int) -> np.ndarray:
-    """Return the sum, term after term."""
+    """Return the sum, term after term, in the type of the terms."""
     if axis == _TIME:  # one step after the other takes less memory
-        total = np.array(x[:1], np.float64)
+        total = np.array(x[:1])
         for step in x[1:]:
             total[0] += step
         return total

@@ -50,6 +50,11 @@ def literal(value: float) -> str:
     return f"{rounded.hex()}f" if rounded >= 0 else f"({rounded.hex()}f)"
 
 
+def expression(operation: str, arguments: Sequence[int]) -> str:
+    """Return an operation on the values of instructions, v0, v1 and so on."""
+    return _EXPRESSIONS[operation].format(*(f"v{each}" for each in arguments))
+
+
 def statements(program: StepProgram, inputs: Mapping[str, str], indent: str) -> List[str]:
     """Return one line for each instruction, which defines v0, v1 and so on.
 
@@ -62,7 +67,7 @@ def statements(program: StepProgram, inputs: Mapping[str, str], indent: str) -> 
         elif operation == "input":
             text = inputs[name]
         else:
-            text = _EXPRESSIONS[operation].format(*(f"v{each}" for each in arguments))
+            text = expression(operation, arguments)
         lines.append(f"{indent}const float v{number} = {text};")
     return lines
 

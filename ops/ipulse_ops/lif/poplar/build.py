@@ -5,9 +5,10 @@ For the SDK, `make` in this directory compiles the same sources.
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Sequence
 
 from ipulse_core.build_cache.build_once import Steps, build_once
 from ipulse_core.build_cache.directory import cache_directory
@@ -19,6 +20,7 @@ from ipulse_ops.lif.poplar.sources import FLAGS, LEVELS, SOURCES, BuiltOp, hash_
 from poplar_emulator import build as emulator
 
 CODELETS = "ipulse_lif.gp"
+OWN_CODELET = "own_loss.cpp"
 
 
 # One build per level; a change of the sources takes effect in the next process.
@@ -35,6 +37,30 @@ def build(api_level: int = API_LEVEL, progress: ProgressCallback = print_progres
     if api_level not in _built:
         _built[api_level] = _find_or_build(api_level, progress)
     return _built[api_level]
+
+
+def build_with(codelet: str, progress: ProgressCallback = print_progress) -> BuiltOp:
+    """Return the op, whose codelets include one more; build what is not cached.
+
+    codelet: C++ of a vertex.
+    Raises MissingCompiler, BuildFailed.
+    """
+    built = build(progress=progress)
+    digest = hashlib.sha256(repr((str(built.codelets), codelet)).encode()).hexdigest()[:16]
+    directory = cache_directory() / f"poplar-loss-{digest}"
+    found = BuiltOp(built.library, directory / CODELETS)
+
+    def make(complete: Path, scratch: Path, steps: Steps) -> None:
+        steps.begin(1)
+        own = complete / OWN_CODELET
+        own.write_text(codelet, "utf-8")
+        _compile_codelets(emulator.build(progress=progress), complete / CODELETS, scratch, (own,))
+        steps.finish_one()
+
+    if not mark_used(directory):
+        what = "the loss of equations for tiles"
+        build_once(what, "poplar-loss", directory, CODELETS, make, progress)
+    return found
 
 
 def _find_or_build(api_level: int, progress: ProgressCallback) -> BuiltOp:
@@ -84,9 +110,9 @@ def _compile(prefix: Path, complete: Path, scratch: Path, steps: Steps) -> None:
     steps.finish_one()
 
 
-def _compile_codelets(prefix: Path, target: Path, scratch: Path) -> None:
+def _compile_codelets(prefix: Path, target: Path, scratch: Path, more: Sequence[Path] = ()) -> None:
     apart = scratch / "codelets"
     apart.mkdir()
-    codelets = sorted(SOURCES.glob("codelets/**/*.cpp"))
+    codelets = [*sorted(SOURCES.glob("codelets/**/*.cpp")), *more]
     (unit,) = unity_sources(codelets, apart, most=len(codelets))
     run_compiler([str(prefix / "bin" / "popc"), "-O3", str(unit), "-o", str(target)])

@@ -27,7 +27,9 @@ class DeviceTraining:
     """The loss and the optimizer of a training step on the device.
 
     loss: cross-entropy of the softmax of the readout's membrane: its mean over time, the last one,
-        or each, of which the loss is the mean.
+        or each, of which the loss is the mean; or "own_loss", of a vertex in the codelets.
+    class_rows, step_rows: memory that this vertex needs, rows of one number per class or step.
+    right: what it reads: "label", "target" or "step_target".
     optimizer: "adam", with decoupled weight decay of matrices, or "sgd".
     half: matrices are float16 on the device, also between steps; sums, moments and gradients are
         float32.
@@ -49,15 +51,19 @@ class DeviceTraining:
     half_states: bool = False
     stochastic_rounding: bool = False
     key: int = 0
+    class_rows: int = 1
+    step_rows: int = 1
+    right: str = "label"
 
     @property
     def words(self) -> str:
         """The part of the attribute string in front of the network's."""
         flags = [self.loss, self.optimizer]
         flags += [name for name in ("nesterov", "stochastic_rounding") if getattr(self, name)]
+        flags += [self.right] if self.right != "label" else []
         numbers = ("beta_1", "beta_2", "epsilon", "weight_decay", "momentum")
         values = [f"{name}={float(getattr(self, name))!r}" for name in numbers]
-        values.append(f"key={self.key}")
+        values += [f"{name}={getattr(self, name)}" for name in ("key", "class_rows", "step_rows")]
         return " ".join(["ipulse-train/1", *flags, *values])
 
 
@@ -95,7 +101,8 @@ def run_training_step(
     means, squares: the optimizer's state by weight; empty where the optimizer has none. The momenta
         of SGD are `means`.
     ids, counts, constants, seed, placement, memory: as for run_user_op.
-    labels: int32 `[batch]`. mask: float32 `[batch]`, 1 for samples that count.
+    labels: int32 `[batch]`, or targets as float32 `[batch, classes]` or `[batch, time, classes]`,
+        as `training.right` says. mask: float32 `[batch]`, 1 for samples that count.
     rate: float32 scalar. update: int32 scalar, the number of the update from 1.
 
     Raises UnsupportedNetwork for a readout that spikes, and what run_user_op raises.
@@ -119,7 +126,7 @@ def run_training_step(
         return [of[number[at]] if of and at in number else nothing for at in range(len(inputs))]
 
     scalars = [
-        tf.cast(labels, tf.int32),
+        tf.cast(labels, tf.int32 if training.right == "label" else tf.float32),
         tf.cast(mask, tf.float32),
         tf.reshape(tf.cast(rate, tf.float32), [1]),
         tf.reshape(tf.cast(update, tf.int32), [1]),

@@ -7,11 +7,14 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse_ops.lif.poplar.build import build
+from ipulse_ops.lif.poplar.build import build, build_with
+from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_worker.runner.model.emulated_model import EmulatedModel
+from ipulse_worker.runner.model.equations import loss_vertex_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from poplar_emulator.user_op import EmulatedIPUs
+from tests.losses import margin
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
 
@@ -31,6 +34,7 @@ TRAININGS: List[Dict[str, Any]] = [
     },
     {"optimizer": {"kind": "sgd", "learning_rate": 0.5}, "loss": "step_cross_entropy"},
     {"optimizer": {"kind": "sgd", "learning_rate": 0.2, "momentum": 0.9, "nesterov": True}},
+    {"optimizer": {"kind": "adam", "learning_rate": 0.01}, "loss": margin()},
 ]
 
 
@@ -43,6 +47,12 @@ def batch(number: int) -> TrainingBatch:
     return TrainingBatch(ids, counts, rng.integers(0, 2, samples).astype(np.int32), 0.01)
 
 
+def built_for(spec: Any) -> BuiltOp:
+    """Return the op, with the vertex of the spec's own loss if it has one."""
+    vertex = loss_vertex_of(spec)
+    return build() if vertex is None else build_with(vertex.codelet)
+
+
 def trained(model: Model) -> List[StepResult]:
     """Train STEPS steps from drawn weights."""
     rng = np.random.default_rng(SEED)
@@ -53,14 +63,14 @@ def trained(model: Model) -> List[StepResult]:
 
 @pytest.mark.parametrize(
     ("training", "memory"),
-    list(zip(TRAININGS, ["slots", "recompute", "recompute", "slots"])),
-    ids=["adam", "adamw", "sgd", "nesterov"],
+    list(zip(TRAININGS, ["slots", "recompute", "recompute", "slots", "slots"])),
+    ids=["adam", "adamw", "sgd", "nesterov", "own_loss"],
 )
 def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
     device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
     epochs = {"epochs": 1, "batch_size": 12, **training}
     spec = spec_from(ipu_spec(device, training=epochs, network=NETWORK))
-    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), build())
+    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), built_for(spec))
     on_cpu = Model(
         spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=NETWORK)), 4, 1, batch=12
     )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.spec.derived_values import loss_name
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
+from ipulse_worker.runner.model.equations import loss_vertex_of
 from ipulse_worker.runner.model.keras_network import has_half_states, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
@@ -117,13 +117,17 @@ class EmulatedModel(Model):
 def device_training(spec: ExperimentSpec) -> DeviceTraining:
     """Return the loss and the optimizer of a spec, which ExperimentSpec has checked."""
     optimizer, device = spec.training.optimizer, spec.device
+    vertex = loss_vertex_of(spec)
     found = DeviceTraining(
-        loss=DEVICE_LOSSES[loss_name(spec.training)],
+        loss=DEVICE_LOSSES[spec.training.loss] if vertex is None else "own_loss",
         half=getattr(device, "weights_dtype", "float32") == "float16",
         half_states=has_half_states(device),
         stochastic_rounding=getattr(device, "stochastic_rounding", False),
         key=spec.seed & 0xFFFFFFFF,
     )
+    if vertex is not None:
+        rows = {"class_rows": vertex.class_rows, "step_rows": vertex.step_rows}
+        found = replace(found, **rows, right=vertex.right)
     if optimizer.kind == "sgd":
         return replace(
             found, optimizer="sgd", momentum=optimizer.momentum, nesterov=optimizer.nesterov

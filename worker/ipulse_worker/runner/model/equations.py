@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +16,7 @@ from ipulse_core.spec.conv_layers import (
     scale_before,
     senders_of,
 )
-from ipulse_core.spec.derived_values import class_count
+from ipulse_core.spec.derived_values import class_count, has_own_loss
 from ipulse_core.spec.part_layers import indexed_equations, is_recurrent
 from ipulse_ops.conv.initialisation import listed
 from ipulse_ops.conv.reference import pooled
@@ -24,6 +24,7 @@ from ipulse_ops.equations.initialisation import balanced_layer
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.loss import LossEvaluator
 from ipulse_ops.equations.loss_op import loss_with_equations
+from ipulse_ops.equations.poplar_loss_source import LossVertex, loss_vertex
 from ipulse_ops.keras import LIFOutputs
 from ipulse_ops.reference.spikes import dense_to_sparse
 from ipulse_ops.training.spike_totals import spike_totals
@@ -86,6 +87,13 @@ def balanced_equations(
         return weights, dense_to_sparse(spikes)
     planes = spikes.reshape(*spikes.shape[:2], *geometry.size, geometry.filters)
     return weights, listed(pooled(geometry, planes.astype(np.float64)))
+
+
+def loss_vertex_of(spec: ExperimentSpec) -> Optional[LossVertex]:
+    """Return the vertex of the loss for tiles; None of a loss that is not made of equations."""
+    if not has_own_loss(spec.training):
+        return None
+    return loss_vertex(read_loss(spec.training.loss))
 
 
 class OwnLoss:

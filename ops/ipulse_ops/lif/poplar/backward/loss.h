@@ -11,6 +11,16 @@ namespace lif {
 /// step, or of that at each step, of which the loss is the mean.
 enum class Loss { MeanMembrane, LastMembrane, StepMembrane };
 
+/// What a loss compares the readout with: a label, targets, or targets of each step.
+enum class Right { Label, Target, StepTarget };
+
+/// A loss with equations. Its vertex, OwnLoss, is among the op's codelets, and needs so many rows
+/// of one number per class, and of one per step.
+struct OwnLoss {
+  Right right;
+  unsigned classRows, stepRows;
+};
+
 struct LossResult {
   poplar::Tensor bySample; // [batch]
   poplar::Tensor gradient; // of the mean over samples, by the membrane, [time, batch, classes]
@@ -21,6 +31,12 @@ struct LossResult {
 LossResult addLoss(poplar::Graph &graph, Loss loss, const poplar::Tensor &membrane,
                    const poplar::Tensor &labels, const poplar::Tensor &mask,
                    poplar::program::Sequence &program);
+
+/// The same with a vertex of its own for each sample. right: int [batch], or float [batch, classes],
+/// or of each step [batch, time, classes].
+LossResult addOwnLoss(poplar::Graph &graph, const OwnLoss &loss, const poplar::Tensor &membrane,
+                      const poplar::Tensor &right, const poplar::Tensor &mask,
+                      poplar::program::Sequence &program);
 
 } // namespace lif
 

@@ -3,7 +3,8 @@
 // then numbers (NAME=VALUE), as DeviceTraining.words in train_op.py writes them, and those of the
 // LIF op. With n the number of the LIF op's inputs, the inputs are these, then a mean and then a
 // square for each: of the shape of a weight, else float [1]; then labels int [batch], mask float
-// [batch], rate float [1], update int [1]. Outputs: the first 3 n inputs, of which weights, means
+// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, and labels
+// may be targets, float [batch, classes] or [batch, time, classes]. Outputs: the first 3 n inputs, of which weights, means
 // and squares were changed in place; the loss of each sample float [batch]; the LIF op's outputs.
 #include <cstdint>
 #include <map>
@@ -39,14 +40,20 @@ struct TrainAttributes {
     const std::size_t at = text.find("ipulse-lif/");
     const std::string own = text.substr(0, at);
     const lif::Words words(own, "ipulse-train/1",
-                           {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum", "key"},
-                           {"mean_membrane", "last_membrane", "step_membrane", "adam", "sgd",
-                            "nesterov", "stochastic_rounding"});
-    const int losses =
-        words.flag("mean_membrane") + words.flag("last_membrane") + words.flag("step_membrane");
+                           {"beta_1", "beta_2", "epsilon", "weight_decay", "momentum", "key",
+                            "class_rows", "step_rows"},
+                           {"mean_membrane", "last_membrane", "step_membrane", "own_loss", "target",
+                            "step_target", "adam", "sgd", "nesterov", "stochastic_rounding"});
+    hasOwnLoss = words.flag("own_loss");
+    ownLoss = {words.flag("step_target") ? lif::Right::StepTarget
+               : words.flag("target")    ? lif::Right::Target
+                                         : lif::Right::Label,
+               words.whole("class_rows"), words.whole("step_rows")};
+    const int losses = words.flag("mean_membrane") + words.flag("last_membrane") +
+                       words.flag("step_membrane") + hasOwnLoss;
     if (losses != 1 || words.flag("adam") == words.flag("sgd"))
-      refuse("one loss, mean_membrane, last_membrane or step_membrane, and one optimizer, adam or "
-             "sgd, are needed; got '" +
+      refuse("one loss, mean_membrane, last_membrane, step_membrane or own_loss, and one optimizer, "
+             "adam or sgd, are needed; got '" +
              own + "'");
     loss = words.flag("mean_membrane")   ? lif::Loss::MeanMembrane
            : words.flag("last_membrane") ? lif::Loss::LastMembrane
@@ -66,7 +73,9 @@ struct TrainAttributes {
       refuse("the losses need a leaky readout");
     operands = lif::operandsOf(network);
   }
-  lif::Loss loss;
+  lif::Loss loss; // unused with hasOwnLoss
+  bool hasOwnLoss;
+  lif::OwnLoss ownLoss;
   bool isAdam;
   lif::AdamConstants adam;
   lif::SgdConstants sgd;
@@ -75,6 +84,17 @@ struct TrainAttributes {
   lif::Network network;
   std::vector<lif::Operand> operands;
 };
+
+/// The shape of the labels, or of the targets that take their place.
+std::vector<std::size_t> shapeOfRight(const TrainAttributes &given, std::size_t steps,
+                                      std::size_t batch) {
+  const std::size_t classes = given.network.layers.back().neurons;
+  if (!given.hasOwnLoss || given.ownLoss.right == lif::Right::Label)
+    return {batch};
+  if (given.ownLoss.right == lif::Right::Target)
+    return {batch, classes};
+  return {batch, steps, classes};
+}
 
 /// Zeros for every output of the forward pass but the readout's membrane.
 std::vector<Tensor> gradientsOf(Graph &graph, const lif::Network &network, const Tensor &membrane,
@@ -182,8 +202,8 @@ Program Train(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tenso
   const std::vector<Tensor> ofNetwork(inputs.begin(),
                                       inputs.begin() + static_cast<std::ptrdiff_t>(n));
   const lif::Operands operands(given.network, ofNetwork);
-  for (const std::size_t i : {3 * n, 3 * n + 1})
-    lif::checkShape(i == 3 * n ? "labels" : "mask", inputs[i], {operands.batch});
+  lif::checkShape("labels", inputs[3 * n], shapeOfRight(given, operands.steps, operands.batch));
+  lif::checkShape("mask", inputs[3 * n + 1], {operands.batch});
   lif::checkShape("rate", inputs[3 * n + 2], {1});
   lif::checkShape("update", inputs[3 * n + 3], {1});
 
@@ -191,9 +211,11 @@ Program Train(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tenso
   std::vector<Tensor> results, gradients;
   program.add(lif::buildForward(graph, given.network, operands, results));
   const auto readout = static_cast<unsigned>(given.network.layers.size() - 1);
-  const lif::LossResult loss = lif::addLoss(
-      graph, given.loss, results[lif::placeOf(given.network, lif::Result::Membrane, readout)],
-      inputs[3 * n], inputs[3 * n + 1], program);
+  const Tensor membrane = results[lif::placeOf(given.network, lif::Result::Membrane, readout)];
+  const Tensor right = inputs[3 * n], mask = inputs[3 * n + 1];
+  const lif::LossResult loss =
+      given.hasOwnLoss ? lif::addOwnLoss(graph, given.ownLoss, membrane, right, mask, program)
+                       : lif::addLoss(graph, given.loss, membrane, right, mask, program);
   program.add(lif::buildBackward(graph, given.network, operands,
                                  gradientsOf(graph, given.network, loss.gradient, results), results,
                                  gradients));
