@@ -12,6 +12,7 @@ from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,
+    has_own_loss,
     input_channels,
     spiking_layers,
     splits_neurons,
@@ -106,6 +107,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
         state_words=0.5 if device.states_dtype == "float16" else 1.0,
         optimizer_words=_optimizer_words(spec),
+        has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
     )
     try:
         memory = _predict(network)
@@ -125,11 +127,15 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
 def _optimizer_words(spec: ExperimentSpec) -> int:
     """Return the numbers that the optimizer stores on the device for a weight."""
     device, optimizer = spec.device, spec.training.optimizer
-    if isinstance(device, EmulatorDevice) and device.training == "host":
+    if isinstance(device, EmulatorDevice) and not _trains_on_device(device):
         return 0
     if optimizer.kind == "sgd":
         return 1 if optimizer.momentum else 0
     return 2
+
+
+def _trains_on_device(device: object) -> bool:
+    return isinstance(device, EmulatorDevice) and device.training == "device"
 
 
 def check_fit(spec: ExperimentSpec) -> None:

@@ -26,6 +26,7 @@ _OTHER_BYTES = 26_000  # stacks, code and exchange code of a tile
 _STATES = 8  # tensors of a layer's neurons and samples that live at the same time
 _SAMPLES_PER_WORD = 24  # resets of a neuron
 _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of one segment
+_LOSS_ROWS = 4  # values of a loss with equations that each class has, and that each step has
 
 _Tile = Tuple[int, int]  # IPU, tile
 
@@ -56,6 +57,11 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             place = (ipu, sample_tile(network, source, sample))
             samples = divide_up(network.batch - sample, round_of_tiles)  # that are on this tile
             used[place] = used.get(place, 0) + samples * each
+    if network.has_own_loss:  # its samples are spread over all tiles
+        tiles = network.ipus * network.tiles_per_ipu
+        for sample in range(network.batch):
+            place = divmod(sample * tiles // network.batch, network.tiles_per_ipu)
+            used[place] = used.get(place, 0) + _bytes_of_loss(network)
     shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
     fullest = max(used.values()) + shared + _OTHER_BYTES
     return MemoryPrediction(int(fullest), len(used), _least(network))
@@ -106,6 +112,12 @@ def _bytes_of_sample(network: TileNetwork, layer: TileLayer) -> int:
     """Return the bytes of a sample's spikes of a layer: ids, surrogates and gradients."""
     slots = _RECOMPUTED_SLOTS if network.recomputes else 3
     return round(network.steps * (slots * layer.slots + 5) * _WORD)
+
+
+def _bytes_of_loss(network: TileNetwork) -> int:
+    """Return the bytes of a sample's loss: membrane, its gradient, and values of the equations."""
+    classes = network.layers[-1].neurons
+    return _WORD * (2 * network.steps * classes + _LOSS_ROWS * (network.steps + classes))
 
 
 def _bytes_of_gradients(network: TileNetwork) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, Iterable, List, NamedTuple, Set, Tuple
 
-from ipulse_core.equations.axes import CLASSES, OF_BOTH, REDUCTIONS, SINGLE, TIME, Axes
+from ipulse_core.equations.axes import CLASSES, OF_BOTH, REDUCTIONS, SINGLE, TIME
 from ipulse_core.equations.loss import (
     CLASS_COUNT,
     LABEL,

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from ipulse.spec import ExperimentSpec
+from tests.losses import margin, squared_spikes
 from tests.worker.runner.emulated import ipu_spec
 
 
@@ -23,6 +24,15 @@ def test_takes_what_the_op_computes() -> None:
     for loss in ("mean_membrane_cross_entropy", "last_membrane_cross_entropy"):
         spec = ExperimentSpec.model_validate(document({}, {"loss": loss}))
         assert spec.device.kind == "emulator"
+
+
+def test_takes_losses_with_equations_of_the_membrane() -> None:
+    ExperimentSpec.model_validate(document({}, {"loss": margin()}))
+    changed = document({"readout": {"kind": "spiking"}}, {"loss": squared_spikes()})
+    with pytest.raises(ValidationError) as caught:
+        ExperimentSpec.model_validate(changed)
+    (error,) = [each for each in caught.value.errors() if each["loc"] == ("training", "loss")]
+    assert error["msg"].endswith("device.training to host")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from ipulse_ops.lif.poplar.attributes import Placement, Wanted
 from ipulse_ops.lif.poplar.outputs import steps_between_checkpoints
 from ipulse_ops.lif.poplar.tile_plan import tile_plan
 from poplar_emulator.custom_op import CustomOpError
+from tests.losses import margin
 
 
 def network_of(draw: random.Random) -> tuple[Network, Placement, TileNetwork]:
@@ -110,12 +111,18 @@ def test_the_prediction_is_within_its_factor(seed: int, recomputes: bool) -> Non
     assert predicted.least_bytes < found, f"seed {seed}"
 
 
-def spec_of(neurons: int, steps: int, **device: object) -> ExperimentSpec:
+def spec_of(
+    neurons: int,
+    steps: int,
+    loss: object = "mean_membrane_cross_entropy",
+    **device: object,
+) -> ExperimentSpec:
     return parse_spec(
         {
             "version": 1,
             "data": {"kind": "digits", "steps": steps},
             "network": {"layers": [{"neurons": neurons}]},
+            "training": {"loss": loss},
             "device": {"kind": "emulator", **device},
         }
     )
@@ -196,6 +203,16 @@ def test_moments_are_on_the_device_that_updates_weights() -> None:
         sizes.append(fit.fullest_tile_bytes)
     on_host, on_emulator, on_ipu = sizes
     assert on_host < on_emulator == on_ipu
+
+
+def test_a_loss_with_equations_takes_memory_of_the_device_that_computes_it() -> None:
+    sizes = {}
+    for place in ("host", "device"):
+        own = {"loss": margin(), "training": place}
+        fits = [tile_fit(spec_of(64, 400, **each)) for each in ({"training": place}, own)]
+        sizes[place] = [fit.fullest_tile_bytes for fit in fits if fit is not None]
+    assert sizes["host"][0] == sizes["host"][1]
+    assert sizes["device"][0] < sizes["device"][1]
 
 
 def test_nothing_is_predicted_for_custom_ops() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from dataclasses import replace
+from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from ipulse_worker.runner.model.equations import loss_vertex_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from poplar_emulator.user_op import EmulatedIPUs
-from tests.losses import margin
+from tests.losses import loss_document, margin
 from tests.worker.runner.emulated import ipu_spec
 from tests.worker.runner.specs import spec_from
 
@@ -38,6 +39,13 @@ TRAININGS: List[Dict[str, Any]] = [
 ]
 
 
+def regression_batch(number: int) -> TrainingBatch:
+    """Return such a batch with targets of each step."""
+    rng, found = np.random.default_rng([SEED, number]), batch(number)
+    targets = rng.normal(size=(len(found.labels), 8, 2)).astype(np.float32)
+    return replace(found, labels=targets)
+
+
 def batch(number: int) -> TrainingBatch:
     """Return the batch of a training step; the last has fewer samples than the others."""
     rng = np.random.default_rng([SEED, number])
@@ -53,18 +61,23 @@ def built_for(spec: Any) -> BuiltOp:
     return build() if vertex is None else build_with(vertex.codelet)
 
 
-def trained(model: Model) -> List[StepResult]:
+def trained(model: Model, feed: Callable[[int], TrainingBatch] = batch) -> List[StepResult]:
     """Train STEPS steps from drawn weights."""
     rng = np.random.default_rng(SEED)
     model.weights = [rng.normal(0, 0.5, w.shape).astype(np.float32) for w in model.weights]
-    model.feed(batch, 1)
+    model.feed(feed, 1)
     return [model.execute(step, lambda: 0.0).step_results[0] for step in range(1, STEPS + 1)]
 
 
 @pytest.mark.parametrize(
     ("training", "memory"),
-    list(zip(TRAININGS, ["slots", "recompute", "recompute", "slots", "slots"])),
-    ids=["adam", "adamw", "sgd", "nesterov", "own_loss"],
+    [
+        pytest.param(TRAININGS[0], "slots", id="adam"),
+        pytest.param(TRAININGS[1], "recompute", id="adamw"),
+        pytest.param(TRAININGS[2], "recompute", id="sgd"),
+        pytest.param(TRAININGS[3], "slots", id="nesterov"),
+        pytest.param(TRAININGS[4], "slots", id="own_loss", marks=pytest.mark.verify),
+    ],
 )
 def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memory: str) -> None:
     device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
@@ -77,6 +90,29 @@ def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memor
     for ours, theirs in zip(trained(on_device), trained(on_cpu)):
         np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)
         np.testing.assert_array_equal(ours.max_spikes, theirs.max_spikes)
+    for name, value in on_cpu.state().items():
+        scale = max(float(np.abs(value).max(initial=0)), 1e-3)
+        np.testing.assert_allclose(on_device.state()[name], value, rtol=0, atol=2e-5 * scale)
+
+
+@pytest.mark.verify
+def test_own_losses_of_targets_agree_with_the_host() -> None:
+    loss = loss_document("mean_over_time(mean(abs(membrane - step_target)))")
+    sizes = {"channels": 6, "outputs": 2, "steps": 8}
+    changes: Dict[str, Any] = {
+        "training": {"epochs": 1, "batch_size": 12, "loss": loss},
+        "network": NETWORK,
+        "data": {"kind": "npz", "name": "targets.npz", **sizes},
+    }
+    spec = spec_from(
+        ipu_spec({"kind": "emulator", "tiles": TILES, "training": "device"}, **changes)
+    )
+    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), built_for(spec))
+    on_cpu = Model(spec_from(ipu_spec({"kind": "cpu"}, **changes)), 4, 1, batch=12)
+    for ours, theirs in zip(
+        trained(on_device, regression_batch), trained(on_cpu, regression_batch)
+    ):
+        np.testing.assert_allclose(ours.sums, theirs.sums, rtol=1e-5)
     for name, value in on_cpu.state().items():
         scale = max(float(np.abs(value).max(initial=0)), 1e-3)
         np.testing.assert_allclose(on_device.state()[name], value, rtol=0, atol=2e-5 * scale)

@@ -86,10 +86,11 @@ def test_what_is_not_finite_ends_the_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
-def test_an_emulated_ipu_trains_as_the_cpu_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("training", ["host", "device"])
+def test_an_emulated_ipu_trains_as_the_cpu_does(tmp_path: Path, training: str) -> None:
     """With 70 samples the last batches are padded."""
     changes = {"data": {"kind": "digits", "samples": 70, "steps": 8}, "epochs": 1}
     on_cpu = weights(attempt(tmp_path / "cpu", spec(margin(), **changes)))
-    device = {"kind": "emulator", "tiles": 8}
+    device = {"kind": "emulator", "tiles": 8, "training": training}
     on_tiles = weights(attempt(tmp_path / "tiles", spec(margin(), **changes, device=device)))
     assert_near(on_cpu, on_tiles)
