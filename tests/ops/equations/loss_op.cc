@@ -1,5 +1,6 @@
-// An op of a loss with equations alone. attributes: right (0 label, 1 target, 2 step_target), rows of
-// classes, rows of steps. Inputs: membrane, right, mask. Outputs: losses, the membrane's gradient.
+// An op of a loss with equations alone. attributes: right (0 label, 1 target, 2 step_target), rows
+// of classes, rows of steps. Inputs: membrane, right, mask. Outputs: losses, the membrane's
+// gradient.
 #include <cstdint>
 #include <map>
 #include <sstream>

@@ -109,7 +109,7 @@ def test_other_losses_are_near_float64(library: Path, seed: Any) -> None:
 
 
 def test_padding_without_a_finite_loss_has_no_gradient(library: Path) -> None:
-    equations = loss_of({"loss": "sum(label * log(last(membrane) - 100))"})
+    equations = loss_of({"loss": "sum(label * log(0 * last(membrane)))"})
     losses, gradient = on_tiles(library, equations, np.float32([1, 0, 0, 0, 0]))
     assert not np.isfinite(losses).any()
     assert np.isnan(gradient[:, 0]).any()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
@@ -43,7 +42,7 @@ def regression_batch(number: int) -> TrainingBatch:
     """Return such a batch with targets of each step."""
     rng, found = np.random.default_rng([SEED, number]), batch(number)
     targets = rng.normal(size=(len(found.labels), 8, 2)).astype(np.float32)
-    return replace(found, labels=targets)
+    return found._replace(labels=targets)
 
 
 def batch(number: int) -> TrainingBatch:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.spec.derived_values import loss_name
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_ops.direct_call import traced
 from ipulse_ops.lif.poplar.sources import BuiltOp
@@ -119,15 +120,19 @@ def device_training(spec: ExperimentSpec) -> DeviceTraining:
     optimizer, device = spec.training.optimizer, spec.device
     vertex = loss_vertex_of(spec)
     found = DeviceTraining(
-        loss=DEVICE_LOSSES[spec.training.loss] if vertex is None else "own_loss",
+        loss=DEVICE_LOSSES[loss_name(spec.training)] if vertex is None else "own_loss",
         half=getattr(device, "weights_dtype", "float32") == "float16",
         half_states=has_half_states(device),
         stochastic_rounding=getattr(device, "stochastic_rounding", False),
         key=spec.seed & 0xFFFFFFFF,
     )
     if vertex is not None:
-        rows = {"class_rows": vertex.class_rows, "step_rows": vertex.step_rows}
-        found = replace(found, **rows, right=vertex.right)
+        found = replace(
+            found,
+            class_rows=vertex.class_rows,
+            step_rows=vertex.step_rows,
+            right=vertex.right,
+        )
     if optimizer.kind == "sgd":
         return replace(
             found, optimizer="sgd", momentum=optimizer.momentum, nesterov=optimizer.nesterov

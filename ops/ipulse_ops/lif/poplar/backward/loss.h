@@ -32,8 +32,8 @@ LossResult addLoss(poplar::Graph &graph, Loss loss, const poplar::Tensor &membra
                    const poplar::Tensor &labels, const poplar::Tensor &mask,
                    poplar::program::Sequence &program);
 
-/// The same with a vertex of its own for each sample. right: int [batch], or float [batch, classes],
-/// or of each step [batch, time, classes].
+/// The same with a vertex of its own for each sample. right: int [batch], or float [batch,
+/// classes], or of each step [batch, time, classes].
 LossResult addOwnLoss(poplar::Graph &graph, const OwnLoss &loss, const poplar::Tensor &membrane,
                       const poplar::Tensor &right, const poplar::Tensor &mask,
                       poplar::program::Sequence &program);

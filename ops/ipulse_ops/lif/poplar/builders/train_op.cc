@@ -3,9 +3,10 @@
 // then numbers (NAME=VALUE), as DeviceTraining.words in train_op.py writes them, and those of the
 // LIF op. With n the number of the LIF op's inputs, the inputs are these, then a mean and then a
 // square for each: of the shape of a weight, else float [1]; then labels int [batch], mask float
-// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, and labels
-// may be targets, float [batch, classes] or [batch, time, classes]. Outputs: the first 3 n inputs, of which weights, means
-// and squares were changed in place; the loss of each sample float [batch]; the LIF op's outputs.
+// [batch], rate float [1], update int [1]. With own_loss the codelets include its vertex, and
+// labels may be targets, float [batch, classes] or [batch, time, classes]. Outputs: the first 3 n
+// inputs, of which weights, means and squares were changed in place; the loss of each sample float
+// [batch]; the LIF op's outputs.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,9 +53,10 @@ struct TrainAttributes {
     const int losses = words.flag("mean_membrane") + words.flag("last_membrane") +
                        words.flag("step_membrane") + hasOwnLoss;
     if (losses != 1 || words.flag("adam") == words.flag("sgd"))
-      refuse("one loss, mean_membrane, last_membrane, step_membrane or own_loss, and one optimizer, "
-             "adam or sgd, are needed; got '" +
-             own + "'");
+      refuse(
+          "one loss, mean_membrane, last_membrane, step_membrane or own_loss, and one optimizer, "
+          "adam or sgd, are needed; got '" +
+          own + "'");
     loss = words.flag("mean_membrane")   ? lif::Loss::MeanMembrane
            : words.flag("last_membrane") ? lif::Loss::LastMembrane
                                          : lif::Loss::StepMembrane;
