@@ -209,7 +209,7 @@ def test_a_loss_with_equations_takes_memory_of_the_device_that_computes_it() -> 
     sizes = {}
     for place in ("host", "device"):
         own = {"loss": margin(), "training": place}
-        fits = [tile_fit(spec_of(64, 400, **each)) for each in ({"training": place}, own)]
+        fits = [tile_fit(spec_of(64, 100, tiles=16, **each)) for each in ({"training": place}, own)]
         sizes[place] = [fit.fullest_tile_bytes for fit in fits if fit is not None]
     assert sizes["host"][0] == sizes["host"][1]
     assert sizes["device"][0] < sizes["device"][1]
