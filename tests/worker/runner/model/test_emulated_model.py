@@ -7,10 +7,8 @@ from typing import Any, Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse_ops.lif.poplar.build import build, build_with
-from ipulse_ops.lif.poplar.sources import BuiltOp
-from ipulse_worker.runner.model.emulated_model import EmulatedModel
-from ipulse_worker.runner.model.equations import loss_vertex_of
+from ipulse_ops.lif.poplar.build import build
+from ipulse_worker.runner.model.emulated_model import EmulatedModel, training_op
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.training.batches import StepResult, TrainingBatch
 from poplar_emulator.user_op import EmulatedIPUs
@@ -54,12 +52,6 @@ def batch(number: int) -> TrainingBatch:
     return TrainingBatch(ids, counts, rng.integers(0, 2, samples).astype(np.int32), 0.01)
 
 
-def built_for(spec: Any) -> BuiltOp:
-    """Return the op, with the vertex of the spec's own loss if it has one."""
-    vertex = loss_vertex_of(spec)
-    return build() if vertex is None else build_with(vertex.codelet)
-
-
 def trained(model: Model, feed: Callable[[int], TrainingBatch] = batch) -> List[StepResult]:
     """Train STEPS steps from drawn weights."""
     rng = np.random.default_rng(SEED)
@@ -82,7 +74,7 @@ def test_agrees_with_loss_and_update_on_the_host(training: Dict[str, Any], memor
     device = {"kind": "emulator", "tiles": TILES, "training": "device", "memory": memory}
     epochs = {"epochs": 1, "batch_size": 12, **training}
     spec = spec_from(ipu_spec(device, training=epochs, network=NETWORK))
-    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), built_for(spec))
+    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), training_op(spec))
     on_cpu = Model(
         spec_from(ipu_spec({"kind": "cpu"}, training=epochs, network=NETWORK)), 4, 1, batch=12
     )
@@ -106,7 +98,7 @@ def test_own_losses_of_targets_agree_with_the_host() -> None:
     spec = spec_from(
         ipu_spec({"kind": "emulator", "tiles": TILES, "training": "device"}, **changes)
     )
-    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), built_for(spec))
+    on_device = EmulatedModel(spec, 4, 1, EmulatedIPUs(1, TILES), training_op(spec))
     on_cpu = Model(spec_from(ipu_spec({"kind": "cpu"}, **changes)), 4, 1, batch=12)
     for ours, theirs in zip(
         trained(on_device, regression_batch), trained(on_cpu, regression_batch)

@@ -13,7 +13,6 @@ from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, attributes_of
-from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.tile_plan import tile_plan_of
 from ipulse_ops.sparse import native as sparse_native
 from ipulse_worker.runner.devices.connection import attaches
@@ -28,8 +27,8 @@ from ipulse_worker.runner.devices.emulated_profile import (
 from ipulse_worker.runner.devices.host_link import host_link_options, streams
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.event_writer import Throttle
-from ipulse_worker.runner.model.emulated_model import EmulatedModel
-from ipulse_worker.runner.model.equations import equations_layers_of, loss_vertex_of
+from ipulse_worker.runner.model.emulated_model import EmulatedModel, training_op
+from ipulse_worker.runner.model.equations import equations_layers_of
 from ipulse_worker.runner.model.keras_network import placed, placement_of
 from ipulse_worker.runner.model.model import Model
 from ipulse_worker.runner.model.network import network_of
@@ -109,16 +108,9 @@ class Emulator(Device):
         except UnsupportedNetwork as error:
             raise InvalidSpec([Problem("/network", "unsupported", str(error))]) from error
         if self._settings.training == "device":
-            built = self._op_with_loss()
+            built = training_op(self.spec, self.build_progress(OP_FROM, PROGRAMS_FROM))
             return EmulatedModel(self.spec, slots, self._threads, self.emulated, built)
         return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
-
-    def _op_with_loss(self) -> BuiltOp:
-        """Return the op for training steps on the device, with the vertex of a loss of the spec."""
-        vertex = loss_vertex_of(self.spec)
-        if vertex is None:
-            return poplar_op.build()
-        return poplar_op.build_with(vertex.codelet, self.build_progress(OP_FROM, PROGRAMS_FROM))
 
     def acquire(self) -> None:
         """Wait for the emulated IPUs.

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.build_cache.progress import ProgressCallback, print_progress
 from ipulse_core.spec.derived_values import loss_name
 from ipulse_core.spec.device_training import DEVICE_LOSSES
 from ipulse_ops.direct_call import traced
+from ipulse_ops.lif.poplar.build import build, build_with
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.train_op import DeviceTraining, run_training_step
 from ipulse_worker.runner.model.equations import loss_vertex_of
@@ -113,6 +115,15 @@ class EmulatedModel(Model):
         scores = self._objective.scores(predicted, labels)
         metrics = StepMetrics(found.out, found.losses, predicted, scores, mask=mask)
         return metrics.sums(), metrics.max_spikes()
+
+
+def training_op(spec: ExperimentSpec, progress: ProgressCallback = print_progress) -> BuiltOp:
+    """Return the op for training steps, whose codelets include the vertex of a spec's own loss.
+
+    Raises MissingCompiler, BuildFailed.
+    """
+    vertex = loss_vertex_of(spec)
+    return build(progress=progress) if vertex is None else build_with(vertex.codelet, progress)
 
 
 def device_training(spec: ExperimentSpec) -> DeviceTraining:
