@@ -108,6 +108,13 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   const Tensor by_both = drawn(added.shape(), seed);
   run("IpulseAddedSpikesGrad", two, {ids, ids, counts, counts, by_both});
 
+  std::vector<int32_t> sites(static_cast<size_t>(n_in));
+  for (size_t i = 0; i < sites.size(); ++i)
+    sites[i] = static_cast<int32_t>(i / 2) - 1; // two neurons to a site, the first two to none
+  const Tensor pooled = run("IpulsePooledSpikes", {}, {ids, counts, Tensor::of({n_in}, sites)})[0];
+  run("IpulsePooledSpikesGrad", {},
+      {ids, counts, Tensor::of({n_in}, sites), drawn(pooled.shape(), seed + 5)});
+
   std::vector<int32_t> wanted(static_cast<size_t>(steps * batch));
   for (size_t i = 0; i < wanted.size(); ++i)
     wanted[i] = static_cast<int32_t>(static_cast<int64_t>(i) % (n_in + 1));
@@ -123,6 +130,10 @@ void all_ops(int64_t steps, int64_t batch, int64_t n_in, int64_t n_out, int capa
   const Tensor filled = Tensor::of({steps, batch}, full);
   refuses("IpulseSpikeMatmul", {}, {weights, outside, filled}, "it must be 0 to");
   refuses("IpulseSparseToDense", neurons, {outside, filled}, "it must be 0 to");
+  refuses("IpulsePooledSpikes", {}, {outside, filled, Tensor::of({n_in}, sites)},
+          "it must be 0 to");
+  sites.back() = static_cast<int32_t>(n_in);
+  refuses("IpulsePooledSpikes", {}, {ids, counts, Tensor::of({n_in}, sites)}, "it must be -1 to");
   full.back() = slots + 1;
   refuses("IpulseSpikeMatmul", {}, {weights, ids, Tensor::of({steps, batch}, full)}, "counts");
   refuses("IpulseSpikeMatmul", {}, {weights, ids, Tensor::of<float>({1}, {0})}, "counts must");

@@ -55,6 +55,26 @@ struct Convolution {
     return inputs;
   }
 
+  // The same convolution without neurons, and its gradients.
+  void try_currents() const {
+    Tensors given = inputs();
+    given.pop_back(); // the second threshold
+    const Tensors one = run(currents("IpulseSpikeConv", 1), given);
+    if (sum(one[0]) == 0)
+      fail("no spike reaches a convolution");
+    same(one, run(currents("IpulseSpikeConv", 3), given), "with more threads");
+    given.push_back(filled_with<float>(one[0].shape(), 0.5f));
+    same(run(currents("IpulseSpikeConvGrad", 1), given),
+         run(currents("IpulseSpikeConvGrad", 3), given), "with more threads");
+  }
+
+  Node currents(const char *op, int threads) const {
+    Node made = node(op, threads), kept{op, {}};
+    for (const char *name : {"geometry", "weight_scale", "threads", "arch"})
+      kept.attributes[name] = made.attributes.at(name);
+    return kept;
+  }
+
   void try_all() const {
     const Tensors given = inputs(), one = run(node("IpulseConv", 1), given);
     if (sum(one[2]) == 0)
@@ -68,10 +88,32 @@ struct Convolution {
   }
 };
 
+void refuse_currents(const Convolution &layer) {
+  const Node forward = layer.currents("IpulseSpikeConv", 2),
+             gradient = layer.currents("IpulseSpikeConvGrad", 2);
+  Tensors given = layer.inputs();
+  given.pop_back();
+  Tensors back = given;
+  back.push_back(filled_with<float>({layer.steps, layer.batch, 25 * layer.filters}, 1));
+  for (const Node &node : {forward, gradient}) {
+    const Tensors &inputs = node.op == forward.op ? given : back;
+    const TensorShape all({layer.steps, layer.batch, layer.slots});
+    refuses(node, with<uint16_t>(inputs, 0, all, Convolution::sites), "ids must be 0 to 59");
+    refuses(node, with<int32_t>(inputs, 1, {1, 1}, 0), "ids must be [time, batch, slots]");
+    refuses(node, with<float>(inputs, 4, {3, 2, 2, 4}, 0), "the kernel must have shape [3,2,1,4]");
+    refuses(with(node, "weight_scale", INFINITY), inputs, "scales must be finite");
+  }
+  refuses(gradient, with<float>(back, 6, {1, 1, 1}, 0), "the gradient of the currents has shape");
+}
+
 void convolutions() {
-  for (unsigned variant = 0; variant < 16; ++variant)
-    Convolution{bool(variant & 1), bool(variant & 2), bool(variant & 4), bool(variant & 8)}
-        .try_all();
+  for (unsigned variant = 0; variant < 16; ++variant) {
+    const Convolution layer{bool(variant & 1), bool(variant & 2), bool(variant & 4),
+                            bool(variant & 8)};
+    layer.try_all();
+    if (layer.gated && layer.keep) // without neurons these change nothing
+      layer.try_currents();
+  }
   const Convolution layer{true, true, true, true};
   const Node forward = layer.node("IpulseConv", 2), gradient = layer.node("IpulseConvGrad", 2);
   const Tensors inputs = layer.inputs(),
@@ -91,6 +133,7 @@ void convolutions() {
     refuses(with(node, "decay", 1.5f), given, "decay must be 0 to 1");
   }
   refuses(gradient, with<float>(back, 9, {1, 1, 1}, 0), "the gradient of the spikes has shape");
+  refuse_currents(layer);
 }
 
 void losses() {
