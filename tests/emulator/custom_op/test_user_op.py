@@ -126,13 +126,6 @@ def test_streamed_tensors_are_copied_and_change_no_result(library: Path) -> None
         ]
 
 
-def test_without_streams_nothing_is_copied(library: Path) -> None:
-    with compiled(library, "Sum", 2, inputs_with_gradients=[0], separate_gradients=True) as op:
-        op.forward([X, X])
-        op.backward([X])
-        assert moved(op) == []
-
-
 class TestInTensorFlow:
     def call(self, library: Path, inputs: Sequence[Any], name: str, **options: Any) -> List[Any]:
         outs = {"output_types": [tf.float32], "output_shapes": [tf.TensorShape(SHAPE)]}
