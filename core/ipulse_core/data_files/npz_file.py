@@ -31,6 +31,10 @@ _UNREADABLE = (
 )
 
 
+class UnknownArrays(DataInvalid):
+    """The file has arrays that its reader does not know."""
+
+
 class NpyHeader(NamedTuple):
     """The header of an array; it was found to match the size of the member."""
 
@@ -91,7 +95,8 @@ def opened_npz(path: Path, known: Optional[AbstractSet[str]]) -> Iterator[NpzFil
     """Open a file; `known` are the names that it may have, None for any.
 
     Raises:
-        DataInvalid: the file is damaged, too large, or has an array that is not in `known`.
+        UnknownArrays: it has an array that is not in `known`.
+        DataInvalid: the file is damaged or too large.
     """
     try:
         with zipfile.ZipFile(str(path)) as archive:
@@ -117,7 +122,7 @@ def _check_members(
 ) -> None:
     for member in listed:
         if known is not None and member.filename not in {f"{name}.npy" for name in known}:
-            raise DataInvalid(
+            raise UnknownArrays(
                 f"{path} holds {member.filename[:60]!a}; the arrays are {', '.join(sorted(known))}"
             )
     check_entries(path, listed)

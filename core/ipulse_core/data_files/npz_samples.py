@@ -10,7 +10,8 @@ from typing import Any, Dict, Iterator, Optional, Tuple, Union
 import numpy as np
 
 from ipulse_core.data_files.errors import DataInvalid
-from ipulse_core.data_files.npz_file import NpyHeader, NpzFile, opened_npz
+from ipulse_core.data_files.npz_file import NpyHeader, NpzFile, UnknownArrays, opened_npz
+from ipulse_core.data_files.npz_names import renaming_advice
 from ipulse_core.data_files.sample_file import EventBlock, SampleFile
 
 # The formats of samples: names of the arrays and their numbers of axes.
@@ -33,7 +34,7 @@ def opened_npz_samples(path: Path) -> Iterator[SampleFile]:
     Raises:
         DataInvalid: it does not have the arrays of one form.
     """
-    with opened_npz(path, KNOWN) as file:
+    with _opened(path) as file:
         form = form_of(path, file.headers)
         targets = read_targets(path, file)
         labels = _labels(path, file, targets)
@@ -67,6 +68,15 @@ def opened_npz_samples(path: Path) -> Iterator[SampleFile]:
         else:
             events = _events(path, file, samples)
             yield SampleFile("npz", "events", labels, test, events, none, **about)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[NpzFile]:
+    try:
+        with opened_npz(path, KNOWN) as file:
+            yield file
+    except UnknownArrays as error:
+        raise DataInvalid(f"{error.message}{renaming_advice(path)}") from error
 
 
 def form_of(path: Path, headers: Dict[str, NpyHeader]) -> Tuple[str, ...]:

@@ -35,6 +35,13 @@ class TestNpz:
         assert "object" in refusal(content.getvalue(), tmp_path)
         assert not mark.exists()
 
+    def test_arrays_of_other_names_are_listed_with_the_line_that_renames_them(
+        self, tmp_path: Path
+    ) -> None:
+        content = members(("x_train.npy", self.SPIKES), ("y_train.npy", self.LABELS))
+        message = refusal(content, tmp_path)
+        assert "spikes=old['x_train'], labels=old['y_train']" in message
+
     @pytest.mark.filterwarnings("ignore:Duplicate name")
     def test_a_name_twice(self, tmp_path: Path) -> None:
         content = members(
