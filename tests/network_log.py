@@ -1,4 +1,4 @@
-"""The hosts that a browser has asked, from its log of the DevTools protocol."""
+"""What a browser has asked for, and what its pages' policies refused, from its logs."""
 
 from __future__ import annotations
 
@@ -29,3 +29,9 @@ def hosts_asked(driver: Any) -> dict[str, int]:
             refused.add(details["requestId"])
     asked = [host for request, host in hosts.items() if request not in refused]
     return {host: asked.count(host) for host in set(asked)}
+
+
+def policy_violations(driver: Any) -> list[str]:
+    """Return the console's messages since its last reading about the content security policy."""
+    messages = [str(entry["message"]) for entry in driver.get_log("browser")]
+    return [message for message in messages if "Content Security Policy" in message]

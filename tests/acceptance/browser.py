@@ -22,7 +22,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.network_log import LOGS, hosts_asked
+from tests.network_log import LOGS, hosts_asked, policy_violations
 
 from .jobs import PATIENCE
 
@@ -144,5 +144,6 @@ def open_browser(url: str) -> Iterator[Browser]:
     try:
         yield Browser(started, url)
         assert set(hosts_asked(started)) <= {urlsplit(url).netloc}, "a request left the origin"
+        assert policy_violations(started) == []
     finally:
         started.quit()
