@@ -34,6 +34,7 @@ from .rules.on_ipus import problems_on_ipus
 from .rules.parts import part_problems
 from .rules.quantised_layers import quantisation_problems
 from .rules.regression import regression_problems
+from .rules.silent_data import silent_data_problems
 from .rules.truncation import truncation_problems
 from .sizes import layer_sizes, weight_count
 from .training.training import TrainingSpec
@@ -116,6 +117,7 @@ class ExperimentSpec(StrictModel):
         yield from part_problems(self)
         yield from self._problems_of_size()
         yield from self._problems_of_readout()
+        yield from silent_data_problems(self)
         yield from regression_problems(self)
         yield from quantisation_problems(self)
         yield from delay_problems(self)
