@@ -11,10 +11,12 @@ from typing import Any
 from ipulse.client import Client
 from ipulse.client.times import time_of
 from ipulse_core.errors import IPUlseError
+from ipulse_core.ids import short_id
 from ipulse_core.states import JobState
 
 FIRST_SECONDS = 1.0  # most jobs do not wait at all
 EVERY_SECONDS = 5.0
+_AWAITED = ("dependency", "compile")  # reasons with a job that must end or compile first
 STATES = frozenset({JobState.QUEUED.value, JobState.RETRY_WAIT.value, JobState.BLOCKED.value})
 
 
@@ -23,18 +25,26 @@ def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> 
     if waiting is None:
         return ""
     parts = [str(waiting["reason"]).replace("_", " ")]
+    if job := awaited_job(waiting):
+        parts[0] += f" on {job}"
     if waiting.get("detail"):
         parts.append(str(waiting["detail"]))
     if waiting["position"] is not None:
         of = f" of {waiting['of']}" if waiting.get("of") else ""
         parts.append(f"number {waiting['position']}{of} in the queue")
-    # The details of these name the holder.
-    if waiting["holder"] is not None and waiting["reason"] not in ("dependency", "compile"):
+    if waiting["holder"] is not None and waiting["reason"] not in _AWAITED:
         device = waiting.get("holder_device")
         parts.append(f"behind {waiting['holder']}" + (f" on {device}" if device else ""))
     if waiting["estimated_start"] is not None and with_start:
         parts.append(f"expected to start at {time_text(time_of(waiting['estimated_start']))}")
     return ", ".join(parts)
+
+
+def awaited_job(waiting: Mapping[str, Any] | None) -> str:
+    """Return the short id and the name of the first job that must end or compile before."""
+    if waiting is None or waiting["reason"] not in _AWAITED or waiting["holder"] is None:
+        return ""
+    return f"{short_id(waiting['holder'])} {waiting.get('holder_name') or ''}".rstrip()
 
 
 def time_text(time: datetime) -> str:

@@ -62,6 +62,15 @@ class _Edge(NamedTuple):
     ended: str  # the state of the job that is waited for; the final one but for `compiled`
 
 
+class Awaited(NamedTuple):
+    """The jobs that a blocked one waits for."""
+
+    is_compilation: bool  # else the end of jobs
+    detail: str  # all of them, in words
+    first_id: str | None = None
+    first_name: str | None = None  # None after its deletion
+
+
 def unmet(transaction: Transaction, after: Sequence[Dependency]) -> list[tuple[Dependency, JobRow]]:
     """Returns the jobs that have not ended; they are locked until the transaction ends.
 
@@ -134,13 +143,10 @@ def settle(transaction: Transaction) -> list[JobRow]:
     return changed
 
 
-def waiting_for(transaction: Transaction, job: JobRow) -> tuple[bool, str | None, str]:
-    """Returns what a blocked job waits for.
-
-    That is whether it is a compilation, the first job, and all of them in words.
-    """
+def waiting_for(transaction: Transaction, job: JobRow) -> Awaited:
+    """Returns what a blocked job waits for."""
     query = (
-        select(job_dependencies.c.needs_id, job_dependencies.c.on_end, jobs.c.state)
+        select(job_dependencies.c.needs_id, job_dependencies.c.on_end, jobs.c.state, jobs.c.name)
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
         .where(job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == WAITING)
         .order_by(job_dependencies.c.needs_pk)
@@ -148,10 +154,12 @@ def waiting_for(transaction: Transaction, job: JobRow) -> tuple[bool, str | None
     rows = transaction.connection.execute(query).all()
     if rows and rows[0].on_end == "compiled":
         first = rows[0]
-        return True, first.needs_id, f"{first.needs_id} ({first.state}) compiles its executable"
-    named = [f"the {on_end} of {needs_id} ({state})" for needs_id, on_end, state in rows[:NAMED]]
+        detail = f"{first.needs_id} ({first.state}) compiles its executable"
+        return Awaited(True, detail, first.needs_id, first.name)
+    named = [f"the {row.on_end} of {row.needs_id} ({row.state})" for row in rows[:NAMED]]
     more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-    return False, (rows[0].needs_id if rows else None), f"{', '.join(named)}{more}"
+    detail = f"{', '.join(named)}{more}"
+    return Awaited(False, detail, rows[0].needs_id, rows[0].name) if rows else Awaited(False, "")
 
 
 def forget(transaction: Transaction, ended: Collection[JobRow]) -> None:

@@ -114,3 +114,14 @@ def test_a_name_that_reverses_text_leaves_the_id_as_it_is(page: Page, service: I
     return [document.querySelector("tbody a.name").getBoundingClientRect().right, ...places];"""
     places = page.driver.execute_script(middle)
     assert places == sorted(places), "the name, then the digits of the id from left to right"
+
+
+def test_a_blocked_job_links_to_the_job_that_it_waits_for(page: Page, service: InProcess) -> None:
+    first = service.submit({**SPEC, "name": "first of two"})["id"]
+    job_id = service.user.post("/v1/jobs", json=SPEC, params={"after": first}).json()["id"]
+    for path, place in ((f"/jobs/{job_id}", ".outcome"), ("/jobs", ".c-progress")):
+        page.open(path)
+        link = f"{place} a[href='/jobs/{first}']"
+        page.until(lambda link=link: page.texts(link) == ["first of two"])
+    service.user.post(f"/v1/jobs/{job_id}/cancel")
+    service.user.post(f"/v1/jobs/{first}/cancel")

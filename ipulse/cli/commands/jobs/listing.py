@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated, Any
 
@@ -13,16 +14,18 @@ import typer
 
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.progress import accuracy_of
+from ipulse.cli.display.waiting import awaited_job
 from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import say, second_text, show
-from ipulse.client import Job
+from ipulse.client import Client, Job
 from ipulse.client.times import time_of
-from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.errors import InvalidInput, NotFound, Problem
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
+_ASKED = 10  # blocked jobs of a list whose details are fetched
 _STATES = ", ".join(state.value for state in JobState)
 _STATISTICS = (".best", ".min", ".max", ".last")
 _TIMES = ("created", "started", "finished")
@@ -76,6 +79,7 @@ def list_jobs(
         jobs = list(islice(found, limit))
         is_cut = len(jobs) == limit and sys.stderr.isatty() and not as_json
         total = client.count(text) if is_cut and state is None else None
+        awaited = {} if names or as_json else _awaited(client, jobs)
     if as_csv:
         show(csv_text(names, [_values(job, names) for job in jobs]).rstrip("\n"))
         return Exit.OK
@@ -83,7 +87,7 @@ def list_jobs(
     rows = [
         [shown(name, value) for name, value in zip(names, _values(job, names), strict=True)]
         if names
-        else _usual_row(job)
+        else _usual_row(job, awaited)
         for job in jobs
     ]
     show_list("jobs", [job.json for job in jobs], headers, rows, as_json, wide)
@@ -120,11 +124,22 @@ def _values(job: Job, names: Sequence[str]) -> list[Any]:
     return [values.get(name) for name in names]
 
 
-def _usual_row(job: Job) -> list[str]:
+def _awaited(client: Client, jobs: Sequence[Job]) -> dict[str, str]:
+    """Return the jobs that the latest blocked ones wait for, which no list of jobs has."""
+    blocked = [job.id for job in jobs if job.state is JobState.BLOCKED][:_ASKED]
+    awaited = {}
+    for job_id in blocked:
+        with suppress(NotFound):  # deleted since then
+            awaited[job_id] = awaited_job(client.get(job_id).json.get("waiting_on"))
+    return awaited
+
+
+def _usual_row(job: Job, awaited: Mapping[str, str]) -> list[str]:
+    first = awaited.get(job.id)
     return [
         job.id,
         job.name,
-        job.state.value,
+        f"{job.state.value} by {first}" if first else job.state.value,
         second_text(job.created_at),
         accuracy_of(job, ""),
     ]

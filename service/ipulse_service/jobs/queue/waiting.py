@@ -52,6 +52,7 @@ class Waiting:
     of: int | None = None  # number of these jobs
     holder: str | None = None  # id of the job that holds the agent
     holder_device: str | None = None  # kind of the device that it uses
+    holder_name: str | None = None  # name of a holder that must end or compile first
     estimated_start: int | None = None  # never in the past; None without a basis
 
 
@@ -102,8 +103,11 @@ class QueueView:
         if job.state is JobState.PAUSED:
             return Waiting("paused")
         if job.state is JobState.BLOCKED:
-            compiles, holder, detail = dependencies.waiting_for(transaction, job)
-            return Waiting("compile" if compiles else "dependency", detail, holder=holder)
+            awaited = dependencies.waiting_for(transaction, job)
+            reason: Why = "compile" if awaited.is_compilation else "dependency"
+            return Waiting(
+                reason, awaited.detail, holder=awaited.first_id, holder_name=awaited.first_name
+            )
         if job.state is JobState.RETRY_WAIT:
             due = None if job.due_at is None else max(job.due_at, transaction.now)
             return Waiting("retry", estimated_start=due)

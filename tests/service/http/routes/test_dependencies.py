@@ -62,6 +62,7 @@ def test_it_says_what_it_waits_for(service: InProcess) -> None:
     first = service.submit()["id"]
     waiting = service.job(submit(service, first)["id"])["waiting_on"]
     assert (waiting["reason"], waiting["holder"]) == ("dependency", first)
+    assert waiting["holder_name"] == SPEC["name"]
     assert first in waiting["detail"]
     end(service, first, "cancelled")
 

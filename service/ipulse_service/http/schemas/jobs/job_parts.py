@@ -93,7 +93,11 @@ class WaitingInfo(BaseModel):
         description="Among all queued jobs that compete for the same agents, from 1."
     )
     of: int | None = Field(description="Number of these jobs.")
-    holder: str | None = Field(description="The job that holds the agent that is waited for.")
+    holder: str | None = Field(
+        description="The job that holds the agent that is waited for; with dependency and compile "
+        "the first job that is waited for."
+    )
+    holder_name: str | None = Field(description="Its name with dependency and compile, else null.")
     holder_device: str | None = Field(description="The kind of device that the holder uses.")
     estimated_start: Timestamp | None = Field(
         description="Expected start; null without a basis, and never in the past."
@@ -108,6 +112,7 @@ class WaitingInfo(BaseModel):
             position=waiting.position,
             of=waiting.of,
             holder=waiting.holder,
+            holder_name=waiting.holder_name,
             holder_device=waiting.holder_device,
             estimated_start=rfc3339(waiting.estimated_start),
         )

@@ -9,6 +9,11 @@ export const STATES = ["queued", ...Object.keys(PHASE_OF), "cancelling", "pausin
 export const isOver = (state) => ENDS.has(state);
 export const mayPause = (state) => PAUSABLE.has(state);
 export const phaseOf = (state) => PHASE_OF[state] ?? null;
+
+const TURNS = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
+
+/** A name within plain text, where no element keeps its direction from what is beside it. @param {string} name */
+export const isolated = (name) => (TURNS.test(name) ? `\u2068${name.replaceAll("\u2069", "")}\u2069` : name);
 export const plain = (name) => String(name).replaceAll("_", " ");
 
 /** The key of a profile in words: savedForBackward is "saved for backward". */

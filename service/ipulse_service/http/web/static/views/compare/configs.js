@@ -1,4 +1,5 @@
 // The resolved settings of two jobs, changed lines only.
+import { isolated } from "../../lib/format.js";
 import { LitElement, html, nothing } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 
@@ -43,7 +44,7 @@ class Configs extends LitElement {
 
   select(side, words) {
     return html`<label class="inline">${words} <select @change=${(event) => { this[side] = event.target.value; }}>
-      ${this.jobs.slice(0, 200).map((job) => html`<option value=${job.id} ?selected=${job.id === this[side]}>${job.name || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>`;
+      ${this.jobs.slice(0, 200).map((job) => html`<option value=${job.id} ?selected=${job.id === this[side]}>${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>`;
   }
 
   render() {

@@ -2,7 +2,7 @@
 import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { isMerged, lineOf, withPart } from "../../charts/buckets.js";
-import { isShare, label } from "../../lib/format.js";
+import { isShare, isolated, label } from "../../lib/format.js";
 import { updateQuery } from "../../app/router.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -68,7 +68,7 @@ function seriesOf(name, view, data) {
     const { x, y } = lineOf(finer ? withPart(series, finer, view.part.from, view.part.to) : series, scale);
     const first = view.x === "wall_time" ? x[0] : 0;
     return [{
-      id: job.job, label: names.get(job.name) > 1 || !job.name ? `${job.name} ${job.job.slice(4, 8)}` : job.name, color, dash,
+      id: job.job, label: names.get(job.name) > 1 || !job.name ? `${isolated(job.name)} ${job.job.slice(4, 8)}` : isolated(job.name), color, dash,
       x: first ? x.map((value) => value - first) : x, y,
     }];
   });

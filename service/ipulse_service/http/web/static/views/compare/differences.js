@@ -2,7 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { updateQuery } from "../../app/router.js";
 import { downloadCsv } from "../../lib/download.js";
-import { isShare, label, metric } from "../../lib/format.js";
+import { isShare, isolated, label, metric } from "../../lib/format.js";
 import { chip } from "../../parts/chip.js";
 
 const ROWS = 50;
@@ -77,7 +77,7 @@ export function differences(view, data) {
   return html`<section class="section" aria-label="Settings and metrics">
     <div class="bar"><h2>Settings that differ, and results</h2>
       ${comparison.jobs.length > 1 ? html`<label class="inline">Baseline <select name="baseline" @change=${(event) => updateQuery({ baseline: event.target.value })}>
-        <option value="">none</option>${comparison.jobs.slice(0, MOST_OPTIONS).map((job) => html`<option value=${job.id.slice(4)} ?selected=${job === baseline}>${job.name || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>` : nothing}
+        <option value="">none</option>${comparison.jobs.slice(0, MOST_OPTIONS).map((job) => html`<option value=${job.id.slice(4)} ?selected=${job === baseline}>${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}</option>`)}</select></label>` : nothing}
       <div class="buttons right"><button type="button" aria-pressed=${String(view.isTransposed)} @click=${() => { view.isTransposed = !view.isTransposed; }}>Transpose</button>
       <button type="button" @click=${() => csv(comparison)}>CSV</button></div></div>
     ${comparison.settings.length ? nothing : html`<p class="soft">All settings of these jobs are equal.</p>`}

@@ -1,4 +1,5 @@
 // Parallel coordinates and a scatter plot of the settings that differ and the metrics.
+import { isolated } from "../../lib/format.js";
 import { html, nothing } from "../../vendor.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { keptOption } from "../../charts/chart.js";
@@ -23,7 +24,7 @@ function linesOf({ comparison }) {
   const settings = columns.filter((column) => !column.isMetric && isCommon(column)).slice(0, MOST_AXES - 1);
   const shown = settings.concat(columns.filter((column) => column.isMetric).slice(0, 2));
   const axes = shown.map((column) => axisOf(column.key, column.words, comparison.jobs.map((job) => column.value(job))));
-  const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${job.name || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
+  const rows = comparison.jobs.map((job) => ({ id: job.id, label: `${isolated(job.name) || "unnamed"} ${job.id.slice(4, 8)}`, values: shown.map((column) => column.value(job)) }));
   return { columns, axes, rows, colored: settings.length, key: JSON.stringify([axes, rows]) };
 }
 
@@ -53,7 +54,7 @@ export function relations(view, data, { columns, axes, rows, colored, key }) {
   const sy = column("sy", columns.find((one) => one.isMetric) ?? columns.at(-1));
   const { jobs } = data.comparison;
   const of = (one) => axisOf(one.key, one.words, jobs.map((job) => one.value(job)));
-  const points = view.shown.map((job) => ({ id: job.id, label: `${job.name} ${job.id.slice(4, 8)}`, x: sx.value(job), y: sy.value(job), color: data.colors.get(job.id).color }))
+  const points = view.shown.map((job) => ({ id: job.id, label: `${isolated(job.name)} ${job.id.slice(4, 8)}`, x: sx.value(job), y: sy.value(job), color: data.colors.get(job.id).color }))
     .filter((point) => point.x !== null && point.x !== undefined && point.y !== null && point.y !== undefined);
   const select = (name, words, chosen) => html`<label class="inline">${words} <select @change=${(event) => updateQuery({ [name]: event.target.value })}>
     ${columns.map((one) => html`<option value=${one.key} ?selected=${one === chosen}>${one.words}</option>`)}</select></label>`;

@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { WHY } from "../../lib/waiting.js";
 import { ago } from "../../parts/ago.js";
+import { awaited, waitsForJob } from "../../parts/awaited.js";
 import { said } from "../../parts/said.js";
 
 /** @param {any} waiting `waiting_on` of a job */
@@ -9,7 +10,7 @@ function whyItWaits(waiting) {
   const { reason, detail, position, of, holder, holder_device: device, estimated_start: start } = waiting;
   const words = WHY[reason] ?? reason;
   return html`${said(detail ? `${words.replace(/\.$/, "")}: ${detail.replace(/\.$/, "")}.` : words)}
-    ${holder ? html` <a href="/jobs/${holder}">${holder.slice(4, 12)}</a> holds ${device ?? "it"}.` : nothing}
+    ${waitsForJob(waiting) ? html` First: ${awaited(waiting)}.` : holder ? html` <a href="/jobs/${holder}">${holder.slice(4, 12)}</a> holds ${device ?? "it"}.` : nothing}
     ${position ? html` Number ${position} of ${of}.` : nothing}${start ? html` Expected to start ${ago(start)}.` : nothing}`;
 }
 

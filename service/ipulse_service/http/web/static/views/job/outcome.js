@@ -3,6 +3,7 @@ import { api } from "../../lib/api.js";
 import { isOver, number, phaseOf, plain } from "../../lib/format.js";
 import { WHY } from "../../lib/waiting.js";
 import { ago } from "../../parts/ago.js";
+import { awaited, waitsForJob } from "../../parts/awaited.js";
 import { said } from "../../parts/said.js";
 import { html, nothing, ref } from "../../vendor.js";
 
@@ -105,5 +106,5 @@ function waiting(wait) {
     <p>${position} ${WHY[wait.reason] ?? plain(wait.reason)}</p>
     ${wait.detail ? html`<p class="soft">${said(wait.detail)}</p>` : nothing}
     <p class="soft">${wait.estimated_start ? html`Expected start: ${ago(wait.estimated_start)}. ` : nothing}
-      ${wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>`);
+      ${waitsForJob(wait) ? html`First: ${awaited(wait)}.` : wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>`);
 }

@@ -2,6 +2,7 @@
 import { html, nothing } from "../../vendor.js";
 import { duration, elapsed, isOver, label, metric, number, plain, relative } from "../../lib/format.js";
 import { ago } from "../../parts/ago.js";
+import { awaited, waitsForJob } from "../../parts/awaited.js";
 import { chip } from "../../parts/chip.js";
 import { bar } from "../../parts/meter.js";
 
@@ -10,7 +11,9 @@ export const defaults = ["state", "progress", "test_accuracy", "curve", "test_lo
 const WHY = { wake_up: "starts now", no_agent: "no agent", no_match: "no agent can run it" };
 
 /** The place in the queue and the expected start. */
-function queued({ reason, position, of, estimated_start: start }) {
+function queued(waiting) {
+  const { reason, position, of, estimated_start: start } = waiting;
+  if (waitsForJob(waiting)) return html`after ${awaited(waiting)}`;
   if (!position || WHY[reason]) return WHY[reason] ?? plain(reason);
   const when = !start ? "" : Date.parse(start) - Date.now() > 10_000 ? `, starts ${relative(new Date(start))}` : ", starts soon";
   return `${number(position)} of ${number(of)} in the queue${when}`;

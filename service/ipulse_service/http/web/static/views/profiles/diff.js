@@ -4,7 +4,7 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
-import { bytes, count, number, shortDuration } from "../../lib/format.js";
+import { bytes, count, isolated, number, shortDuration } from "../../lib/format.js";
 import { fullId } from "../../lib/ids.js";
 import { icon } from "../../parts/icon.js";
 import { changeTable, relative } from "./changes.js";
@@ -86,7 +86,7 @@ class ProfileDiff extends View {
       <form class="card ask" @submit=${go}>
         <p>Two jobs that have succeeded: where did the time and the memory change?</p>
         ${field("a", "A, the baseline", a)}${field("b", "B", b)}
-        <datalist id="profiled">${latest.map((job) => html`<option value=${job.id.slice(4, 12)}>${job.name || "unnamed"}, ${job.device}</option>`)}</datalist>
+        <datalist id="profiled">${latest.map((job) => html`<option value=${job.id.slice(4, 12)}>${isolated(job.name) || "unnamed"}, ${job.device}</option>`)}</datalist>
         <button type="submit" class="primary">Compare</button>
       </form>`;
   }
