@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ipulse_core.spec.derived_values import channels_per_value
+from ipulse_core.spec.encodings import earliest_step
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.encoding import encode, receptive_fields
 from tests.worker.runner.specs import LinearLatency, LogLatency, PopulationCode, RateCode
@@ -35,6 +36,15 @@ class TestLogLatency:
             None,  # 0.1875 is below the threshold
         ]
         assert steps_by_channel([1.0, 0.5, 0.25, 0.1875], LogLatency()) == by_hand
+
+    @pytest.mark.parametrize("step_ms", [0.1, 1.0, 2.5])
+    @pytest.mark.parametrize("threshold", [0.01, 0.2, 0.9])
+    def test_the_rule_of_the_spec_knows_the_earliest_step(
+        self, threshold: float, step_ms: float
+    ) -> None:
+        code = LogLatency(threshold=threshold)
+        [brightest] = steps_by_channel([1.0], code, step_ms=step_ms)
+        assert brightest == earliest_step(code, step_ms)
 
     def test_leaves_a_value_silent_that_is_just_at_the_threshold(self) -> None:
         assert steps_by_channel([0.25], LogLatency(threshold=0.25)) == [None]
