@@ -189,3 +189,30 @@ def test_unlike_jobs_are_compared_by_what_both_have_first(page: Page, service: I
     assert heads.index("Data kind") < heads.index("Smoothness")
     fits = "return document.documentElement.scrollWidth <= innerWidth"
     assert page.driver.execute_script(fits), "the wide table scrolls within itself"
+
+
+def test_a_name_that_reverses_text_ends_before_what_follows_it(
+    page: Page, service: InProcess
+) -> None:
+    name = "turned \u202egpj.exe"
+    for rate in (0.1, 0.2, 0.3):
+        spec = {
+            "version": 1,
+            "name": name,
+            "network": {"layers": [{"neurons": 4}]},
+            "training": {"epochs": EPOCHS, "optimizer": {"learning_rate": rate}},
+        }
+        attempt = service.attempt(service.submit(spec)["id"])
+        attempt.report(metric(1, test_accuracy=rate), metric(2, test_accuracy=rate))
+        attempt.complete()
+    page.open("/compare?q=name:turned*")
+    page.until(lambda: page.all("ip-chart") and page.all("ip-curve canvas"))
+    texts = page.driver.execute_script("""
+        const options = [...document.querySelectorAll("option")].map((one) => one.textContent);
+        const curves = [...document.querySelectorAll("ip-curve")]
+          .flatMap(({ plot }) => plot.series.map(({ label }) => label));
+        return { options: options.join(), curves: curves.join() };
+    """)
+    for place, text in texts.items():
+        assert text.count(name), place
+        assert text.count(name) == text.count(f"\u2068{name}\u2069"), place
