@@ -26,12 +26,14 @@ from ipulse.spec import (
     SpikingReadoutSpec,
     spec_to_json,
 )
+from ipulse.spec.data.encoding import LinearLatency
 from ipulse_core.spec.derived_values import (
     class_count,
     input_channels,
     input_delays,
     spiking_layers,
 )
+from ipulse_core.spec.encodings import earliest_step
 from ipulse_core.spec.nir_targets import losses
 from ipulse_core.spec.start_weights import constant_of
 from tests.ipulse.strategies.devices import fit_device, fit_device_training
@@ -146,6 +148,9 @@ def _fit_data(data: Any) -> Any:
         data = replace(data, validation=0.0)
     if isinstance(data, (EventsData, NpzData)):
         data = replace(data, shape=None)
+    encoding = getattr(data, "encoding", None)
+    if encoding is not None and data.steps <= earliest_step(encoding, data.step_ms):
+        data = replace(data, encoding=LinearLatency())
     if isinstance(data, DelayedRecallData):
         return replace(data, cue_steps=1, steps=max(2, data.steps))
     if isinstance(data, EventsData):
