@@ -40,20 +40,21 @@ protected:
   std::shared_ptr<emulator::ProgramNode> node;
 };
 
-namespace detail {
+namespace emulator_detail {
 template <class... T> struct ArePrograms : std::true_type {};
 template <class T, class... More> struct ArePrograms<T, More...> {
   static constexpr bool value = std::is_base_of<Program, T>::value && ArePrograms<More...>::value;
 };
-} // namespace detail
+} // namespace emulator_detail
 
 class Sequence : public Program {
 public:
   Sequence(const DebugContext &debugContext = {});
   Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {});
   /// Deprecated since SDK 2.2; use the list in braces.
-  template <class T, class... More,
-            typename = typename std::enable_if<detail::ArePrograms<T, More...>::value>::type>
+  template <
+      class T, class... More,
+      typename = typename std::enable_if<emulator_detail::ArePrograms<T, More...>::value>::type>
   Sequence(const Program &first, const T &second, const More &...rest) : Sequence() {
     for (const Program *each :
          {&first, static_cast<const Program *>(&second), static_cast<const Program *>(&rest)...})

@@ -31,7 +31,7 @@ protected:
   explicit Expr(Kind kind) : kind(kind) {}
 };
 
-namespace detail {
+namespace emulator_detail {
 template <class T> class Node : public Expr {
 public:
   std::unique_ptr<Expr> clone() const override {
@@ -41,7 +41,7 @@ public:
 protected:
   using Expr::Expr;
 };
-} // namespace detail
+} // namespace emulator_detail
 
 /// An expression of any kind, by value.
 class Any {
@@ -58,7 +58,7 @@ private:
   std::unique_ptr<Expr> expr;
 };
 
-class Const : public detail::Node<Const> {
+class Const : public emulator_detail::Node<Const> {
 public:
   template <typename T, typename = typename std::enable_if<std::is_arithmetic<T>::value>::type>
   Const(T v) : Node(Kind::Const) {
@@ -69,7 +69,7 @@ public:
   }
 };
 /// A constant of type half.
-class ConstHalf : public detail::Node<ConstHalf> {
+class ConstHalf : public emulator_detail::Node<ConstHalf> {
 public:
   ConstHalf(float v) : Node(Kind::Const) {
     value = v;
@@ -78,7 +78,7 @@ public:
 };
 inline ConstHalf operator""_half(long double v) { return ConstHalf(static_cast<float>(v)); }
 
-class Cast : public detail::Node<Cast> {
+class Cast : public emulator_detail::Node<Cast> {
 public:
   Cast(const Expr &a, poplar::Type to) : Node(Kind::Cast) {
     type = to;
@@ -87,7 +87,7 @@ public:
 };
 
 /// Argument `index` of the expression, counted from 1.
-class PlaceHolder : public detail::Node<PlaceHolder> {
+class PlaceHolder : public emulator_detail::Node<PlaceHolder> {
 public:
   PlaceHolder(unsigned index) : Node(Kind::PlaceHolder) { op = index; }
 };
@@ -112,14 +112,14 @@ const PlaceHolder _18(18);
 const PlaceHolder _19(19);
 const PlaceHolder _20(20);
 
-class UnaryOp : public detail::Node<UnaryOp> {
+class UnaryOp : public emulator_detail::Node<UnaryOp> {
 public:
   UnaryOp(UnaryOpType type, const Expr &a) : Node(Kind::Unary) {
     op = static_cast<unsigned>(type);
     operands.push_back(a.clone());
   }
 };
-class BinaryOp : public detail::Node<BinaryOp> {
+class BinaryOp : public emulator_detail::Node<BinaryOp> {
 public:
   BinaryOp(BinaryOpType type, const Expr &a, const Expr &b) : Node(Kind::Binary) {
     op = static_cast<unsigned>(type);
@@ -127,7 +127,7 @@ public:
     operands.push_back(b.clone());
   }
 };
-class TernaryOp : public detail::Node<TernaryOp> {
+class TernaryOp : public emulator_detail::Node<TernaryOp> {
 public:
   TernaryOp(TernaryOpType type, const Expr &a, const Expr &b, const Expr &c) : Node(Kind::Ternary) {
     op = static_cast<unsigned>(type);
