@@ -72,7 +72,7 @@ def loss_vertex(equations: LossEquations) -> LossVertex:
     """Return the vertex of a loss of the readout's membrane."""
     (right,) = (name for name in RIGHT if name in equations.reads)
     printer = _Printer(equations)
-    text = _TEMPLATE.read_text("utf-8").replace("/*LOSS*/", "\n".join(printer.lines()))
+    text = _TEMPLATE.read_text("utf-8").replace("    /*LOSS*/", "\n".join(printer.lines()))
     codelet = text.replace("/*RIGHT*/", "int" if right == LABEL else "float")
     return LossVertex(codelet, max(1, printer.rows[CLASSES]), max(1, printer.rows[TIME]), right)
 

@@ -26,7 +26,7 @@ public:
 
   bool compute() {
     using namespace own_loss;
-/*LOSS*/
+    /*LOSS*/
     return true;
   }
 };
