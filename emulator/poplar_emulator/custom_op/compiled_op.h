@@ -32,8 +32,8 @@ struct CompiledOp {
 };
 
 /// Returns the name of the i-th host write or read of a kind: "input", "output", "gradient" (of an
-/// output) or "found" (the gradient of an input); or of a
-/// stream: "stream" (of an input), "stream_output" or "stream_gradient".
+/// output) or "found" (the gradient of an input); or of a stream: "stream" (of an input),
+/// "stream_output" or "stream_gradient".
 std::string handle(const char *kind, std::size_t i);
 
 /// Describes the op without building it.
