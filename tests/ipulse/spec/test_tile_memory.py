@@ -120,7 +120,7 @@ def spec_of(
     return parse_spec(
         {
             "version": 1,
-            "data": {"kind": "digits", "steps": steps},
+            "data": {"kind": "digits", "steps": steps, "encoding": {"kind": "linear_latency"}},
             "network": {"layers": [{"neurons": neurons}]},
             "training": {"loss": loss},
             "device": {"kind": "emulator", **device},
