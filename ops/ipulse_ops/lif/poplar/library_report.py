@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-from ipulse_ops.lif.poplar.build import build
-
 MOST_BYTES = 65536
 
 
@@ -14,6 +12,9 @@ def library_report(function: str, attributes: str, *numbers: int) -> str:
 
     Raises ValueError with the library's message.
     """
+    # The Keras layers import this module where the emulator is not installed.
+    from ipulse_ops.lif.poplar.build import build
+
     library = ctypes.CDLL(str(build().library))
     text = ctypes.create_string_buffer(MOST_BYTES)
     size = ctypes.c_size_t(len(text))
