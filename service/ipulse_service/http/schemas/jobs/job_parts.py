@@ -97,7 +97,9 @@ class WaitingInfo(BaseModel):
         description="The job that holds the agent that is waited for; with dependency and compile "
         "the first job that is waited for."
     )
-    holder_name: str | None = Field(description="Its name with dependency and compile, else null.")
+    holder_name: str | None = Field(
+        default=None, description="Its name with dependency and compile, else null."
+    )
     holder_device: str | None = Field(description="The kind of device that the holder uses.")
     estimated_start: Timestamp | None = Field(
         description="Expected start; null without a basis, and never in the past."

@@ -33,7 +33,6 @@ class PlannedJob(ValidatedSpec):
             "position": 2,
             "of": 2,
             "holder": JOB_ID,
-            "holder_name": None,
             "holder_device": "cpu",
             "estimated_start": "2026-01-31T12:01:00.000Z",
         },
