@@ -10,8 +10,6 @@ from typing import Callable, Dict, List, Tuple
 import numpy as np
 import pytest
 
-from ipulse_core.build_cache.toolchain import compiler
-
 pytestmark = pytest.mark.same_on_every_python
 
 
@@ -73,28 +71,6 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "stamps": "2 2",
         "fetched": "3 0",
     }
-
-
-@pytest.mark.parametrize(
-    "header",
-    ["poplar/DeviceManager.hpp", "poplar/Type.hpp", "poplar/exceptions.hpp", "pvti/pvti.hpp"],
-)
-def test_host_headers_bring_standard_headers(header: str, prefix: Path) -> None:
-    used = (
-        "std::vector<std::string> v; std::map<int, std::unique_ptr<int>> m; std::optional<int> o;"
-    )
-    command = [
-        *compiler(),
-        "-std=c++17",
-        "-fsyntax-only",
-        f"-I{prefix / 'include'}",
-        "-x",
-        "c++",
-        "-",
-    ]
-    source = f"#include <{header}>\n{used}\n"
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_outputs_keep_their_old_elements(run_program: Callable) -> None:

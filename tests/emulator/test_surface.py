@@ -32,6 +32,42 @@ def test_documented_signatures_compile(run_program: Callable) -> None:
     ]
 
 
+_STANDARD = (
+    "std::vector<std::string> v; std::map<int, std::unique_ptr<int>> m; std::optional<int> o;"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "used"),
+    [
+        ("poplar/DeviceManager.hpp", _STANDARD),
+        ("poplar/Type.hpp", _STANDARD),
+        ("poplar/exceptions.hpp", _STANDARD),
+        ("pvti/pvti.hpp", _STANDARD),
+        ("poplin/MatMul.hpp", "poplin::ConvParams convolution;"),
+        ("popnn/Loss.hpp", "auto masked = MASKED_LABEL_CODE;"),
+        ("popops/Encoding.hpp", "auto masked = MASKED_LABEL_CODE;"),
+        ("popops/Expr.hpp", "poplar::Tensor t;"),
+        ("popops/ElementWise.hpp", "using Info = poputil::PoplibsOpDebugInfo;"),
+        ("popops/Loop.hpp", 'auto name = poputil::templateVertex("Mine", 1);'),
+        ("poprand/RandomGen.hpp", 'poputil::poplibs_error error("wrong");'),
+    ],
+)
+def test_host_headers_bring_what_programs_rely_on(header: str, used: str, prefix: Path) -> None:
+    command = [
+        *compiler(),
+        "-std=c++17",
+        "-fsyntax-only",
+        f"-I{prefix / 'include'}",
+        "-x",
+        "c++",
+        "-",
+    ]
+    source = f"#include <{header}>\n{used}\n"
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_host_headers_compile_as_cpp11(prefix: Path, tmp_path: Path) -> None:
     """Every header of the host; those of codelets are compiled by popc, as C++17."""
     include = prefix / "include"

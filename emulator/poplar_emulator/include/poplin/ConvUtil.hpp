@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <poplin/ConvParams.hpp>
+#include <poplin/Convolution.hpp>
 
 namespace poplin {
 

@@ -13,7 +13,7 @@
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
 #include <poplin/ConvParams.hpp>
-#include <poplin/MatMul.hpp>
+#include <poplin/PlanningCache.hpp>
 #include <poputil/exceptions.hpp>
 
 namespace poplin {

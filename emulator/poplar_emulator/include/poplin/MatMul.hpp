@@ -11,6 +11,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <poplin/Convolution.hpp>
 #include <poplin/PlanningCache.hpp>
 #include <poputil/exceptions.hpp>
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <poplar/Type.hpp>
+#include <poputil/DebugInfo.hpp>
 
 namespace popnn {
 namespace ctc {

@@ -4,6 +4,7 @@
 // [M] Signatures are from memory: no source of them was at hand.
 
 #include <popnn/GroupNorm.hpp>
+#include <poputil/DebugInfo.hpp>
 
 namespace popnn {
 namespace ln {

@@ -8,6 +8,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <popops/EncodingConstants.hpp>
 
 namespace popnn {
 

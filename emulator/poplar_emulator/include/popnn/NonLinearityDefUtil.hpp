@@ -7,6 +7,8 @@
 #include <ostream>
 
 #include <popnn/NonLinearityDef.hpp>
+#include <poputil/VertexTemplates.hpp>
+#include <poputil/exceptions.hpp>
 
 namespace popnn {
 

@@ -7,6 +7,7 @@
 #include <poplar/Graph.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Program.hpp>
+#include <poputil/DebugInfo.hpp>
 
 namespace popnn {
 namespace rnn {

@@ -7,6 +7,7 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
+#include <popnn/NonLinearity.hpp>
 
 namespace popnn {
 

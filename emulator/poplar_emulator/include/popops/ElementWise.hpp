@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <popops/ElementWiseMap.hpp>
+#include <poputil/DebugInfo.hpp>
 
 namespace popops {
 

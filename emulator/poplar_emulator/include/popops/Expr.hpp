@@ -3,6 +3,8 @@
 
 #include <type_traits>
 
+#include <poplar/Tensor.hpp>
+#include <poplar/TypeTraits.hpp>
 #include <popops/ExprNode.hpp>
 
 namespace popops {

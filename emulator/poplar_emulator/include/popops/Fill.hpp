@@ -5,6 +5,7 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
+#include <poplar/TypeTraits.hpp>
 
 namespace popops {
 

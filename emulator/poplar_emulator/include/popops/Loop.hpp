@@ -5,6 +5,8 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
+#include <poputil/DebugInfo.hpp>
+#include <poputil/VertexTemplates.hpp>
 
 namespace popops {
 

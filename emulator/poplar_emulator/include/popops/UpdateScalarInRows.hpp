@@ -5,6 +5,7 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
+#include <popops/ExprOp.hpp>
 
 namespace popops {
 

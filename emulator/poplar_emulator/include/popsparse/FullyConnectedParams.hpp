@@ -1,6 +1,8 @@
 #ifndef popsparse_FullyConnectedParams_hpp
 #define popsparse_FullyConnectedParams_hpp
 
+#include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <ostream>
 #include <tuple>

@@ -1,6 +1,8 @@
 #ifndef popsparse_PlanningCache_hpp
 #define popsparse_PlanningCache_hpp
 
+#include <memory>
+
 // [M] Signatures are from memory: no source of them was at hand.
 
 namespace popsparse {

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include <poplar/Interval.hpp>
 #include <poplar/OptionFlags.hpp>
 #include <poplar/Target.hpp>
 #include <poplar/Type.hpp>
+#include <popsparse/FullyConnected.hpp>
 #include <popsparse/FullyConnectedParams.hpp>
 #include <popsparse/MatMulParams.hpp>
 #include <popsparse/PlanningCache.hpp>

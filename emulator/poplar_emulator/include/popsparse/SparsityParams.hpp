@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <ostream>
+#include <tuple>
+#include <utility>
 
 namespace popsparse {
 namespace dynamic {

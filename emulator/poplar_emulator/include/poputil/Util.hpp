@@ -9,6 +9,7 @@
 
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
+#include <poplar/Quarter.hpp>
 #include <poplar/Target.hpp>
 #include <poplar/TensorCloneMethod.hpp>
 #include <poputil/exceptions.hpp>

@@ -1,4 +1,5 @@
 #include <poplin/Convolution.hpp>
+#include <poplin/MatMul.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Pad.hpp>
 #include <popops/ScaledAdd.hpp>
