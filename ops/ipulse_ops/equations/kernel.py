@@ -229,9 +229,7 @@ class EquationsKernel:
 def stacked(layer: LayerEquations, parameters: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return parameters by name as float32 `[parameters, neurons]`."""
     rows = [
-        np.broadcast_to(
-            spread(np.asarray(parameters[each.name], np.float32), layer.neurons), (layer.neurons,)
-        )
+        spread(np.asarray(parameters[each.name], np.float32), layer.neurons)
         for each in layer.neuron.parameters
     ]
     return np.array(rows, np.float32).reshape(len(rows), layer.neurons)

@@ -73,8 +73,8 @@ class LayerEquations:
 
 
 def spread(values: np.ndarray, neurons: int) -> np.ndarray:
-    """Return a parameter's values, one for each neuron, or one."""
-    return values if values.size in (1, neurons) else np.tile(values, neurons // values.size)
+    """Return a parameter's value for each neuron, from those of LayerEquations.values."""
+    return np.tile(values, neurons // values.size)
 
 
 @lru_cache(maxsize=64)
