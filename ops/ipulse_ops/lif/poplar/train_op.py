@@ -21,6 +21,9 @@ from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, entering, outputs_o
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.weights import weight_shapes
 
+# The last inputs of the op, in their order.
+STEP_INPUTS = ("labels", "mask", "rate", "update")
+
 
 @dataclass(frozen=True)
 class DeviceTraining:
@@ -125,16 +128,16 @@ def run_training_step(
     def state(of: Sequence[Any]) -> List[Any]:
         return [of[number[at]] if of and at in number else nothing for at in range(len(inputs))]
 
-    scalars = [
-        tf.cast(labels, tf.int32 if training.right == "label" else tf.float32),
-        tf.cast(mask, tf.float32),
-        tf.reshape(tf.cast(rate, tf.float32), [1]),
-        tf.reshape(tf.cast(update, tf.int32), [1]),
-    ]
+    of_step = {
+        "labels": tf.cast(labels, tf.int32 if training.right == "label" else tf.float32),
+        "mask": tf.cast(mask, tf.float32),
+        "rate": tf.reshape(tf.cast(rate, tf.float32), [1]),
+        "update": tf.reshape(tf.cast(update, tf.int32), [1]),
+    }
     specs = output_specs(network, steps, batch, wanted, placement)
     kept = [*inputs, *state(means), *state(squares)]
     found = precompiled_user_op(
-        [*kept, *scalars],
+        [*kept, *(of_step[name] for name in STEP_INPUTS)],
         str(built.library),
         gp_path=str(built.codelets),
         outs={

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 from ipulse_core.equations.loss import MEMBRANE, read_loss
 from ipulse_core.spec.derived_values import has_own_loss
 from ipulse_ops.lif.poplar.outputs import output_names
+from ipulse_ops.lif.poplar.train_op import STEP_INPUTS
 from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ LINKS = {
     "pcie": HostLink(32e9, 10e-6),  # one direction of the data sheet's 64 GB/s; inferred
     "fabric": HostLink(12.5e9, 15e-6),  # 100 Gbit/s of the data sheet of an IPU-M2000; inferred
 }
-
-
-# The last inputs of the training op, behind the LIF op's and as many means and squares.
-SCALARS = ("labels", "mask", "rate", "number")
 
 
 def host_link_options(device: EmulatorDevice) -> Dict[str, str]:
@@ -66,7 +63,7 @@ def streamed_inputs(attributes: str, inputs: Any, **_: Any) -> List[int]:
     """
     if attributes.startswith("ipulse-train/"):
         last = len(inputs)
-        return [*_of_batch(inputs), *range(last - len(SCALARS), last)]
+        return [*_of_batch(inputs), *range(last - len(STEP_INPUTS), last)]
     return _of_batch(inputs) if attributes.startswith("ipulse-lif/") else []
 
 
@@ -89,7 +86,7 @@ def streamed_outputs(
     if at < 0:
         return []
     # Behind the training op's inputs, means and squares, which stay: losses, the LIF op's outputs.
-    losses = [len(inputs) - len(SCALARS)] if attributes.startswith("ipulse-train/") else []
+    losses = [len(inputs) - len(STEP_INPUTS)] if attributes.startswith("ipulse-train/") else []
     first = losses[0] + 1 if losses else 0
     names = output_names(attributes[at:])
     last = max(layer for _, layer in names)
