@@ -26,7 +26,7 @@ def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> 
         return ""
     parts = [str(waiting["reason"]).replace("_", " ")]
     if job := awaited_job(waiting):
-        parts[0] += f" on {job}"
+        parts[0] += f": {job}"
     if waiting.get("detail"):
         parts.append(str(waiting["detail"]))
     if waiting["position"] is not None:

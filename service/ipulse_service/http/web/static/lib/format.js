@@ -12,7 +12,7 @@ export const phaseOf = (state) => PHASE_OF[state] ?? null;
 
 const TURNS = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
 
-/** A name within plain text, where no element keeps its direction from what is beside it. @param {string} name */
+/** A name whose writing direction does not change the text beside it; for plain text, which has no elements around names. @param {string} name */
 export const isolated = (name) => (TURNS.test(name) ? `\u2068${name.replaceAll("\u2069", "")}\u2069` : name);
 export const plain = (name) => String(name).replaceAll("_", " ");
 

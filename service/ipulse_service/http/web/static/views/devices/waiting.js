@@ -10,7 +10,7 @@ function whyItWaits(waiting) {
   const { reason, detail, position, of, holder, holder_device: device, estimated_start: start } = waiting;
   const words = WHY[reason] ?? reason;
   return html`${said(detail ? `${words.replace(/\.$/, "")}: ${detail.replace(/\.$/, "")}.` : words)}
-    ${waitsForJob(waiting) ? html` First: ${awaited(waiting)}.` : holder ? html` <a href="/jobs/${holder}">${holder.slice(4, 12)}</a> holds ${device ?? "it"}.` : nothing}
+    ${waitsForJob(waiting) ? html` It waits for ${awaited(waiting)}.` : holder ? html` <a href="/jobs/${holder}">${holder.slice(4, 12)}</a> holds ${device ?? "it"}.` : nothing}
     ${position ? html` Number ${position} of ${of}.` : nothing}${start ? html` Expected to start ${ago(start)}.` : nothing}`;
 }
 

@@ -106,5 +106,5 @@ function waiting(wait) {
     <p>${position} ${WHY[wait.reason] ?? plain(wait.reason)}</p>
     ${wait.detail ? html`<p class="soft">${said(wait.detail)}</p>` : nothing}
     <p class="soft">${wait.estimated_start ? html`Expected start: ${ago(wait.estimated_start)}. ` : nothing}
-      ${waitsForJob(wait) ? html`First: ${awaited(wait)}.` : wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>`);
+      ${waitsForJob(wait) ? html`It waits for ${awaited(wait)}.` : wait.holder ? html`The agent is held by <a href="/jobs/${wait.holder}">${wait.holder}</a>${wait.holder_device ? ` (${wait.holder_device})` : ""}.` : nothing}</p>`);
 }
