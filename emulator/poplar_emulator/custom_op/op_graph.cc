@@ -18,7 +18,7 @@ void checkNumber(const std::string &name, std::size_t expected, std::size_t foun
                              std::to_string(expected) + ", returned: " + std::to_string(found));
 }
 
-/// Adds the copies of a pass's results to the host, of those whose stream has a buffer.
+/// Adds copies to the host of those results of a pass that have a buffer for their stream.
 void addCopiesToHost(Graph &graph, program::Sequence &pass, const char *kind,
                      const std::string &name, const std::vector<Tensor> &results,
                      const std::vector<std::vector<char>> &streamed) {

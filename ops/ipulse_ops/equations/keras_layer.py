@@ -73,7 +73,8 @@ class EquationsConvolution(EquationsNeurons):
         if (layer.neurons, layer.filters) != (geometry.neurons, geometry.filters):
             raise ValueError(
                 f"the equations are of {layer.neurons} neurons and {layer.filters} filters, and "
-                f"the convolution has {geometry.neurons} and {geometry.filters}"
+                f"the convolution has {geometry.neurons} and {geometry.filters}: make them with "
+                "neurons and filters of the geometry"
             )
         if layer.recurrent:
             raise ValueError("the neurons of a convolution do not receive their own spikes")

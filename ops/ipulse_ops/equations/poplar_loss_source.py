@@ -43,7 +43,7 @@ _COPIES = {
 }
 _INDICES = {CLASSES: ("c", "classes"), TIME: ("t", "steps")}
 _ROWS = {CLASSES: "classRows[{0} * classes + c]", TIME: "stepRows[{0} * steps + t]"}
-# What a reduction does with the next value; the first one is taken as it is.
+# How a reduction combines its result so far with the next value; it begins with the first one.
 _COMBINED = {
     "sum": "{0} + {1}",
     "largest": "{1} > {0} || {1} != {1} ? {1} : {0}",

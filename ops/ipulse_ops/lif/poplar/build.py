@@ -40,7 +40,7 @@ def build(api_level: int = API_LEVEL, progress: ProgressCallback = print_progres
 
 
 def build_with(codelet: str, progress: ProgressCallback = print_progress) -> BuiltOp:
-    """Return the op, whose codelets include one more; build what is not cached.
+    """Return the op with one more codelet; build what is not cached.
 
     codelet: C++ of a vertex.
     Raises MissingCompiler, BuildFailed.

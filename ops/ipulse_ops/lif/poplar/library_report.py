@@ -1,4 +1,4 @@
-"""What the library of the Poplar op says about attributes."""
+"""Texts of the compiled Poplar op, such as the names of its outputs."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ typedef struct ConvBackward {
   float *inputs; // [time, batch, input_slots], 0 behind the filled slots; NULL: not wanted
 } ConvBackward;
 
-// Of a convolution without neurons: what a layer's filters, weight_scale, bias_scale and bias make
-// of the spikes of each step. Delay, pool, and the constants of neurons are not read.
+// The gradients of a convolution without neurons, whose result is the current of every neuron.
+// Delay, pool and the constants of neurons of its ConvLayer are not read.
 typedef struct ConvCurrentsBackward {
   const float *grad_currents; // [time, batch, neurons]
   float *weights, *bias;      // gradients, as in ConvLayer; bias NULL: none

@@ -20,7 +20,7 @@ inline std::unique_ptr<ConvPlaceGroups> place_groups(const ConvLayer &layer, con
   return std::make_unique<ConvPlaceGroups>(layer, plan, weights);
 }
 
-// Of one worker.
+// Writes the gradient of the slots of one sample after another; each thread has its own.
 class ConvInputGradient {
 public:
   // inputs: [time, batch, input_slots]; null: not wanted. places: null for single products only.
