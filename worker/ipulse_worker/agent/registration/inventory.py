@@ -17,6 +17,7 @@ from ipulse_core.limits import CONTROL_CHARACTERS
 from ipulse_core.messages import MAX_DATA_SETS
 from ipulse_core.worker_faults import MAX_MESSAGE
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
+from ipulse_worker.agent.registration.machine_commands import MachineCommands
 from ipulse_worker.agent.settings import AgentSettings
 
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
@@ -53,6 +54,11 @@ class InventoryReader:
         self._is_unreadable = False
         self._sandbox: Mapping[str, str] | None = None
         self._has_probed = False
+        self._commands = MachineCommands()
+
+    def close(self, seconds: float) -> None:
+        """End what `read` runs in another thread, and wait for its end at most `seconds`."""
+        self._commands.close(seconds)
 
     def read(self) -> Inventory:
         """Returns the present inventory."""
@@ -74,7 +80,7 @@ class InventoryReader:
     def _count_ipus(self) -> dict[str, int]:
         counts = {
             "emulator": _number(self._environment.get(EMULATED_IPUS_VARIABLE) or EMULATED_IPUS),
-            "ipu": _count_real() if "ipu" in self._settings.device_kinds else None,
+            "ipu": self._count_real() if "ipu" in self._settings.device_kinds else None,
         }
         return {
             kind: count
@@ -82,22 +88,24 @@ class InventoryReader:
             if kind in self._settings.device_kinds and count is not None
         }
 
+    def _count_real(self) -> int | None:
+        """Returns the number of IPUs of this machine, None if the SDK does not say."""
+        try:
+            return _number(self._commands.output(COUNT_COMMAND, COUNT_SECONDS).strip())
+        except (OSError, subprocess.SubprocessError) as error:
+            if not self._commands.is_closed:
+                _log.warning("ipus_not_counted", extra={"why": str(error)})
+            return None
+
     def _probe_sandbox(self) -> Mapping[str, str]:
         """Returns what the runner's Python says of the sandbox; one that says nothing has none."""
         command = [self._settings.runner_python, "-m", PROBE, *self._settings.device_kinds]
         try:
-            done = subprocess.run(  # noqa: S603 - our own module
-                command,
-                capture_output=True,
-                text=True,
-                timeout=PROBE_SECONDS,
-                check=True,
-                stdin=subprocess.DEVNULL,
-            )
-            found = json.loads(done.stdout)
+            found = json.loads(self._commands.output(command, PROBE_SECONDS))
             state, message = str(found["state"]), str(found["message"])
         except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
-            _log.warning("sandbox_not_known", extra={"why": str(error)[:300]})
+            if not self._commands.is_closed:
+                _log.warning("sandbox_not_known", extra={"why": str(error)[:300]})
             state, message = "missing", f"the runner does not say whether there is one: {error}"
         message = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", message)
         return {"state": state, "message": message[:MAX_MESSAGE]}
@@ -115,23 +123,6 @@ class InventoryReader:
             return None
         self._is_unreadable = False
         return tuple(found) if len(found) <= MAX_DATA_SETS else None
-
-
-def _count_real() -> int | None:
-    """Returns the number of IPUs of this machine, None if the SDK does not say."""
-    try:
-        finished = subprocess.run(  # noqa: S603 - a constant
-            COUNT_COMMAND,
-            capture_output=True,
-            text=True,
-            timeout=COUNT_SECONDS,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        _log.warning("ipus_not_counted", extra={"why": str(error)})
-        return None
-    return _number(finished.stdout.strip())
 
 
 def _number(text: str | int) -> int | None:

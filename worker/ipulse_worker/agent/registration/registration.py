@@ -18,7 +18,7 @@ from ipulse_worker.agent.service_types import AgentOrders
 from ipulse_worker.agent.settings import AgentSettings
 
 EVERY_SECONDS = 30.0
-LAST_SECONDS = 2.0  # that the end waits for a registration that is under way
+LAST_SECONDS = 2.0  # that the end waits for a registration, or a command, that is under way
 RETRY_SECONDS = 2.0  # after the retry policy has given up, or a refusal
 
 _log = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ class Registration:
         """
         self._has_ended = True
         self._wake.set()
+        self._inventory.close(LAST_SECONDS)
         # A registration that arrived later would undo it.
         if not self._registering.acquire(timeout=LAST_SECONDS):
             return
