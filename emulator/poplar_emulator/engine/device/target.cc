@@ -68,13 +68,11 @@ unsigned Target::getMinIPUSyncDelay() const { return machine->minSyncDelay; }
 unsigned Target::getMaxIPUSyncDelay() const { return machine->maxSyncDelay; }
 unsigned Target::getGlobalSyncCycles() const { return machine->globalSyncCycles; }
 unsigned Target::getDataPathWidth() const { return machine->dataPathWidth; }
-unsigned Target::getTypeSize(const Type &t) const {
-  return static_cast<unsigned>(emulator::sizeOf(t));
-}
+std::size_t Target::getTypeSize(const Type &t) const { return emulator::sizeOf(t); }
 unsigned Target::getVectorWidth(const Type &t) const {
   // The register file pairs floats and quadruples halves; there is no vector of integers.
   if (t == HALF || t == FLOAT)
-    return machine->dataPathWidth / (8 * getTypeSize(t));
+    return machine->dataPathWidth / (8 * static_cast<unsigned>(getTypeSize(t)));
   return 1;
 }
 unsigned Target::getFloatVectorWidth() const { return getVectorWidth(FLOAT); }

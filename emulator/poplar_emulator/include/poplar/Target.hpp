@@ -1,6 +1,7 @@
 #ifndef poplar_Target_hpp
 #define poplar_Target_hpp
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,7 +51,7 @@ public:
   unsigned getVectorWidth(const Type &t) const;
   unsigned getFloatVectorWidth() const;
   unsigned getHalfVectorWidth() const;
-  unsigned getTypeSize(const Type &t) const; ///< in bytes
+  std::size_t getTypeSize(const Type &t) const; ///< in bytes
   unsigned getAtomicStoreGranularity() const;
   unsigned getInterleavedMemoryElementIndex() const;
   const std::vector<unsigned> &getMemoryElementOffsets() const;

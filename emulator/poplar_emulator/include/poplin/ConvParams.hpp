@@ -74,8 +74,8 @@ struct ConvParams {
   unsigned getTruncatedKernelSize(unsigned dim) const;
   unsigned getTransformedInputSize(unsigned dim) const;
   unsigned getTransformedKernelSize(unsigned dim) const;
-  unsigned getUntransformedOutputSize(unsigned dim) const;
-  unsigned getOutputSize(unsigned dim) const;
+  std::size_t getUntransformedOutputSize(unsigned dim) const;
+  std::size_t getOutputSize(unsigned dim) const;
   std::vector<std::size_t> getOutputFieldShape() const;
   /// Raises poplibs_error for an invalid shape or transform and for a kernel larger than its input.
   void validate() const;

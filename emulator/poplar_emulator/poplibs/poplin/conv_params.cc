@@ -101,12 +101,13 @@ unsigned ConvParams::getTransformedInputSize(unsigned dim) const {
 unsigned ConvParams::getTransformedKernelSize(unsigned dim) const {
   return transformed(kernelTransform, getTruncatedKernelSize(dim), dim);
 }
-unsigned ConvParams::getUntransformedOutputSize(unsigned dim) const {
-  return getTransformedInputSize(dim) + 1 - getTransformedKernelSize(dim);
+std::size_t ConvParams::getUntransformedOutputSize(unsigned dim) const {
+  return std::size_t{getTransformedInputSize(dim)} + 1 - getTransformedKernelSize(dim);
 }
-unsigned ConvParams::getOutputSize(unsigned dim) const {
-  const unsigned kept = getUntransformedOutputSize(dim) - outputTransform.truncationLower[dim] -
-                        outputTransform.truncationUpper[dim];
+std::size_t ConvParams::getOutputSize(unsigned dim) const {
+  const auto kept =
+      static_cast<unsigned>(getUntransformedOutputSize(dim) - outputTransform.truncationLower[dim] -
+                            outputTransform.truncationUpper[dim]);
   return strided(kept, outputTransform.stride[dim]) + outputTransform.paddingLower[dim] +
          outputTransform.paddingUpper[dim];
 }

@@ -22,7 +22,7 @@ std::size_t elements(const std::vector<std::size_t> &shape) {
 /// PopLibs 3.3, lib/poputil/TileMapping.cpp: at least 128 bytes a tile, in grains of a vector.
 std::pair<unsigned, unsigned> defaults(const poplar::Target &target, const poplar::Type &type) {
   constexpr unsigned kMinBytesPerTile = 128;
-  const unsigned size = target.getTypeSize(type);
+  const auto size = static_cast<unsigned>(target.getTypeSize(type));
   return {(kMinBytesPerTile + size - 1) / size, target.getVectorWidth(type)};
 }
 
