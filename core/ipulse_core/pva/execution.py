@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from ipulse_core.pva.node import Child, Children, Node, Value
-from ipulse_core.pva.programs import ProfiledProgram, program_of
+from ipulse_core.pva.programs import (
+    ProfiledComputeSet,
+    ProfiledProgram,
+    ProgramType,
+    program_of,
+)
 
 
 class CycleRange(Node):
@@ -44,6 +49,12 @@ class ExecutionStep(Node):
     def program(self) -> ProfiledProgram:
         """The program of the step."""
         return program_of(self, self._get("program"))
+
+    @property
+    def computeSets(self) -> List[ProfiledComputeSet]:
+        """The compute set that it executed, in a list; empty for other steps."""
+        program = self.program
+        return [program.computeset] if program.type is ProgramType.OnTileExecute else []
 
     @property
     def cycles(self) -> int:

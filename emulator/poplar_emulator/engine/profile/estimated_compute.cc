@@ -1,14 +1,14 @@
 #include "estimated_compute.h"
 
 #include <algorithm>
-#include <map>
 
 #include "codelets/vertex_estimate.h"
 #include "compute/worker_schedule.h"
 
 namespace poplar::emulator {
 
-std::optional<std::uint64_t> estimatedCycles(const Compiled &compiled, unsigned computeSet) {
+std::optional<std::map<unsigned, std::uint64_t>> estimatedTileCycles(const Compiled &compiled,
+                                                                     unsigned computeSet) {
   const GraphState &graph = *compiled.graph;
   const auto rearranged = compiled.rearranged.find(computeSet);
   if (rearranged == compiled.rearranged.end())
@@ -33,9 +33,18 @@ std::optional<std::uint64_t> estimatedCycles(const Compiled &compiled, unsigned 
     }
   }
   std::map<unsigned, std::uint64_t> sums(rearranged->second.begin(), rearranged->second.end());
-  std::uint64_t most = 0;
   for (const auto &[tile, schedule] : tiles)
-    most = std::max(most, sums[tile] + schedule.cycles());
+    sums[tile] += schedule.cycles();
+  return sums;
+}
+
+std::optional<std::uint64_t> estimatedCycles(const Compiled &compiled, unsigned computeSet) {
+  const auto tiles = estimatedTileCycles(compiled, computeSet);
+  if (!tiles)
+    return std::nullopt;
+  std::uint64_t most = 0;
+  for (const auto &tile : *tiles)
+    most = std::max(most, tile.second);
   return most;
 }
 

@@ -19,6 +19,10 @@ ProfileValue profileOf(const Compiled &compiled, const Session *session);
 ProfileValue compilationOf(const Compiled &compiled);
 ProfileValue executionOf(const Session &session);
 
+/// Adds keys that profiles had before libpva: docs/reference/profile.md lists them.
+ProfileValue withOlderMemory(ProfileValue compilation);
+ProfileValue withOlderCycles(ProfileValue execution);
+
 /// Prints the report for people.
 void printSummary(std::ostream &out, const ProfileValue &profile, const OptionFlags &flags);
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "estimated_compute.h"
 #include "graph/field_layout.h"
 #include "profile.h"
 #include "session/session.h"
@@ -19,6 +20,11 @@ struct ReportData {
     unsigned tile;
   };
   std::vector<std::vector<Vertex>> vertices; // by compute set
+  struct TileCycles {
+    unsigned tile;
+    std::uint64_t cycles;
+  };
+  std::map<std::uint64_t, std::vector<TileCycles>> estimates; // by compute set that has them
   std::map<const ProfileValue *, std::shared_ptr<const std::vector<std::uint64_t>>> cyclesByTile;
 };
 
@@ -40,6 +46,15 @@ void addVertices(ReportData &data, const GraphState &graph) {
   }
 }
 
+void addEstimates(ReportData &data, const Compiled &compiled) {
+  for (unsigned id = 0; id < compiled.graph->computeSets.size(); ++id)
+    if (const auto tiles = estimatedTileCycles(compiled, id)) {
+      auto &estimates = data.estimates[id];
+      for (const auto &[tile, cycles] : *tiles)
+        estimates.push_back({tile, cycles});
+    }
+}
+
 void addTileCycles(ReportData &data, const Session &session) {
   const ProfileValue &runs = data.profile["execution"]["runs"];
   for (std::size_t r = 0; r < session.runs().size(); ++r) {
@@ -56,8 +71,10 @@ pva::Report reportOf(const Compiled &compiled, const Session *session) {
   auto data = std::make_shared<ReportData>();
   data->profile = profileOf(compiled, session);
   addVertices(*data, *compiled.graph);
-  if (session)
+  if (session) {
+    addEstimates(*data, compiled);
     addTileCycles(*data, *session);
+  }
   const ProfileValue *root = &data->profile;
   return pva::Report(std::move(data), root);
 }
@@ -123,6 +140,35 @@ std::vector<std::uint64_t> ExecutionStep::cyclesByTile() const {
   if (data->fromFile)
     throw std::out_of_range("a profile's file has no cycles by tile: Engine::getReport has");
   return std::vector<std::uint64_t>(data->profile["compilation"]["target"]["numTiles"].asUint());
+}
+
+std::vector<ExecutedComputeSet> ExecutionStep::computeSets() const {
+  std::vector<ExecutedComputeSet> list;
+  if (program()->type() == Program::Type::OnTileExecute)
+    list.emplace_back(data, value);
+  return list;
+}
+
+std::string ExecutedComputeSet::name() const {
+  return OnTileExecuteProgram(*ExecutionStep(data, value).program()).computeset().name();
+}
+
+std::vector<std::uint64_t> ExecutedComputeSet::cyclesByTile() const {
+  return ExecutionStep(data, value).cyclesByTile();
+}
+
+std::vector<std::uint64_t> ExecutedComputeSet::estimatedCyclesByTile() const {
+  if (data->fromFile)
+    throw std::out_of_range("a profile's file has no estimates by tile: Engine::getReport has");
+  const poplar::ProfileValue &compilation = data->profile["compilation"];
+  const std::size_t program = number("program");
+  const auto found = data->estimates.find(compilation["programs"][program]["computeset"].asUint());
+  if (found == data->estimates.end())
+    return {};
+  std::vector<std::uint64_t> cycles(compilation["target"]["numTiles"].asUint());
+  for (const auto &estimate : found->second)
+    cycles.at(estimate.tile) += estimate.cycles;
+  return cycles;
 }
 
 std::vector<ProgramPointer> Program::children() const {

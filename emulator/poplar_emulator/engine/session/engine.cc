@@ -152,6 +152,12 @@ pva::Report Engine::getReport(bool reportExecution) const {
 ProfileValue Engine::getProfile() const {
   return emulator::profileOf(session->getCompiled(), session.get());
 }
+ProfileValue Engine::getGraphProfile() const {
+  return emulator::withOlderMemory(getProfile()["compilation"]);
+}
+ProfileValue Engine::getExecutionProfile() const {
+  return emulator::withOlderCycles(getProfile()["execution"]);
+}
 void Engine::reportIntervals(std::ostream &outputStream) const {
   const ProfileValue profile = getProfile();
   const ProfileValue &programs = profile["compilation"]["programs"];
@@ -170,7 +176,7 @@ void Engine::printProfileSummary(std::ostream &outputStream, const OptionFlags &
   emulator::printSummary(outputStream, getProfile(), flags);
 }
 
-ProfileValue getGraphProfile(const Engine &engine) { return engine.getProfile()["compilation"]; }
-ProfileValue getExecutionProfile(const Engine &engine) { return engine.getProfile()["execution"]; }
+ProfileValue getGraphProfile(const Engine &engine) { return engine.getGraphProfile(); }
+ProfileValue getExecutionProfile(const Engine &engine) { return engine.getExecutionProfile(); }
 
 } // namespace poplar

@@ -113,8 +113,10 @@ public:
   void setPrintStream(std::ostream &stream) { setPrintTensorStream(stream); }
   void setPrintTensorStream(std::ostream &stream);
 
-  ProfileValue getGraphProfile() const { return getProfile()["compilation"]; }
-  ProfileValue getExecutionProfile() const { return getProfile()["execution"]; }
+  /// Returns the compilation and the execution of getProfile, also with keys of SDKs before libpva:
+  /// memory.byTile, memory.liveness, simulation.cycles.
+  ProfileValue getGraphProfile() const;
+  ProfileValue getExecutionProfile() const;
   /// Returns libpva's report.
   pva::Report getReport(bool reportExecution = true) const;
   /// Returns the same as a tree: compilation and execution.

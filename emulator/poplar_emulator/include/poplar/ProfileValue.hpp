@@ -18,7 +18,7 @@ namespace poplar {
 /// A tree of numbers, strings, booleans, vectors and maps: a profile.
 class ProfileValue {
 public:
-  enum class Type { STRING, NUMBER, BOOL, VECTOR, MAP };
+  enum class Type { STRING, NUMBER, BOOL, VECTOR, MAP, BOOL_ = BOOL };
   using Vector = std::vector<ProfileValue>;
   /// Values by name, in the order of their insertion.
   class Map : public std::vector<std::pair<std::string, ProfileValue>> {
@@ -46,10 +46,18 @@ public:
   Type type() const { return kind; }
   double asDouble() const { return number; }
   std::size_t asUint() const { return static_cast<std::size_t>(number); }
+  std::int64_t asInt() const { return static_cast<std::int64_t>(number); }
   bool asBool() const { return number != 0; }
   const std::string &asString() const { return text; }
   const Vector &asVector() const { return elements; }
   const Map &asMap() const { return members; }
+  // Of a vector of numbers, and of a vector of such vectors.
+  std::vector<std::uint64_t> toUintVector() const;
+  double sumDouble() const;
+  std::int64_t sumInt() const { return static_cast<std::int64_t>(sumDouble()); }
+  std::uint64_t sumUint() const { return static_cast<std::uint64_t>(sumDouble()); }
+  std::int64_t sum2DInt() const { return static_cast<std::int64_t>(sum2DDouble()); }
+  std::uint64_t sum2DUint() const { return static_cast<std::uint64_t>(sum2DDouble()); }
   std::size_t size() const { return kind == Type::MAP ? members.size() : elements.size(); }
   /// Raises std::out_of_range for a missing name or index.
   const ProfileValue &operator[](const std::string &name) const;
@@ -66,6 +74,8 @@ public:
   }
 
 private:
+  double sum2DDouble() const;
+
   Type kind;
   double number = 0;
   std::string text;
@@ -75,6 +85,24 @@ private:
 
 inline ProfileValue::ProfileValue(Vector v) : kind(Type::VECTOR), elements(std::move(v)) {}
 inline ProfileValue::ProfileValue(Map m) : kind(Type::MAP), members(std::move(m)) {}
+inline std::vector<std::uint64_t> ProfileValue::toUintVector() const {
+  std::vector<std::uint64_t> numbers;
+  for (const ProfileValue &element : elements)
+    numbers.push_back(element.asUint());
+  return numbers;
+}
+inline double ProfileValue::sumDouble() const {
+  double sum = 0;
+  for (const ProfileValue &element : elements)
+    sum += element.number;
+  return sum;
+}
+inline double ProfileValue::sum2DDouble() const {
+  double sum = 0;
+  for (const ProfileValue &element : elements)
+    sum += element.sumDouble();
+  return sum;
+}
 inline void ProfileValue::Map::insert(const std::pair<std::string, ProfileValue> &member) {
   if (!count(member.first))
     push_back(member);

@@ -35,12 +35,25 @@ public:
   double activeTileBalance() const { return real("activeTileBalance"); }
 };
 
+/// A compute set as it ran in a step. Cycles are emulated.
+class ExecutedComputeSet : public ReportNode {
+public:
+  using ReportNode::ReportNode;
+  std::string name() const;
+  std::vector<std::uint64_t> cyclesByTile() const;
+  /// Returns the cycles of each tile if all vertices take their estimates, or nothing if one has
+  /// none. A report from a file has no estimates by tile: raises std::out_of_range.
+  std::vector<std::uint64_t> estimatedCyclesByTile() const;
+};
+
 /// A step as it ran. Cycles are emulated.
 class ExecutionStep : public ReportNode {
 public:
   using ReportNode::ReportNode;
   ProgramPointer program() const { return compiled<ProgramPointer>("programs", number("program")); }
   std::vector<ExecutionStepIPU> ipus() const { return list<ExecutionStepIPU>("ipus"); }
+  /// Returns the compute set of a step that executes one, else nothing.
+  std::vector<ExecutedComputeSet> computeSets() const;
   /// Returns the compute cycles of each tile; 0 everywhere for a step that is not a compute set.
   std::vector<std::uint64_t> cyclesByTile() const;
 };
