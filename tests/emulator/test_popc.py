@@ -58,7 +58,7 @@ def test_links_several_sources_into_one_file(
         + "template struct B<half, 8, VectorLayout::ONE_PTR>; }\n"
     )
     out = tmp_path / "both.gp"
-    assert popc(str(first), str(second), "-o", str(out)).stderr == ""
+    assert popc(str(first), str(second), "-o", str(out)).stderr.endswith(": A.n, A.m\n")
     third, more = tmp_path / "c.cpp", tmp_path / "more.gp"
     third.write_text(header + "struct C : Vertex { bool compute() { return true; } };\n")
     assert popc(str(out), str(third), "-o", str(more)).stderr == ""
@@ -88,6 +88,23 @@ def test_links_several_sources_into_one_file(
         "x::v1::A 0: in more n m 1",
         "B<half,8,poplar::VectorLayout::ONE_PTR> 1: out 1",
     ]
+
+
+def test_warns_of_fields_whose_values_no_constructor_sets(popc: Callable, tmp_path: Path) -> None:
+    source = tmp_path / "scaled.cpp"
+    source.write_text(
+        "#include <poplar/Vertex.hpp>\nusing namespace poplar;\n"
+        "struct Pair { int first = 1; };\n"
+        "struct Scaled : Vertex {\n"
+        "  Output<float> out; const float low = -1.5f; int n{7}; bool set;\n"
+        "  static constexpr float step = 0.5f; static const int most = 3;\n"
+        "  bool compute() { int local = 2; *out = low * step + local * n; return set; }\n"
+        "};\n"
+    )
+    done = popc(str(source), "-o", str(tmp_path / "scaled.gp"))
+    assert done.returncode == 0, done.stderr
+    assert "Scaled.low, Scaled.n\n" in done.stderr
+    assert "setInitialValue" in done.stderr
 
 
 def test_errors_include_the_compiler_s_output(popc: Callable, tmp_path: Path) -> None:

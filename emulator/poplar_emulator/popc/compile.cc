@@ -94,8 +94,23 @@ std::map<std::string, std::string> computeFunctions(const Declarations &found, u
   return functions;
 }
 
-void compilePass(const std::vector<std::string> &sources, const std::vector<std::string> &flags,
-                 const std::string &target, const std::string &device) {
+/// Returns a warning if fields have a value in their class: no constructor runs on a tile.
+std::string ignoredValues(const Declarations &found) {
+  std::string fields;
+  for (const VertexClass &vertex : found.vertices)
+    for (const std::string &field : vertex.initialised)
+      fields += (fields.empty() ? "" : ", ") + vertex.name + "." + field;
+  return fields.empty() ? ""
+                        : "vertices have no constructor, and so these fields begin at 0 unless "
+                          "Graph::setInitialValue sets them: " +
+                              fields;
+}
+
+/// Returns a warning, or "".
+std::string compilePass(const std::vector<std::string> &sources,
+                        const std::vector<std::string> &flags, const std::string &target,
+                        const std::string &device) {
+  std::string warning;
   const ScratchDirectory scratch;
   std::vector<std::string> objects, parts;
   for (const std::string &given : sources) {
@@ -109,6 +124,8 @@ void compilePass(const std::vector<std::string> &sources, const std::vector<std:
     const unsigned unit = static_cast<unsigned>(objects.size());
     const std::string text = preprocess(source, flags).text;
     const Declarations found = findDeclarations(text);
+    if (warning.empty())
+      warning = ignoredValues(found);
     const std::string base = scratch.file("unit" + std::to_string(unit));
     writeFile(base + ".cc", tableSource(source, found, unit));
     compileUnit(source, flags, base, !isClang() && hasExtVectors(text));
@@ -129,6 +146,7 @@ void compilePass(const std::vector<std::string> &sources, const std::vector<std:
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   arguments.insert(arguments.end(), {"-L" + libraryDirectory(), "-lpoplar"});
   runOrThrow(arguments, "codelets cannot be linked");
+  return warning;
 }
 
 } // namespace
@@ -142,15 +160,14 @@ std::string compileCodelets(const std::vector<std::string> &sources,
   if (std::none_of(sources.begin(), sources.end(), [&](const std::string &source) {
         return !isLibrary(source) && preprocess(source, flags).namesDevice;
       })) {
-    compilePass(sources, flags, target, "");
-    return "";
+    return compilePass(sources, flags, target, "");
   }
   const ScratchDirectory scratch;
   std::vector<std::string> deviceFlags = flags, own;
   deviceFlags.insert(deviceFlags.end(), kDeviceFlags.begin(), kDeviceFlags.end());
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(own),
                [](const std::string &source) { return !isLibrary(source); });
-  std::string device = scratch.file("device"), refused;
+  std::string device = scratch.file("device"), refused, warning;
   try {
     compilePass(own, deviceFlags, device, "");
   } catch (const CompileError &error) {
@@ -158,7 +175,7 @@ std::string compileCodelets(const std::vector<std::string> &sources,
     device.clear();
   }
   try {
-    compilePass(sources, flags, target, device);
+    warning = compilePass(sources, flags, target, device);
   } catch (const CompileError &) {
     if (device.empty())
       throw;
@@ -169,7 +186,7 @@ std::string compileCodelets(const std::vector<std::string> &sources,
   return device.empty() ? "the part of the codelets under __IPU__ is not emulated, and graphs for "
                           "an IPU get the other one: " +
                               refused.substr(0, refused.find('\n'))
-                        : "";
+                        : warning;
 }
 
 } // namespace popc

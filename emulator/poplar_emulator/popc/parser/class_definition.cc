@@ -71,7 +71,7 @@ void ClassDefinition::member(VertexClass &owner) {
     return;
   }
   const std::size_t begin = cursor.place();
-  std::vector<std::string> names;
+  std::vector<std::string> names, initialised;
   std::string last;
   bool isField = true;
   while (!cursor.atEnd()) {
@@ -96,6 +96,8 @@ void ClassDefinition::member(VertexClass &owner) {
         break;
     } else if (t == "=" || t == "{" || t == "[" || t == ":") {
       names.push_back(last);
+      if (t == "=" || t == "{")
+        initialised.push_back(last);
       last.clear();
       initialiser();
     } else if (t == "}") {
@@ -106,8 +108,10 @@ void ClassDefinition::member(VertexClass &owner) {
       cursor.advance();
     }
   }
-  if (isField)
-    owner.fields.insert(owner.fields.end(), names.begin(), names.end());
+  if (!isField)
+    return;
+  owner.fields.insert(owner.fields.end(), names.begin(), names.end());
+  owner.initialised.insert(owner.initialised.end(), initialised.begin(), initialised.end());
 }
 
 void ClassDefinition::initialiser() {

@@ -13,6 +13,7 @@ struct VertexClass {
   bool isTemplate = false;
   std::vector<std::string> bases; // last identifier of each
   std::vector<std::string> fields;
+  std::vector<std::string> initialised; // fields with a value in the class
 };
 
 /// `template class NAME<...>;`
