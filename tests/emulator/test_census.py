@@ -204,6 +204,9 @@ class TestProducts:
         right, left = np.arange(18.0).reshape(6, 3), np.arange(12.0).reshape(3, 4)
         assert values["sparse dense"] == list((sparse @ right).ravel())
         assert values["dense sparse"] == list((left @ sparse).ravel())
+        ending = np.zeros((2, 6))
+        ending[0, 1], ending[1, 0] = 9, 8
+        assert values["ending dense"] == list((ending @ right).ravel())
 
     @pytest.mark.parametrize(
         ("sizes", "planned"),

@@ -49,9 +49,16 @@ void sparse(Graph &graph, const Device &device) {
   }
   graph.createHostRead("sparse dense", ps::sparseDenseMatMul(graph, lhs, x, prog));
   graph.createHostRead("dense sparse", ps::denseSparseMatMul(graph, y, rhs, prog));
+  // The last value is followed by zeros.
+  const popsparse::CSRMatrix<float> ends(2, 6, {9, 8}, {1, 0}, {0, 1, 2}, {1, 1});
+  const auto few = ps::MatMulParams::createForSparseDense(1, 2, 6, 3);
+  const auto ending = ps::createSparseDenseMatMulLHS<float>(graph, FLOAT, few, ends, "ending");
+  graph.setInitialValue(ending.getNzValuesTensor(), std::vector<float>{9, 8});
+  graph.createHostRead("ending dense", ps::sparseDenseMatMul(graph, ending, x, prog));
   Engine engine(graph, prog);
   engine.load(device);
   engine.run(0);
+  show(engine, "ending dense", 6);
   show(engine, "sparse dense", 12);
   show(engine, "dense sparse", 18);
 }

@@ -33,8 +33,8 @@ Tensor SparseTensor::dense(Graph &graph, const DebugContext &debugContext) const
   for (std::size_t begin = 0, end; begin < valueAt.size(); begin = end) {
     const std::size_t first = valueAt[begin];
     const bool isZero = first == places.size();
-    for (end = begin + 1;
-         end < valueAt.size() && valueAt[end] == first + (isZero ? 0 : end - begin);)
+    for (end = begin + 1; end < valueAt.size() && (valueAt[end] == places.size()) == isZero &&
+                          (isZero || valueAt[end] == first + end - begin);)
       ++end;
     parts.push_back(isZero ? zero.broadcast(static_cast<unsigned>(end - begin), 0)
                            : nzValues.slice(first, first + end - begin));
