@@ -9,7 +9,6 @@ from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.derived_values import (
-    has_own_loss,
     input_channels,
     reads_first_spikes,
     spiking_layers,
@@ -30,10 +29,7 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
         yield Problem("/network/trainable", "unsupported", detail)
     yield from _problems_of_adaptation(network, on)
     yield from _problems_of_single_layers(network, on)
-    if device.kind == "ipu" and has_own_loss(spec.training):
-        detail = f"losses with equations run on the devices cpu and emulator; got {device.kind}"
-        yield Problem("/training/loss", "unsupported", detail)
-    elif device.kind == "ipu" and reads_first_spikes(spec.training):
+    if device.kind == "ipu" and reads_first_spikes(spec.training):
         detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
         yield Problem("/training/loss", "unsupported", detail)
     channels = input_channels(spec.data)

@@ -47,9 +47,9 @@ class LossEvaluator:
         self, equations: LossEquations, classes: int, steps: int, kind: Any = np.float64
     ) -> None:
         self.equations = equations
+        self.program = loss_program(equations)
+        self.classes, self.steps = classes, steps
         self._kind = kind
-        self._program = loss_program(equations)
-        self._classes, self._steps = classes, steps
         self._functions = {**FUNCTIONS, **_functions(classes, steps, kind)}
 
     def __call__(self, readout: Mapping[str, np.ndarray], right: np.ndarray) -> LossValues:
@@ -61,9 +61,9 @@ class LossEvaluator:
         """
         batch = len(right)
         inputs: Dict[str, Any] = {
-            CLASS_COUNT: self._kind(self._classes),
-            STEP_COUNT: self._kind(self._steps),
-            STEP: np.arange(self._steps, dtype=self._kind)[:, None, None],
+            CLASS_COUNT: self._kind(self.classes),
+            STEP_COUNT: self._kind(self.steps),
+            STEP: np.arange(self.steps, dtype=self._kind)[:, None, None],
         }
         for name, values in readout.items():
             wide = np.asarray(values, self._kind)
@@ -71,22 +71,22 @@ class LossEvaluator:
         for name in RIGHT:
             if name in self.equations.reads:
                 inputs[name] = self._compared(name, right)
-        found = run_step(self._program, inputs, self._functions)
+        found = run_step(self.program, inputs, self._functions)
         loss = np.broadcast_to(found[LOSS], (1, batch, 1)).reshape(batch)
         return LossValues(loss, self._predicted(found[PREDICTION], batch), self._by(found, readout))
 
     def _compared(self, name: str, right: np.ndarray) -> np.ndarray:
         if name == LABEL:
-            found = right[None, :, None] == np.arange(self._classes)
+            found = right[None, :, None] == np.arange(self.classes)
             return np.asarray(found, self._kind)
         wide = np.asarray(right, self._kind)
         return np.asarray(wide.transpose(1, 0, 2) if name == STEP_TARGET else wide[None])
 
     def _predicted(self, found: np.ndarray, batch: int) -> np.ndarray:
         if STEP_TARGET in self.equations.reads:
-            shape = (self._steps, batch, self._classes)
+            shape = (self.steps, batch, self.classes)
             return np.asarray(np.broadcast_to(found, shape).transpose(1, 0, 2))
-        return np.asarray(np.broadcast_to(found, (1, batch, self._classes))[0])
+        return np.asarray(np.broadcast_to(found, (1, batch, self.classes))[0])
 
     def _by(
         self, found: Mapping[str, np.ndarray], readout: Mapping[str, np.ndarray]

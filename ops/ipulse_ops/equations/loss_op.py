@@ -1,14 +1,20 @@
-"""A loss with equations as an operation of TensorFlow."""
+"""A loss with equations as an operation of TensorFlow.
+
+On a CPU it is computed in float64 by LossEvaluator, and in a program that XLA compiles for a device
+in float32 by operations of TensorFlow.
+"""
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Tuple
+from typing import Any, List, Mapping, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from ipulse_core.equations.loss import LABEL
 from ipulse_ops.equations.loss import LossEvaluator
+from ipulse_ops.equations.loss_in_xla import loss_in_xla
+from ipulse_ops.unsupported import in_xla
 
 
 def loss_with_equations(
@@ -23,6 +29,7 @@ def loss_with_equations(
     """
     names = list(readout)
     is_regression = LABEL not in evaluator.equations.reads
+    is_compiled = in_xla()
     predicted_type = tf.float32 if is_regression else tf.int32
 
     def run(right: np.ndarray, *arrays: np.ndarray) -> List[np.ndarray]:
@@ -34,18 +41,32 @@ def loss_with_equations(
         kind = predicted_type.as_numpy_dtype
         return [found.loss.astype(np.float32), predicted.astype(kind), *grads]
 
-    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
-    def apply(*tensors: Any) -> Tuple[Any, Any]:
+    def on_host(tensors: Sequence[Any]) -> Tuple[Any, Any, List[Any]]:
         types = [tf.float32, predicted_type, *[tf.float32] * len(tensors)]
         by_sample, predicted, *grads = tf.numpy_function(run, [right, *tensors], types)
         by_sample.set_shape([right.shape[0]])
         predicted.set_shape(right.shape)
         for grad, tensor in zip(grads, tensors):
             grad.set_shape(tensor.shape)
+        return by_sample, predicted, grads
+
+    def on_device(tensors: Sequence[Any]) -> Tuple[Any, Any, List[Any]]:
+        by_name = dict(zip(names, tensors))
+        by_sample, predicted, grads = loss_in_xla(evaluator, by_name, right)
+        if not is_regression:
+            predicted = tf.argmax(predicted, axis=-1, output_type=tf.int32)
+        return by_sample, predicted, grads
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
+    def apply(*tensors: Any) -> Tuple[Any, Any]:
+        by_sample, predicted, grads = (on_device if is_compiled else on_host)(tensors)
 
         def gradient(upstream: Any, _: Any) -> List[Any]:
             # A sample that does not count has 0 here, whatever its own gradient is.
             column = upstream[:, tf.newaxis]
+            if is_compiled:
+                counts = tf.not_equal(column, 0.0)
+                return [tf.where(counts, grad * column, 0.0) for grad in grads]
             return [tf.math.multiply_no_nan(grad, column) for grad in grads]
 
         return (by_sample, predicted), gradient

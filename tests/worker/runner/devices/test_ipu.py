@@ -16,6 +16,7 @@ from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.devices import ipu
 from ipulse_worker.runner.devices.ipu_process import configuration
 from tests.ipu_fake import State
+from tests.losses import margin, squared_spikes
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.devices.ipu_steps import keep_apart, on, weights
 from tests.worker.runner.devices.test_poplar_errors import EXAMPLES
@@ -201,3 +202,30 @@ class TestWithoutAnSDK:
         result = attempt(tmp_path / "work", on("ipu"))
         assert result.done["reason"] == "kernel_unavailable"
         assert "IPULSE_RUNNER_PYTHON" in result.done["message"]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("loss", "readout"),
+    [
+        pytest.param(margin(), {"kind": "leaky"}, id="membrane"),
+        pytest.param(squared_spikes(), {"kind": "spiking"}, id="spike_count"),
+    ],
+)
+def test_a_loss_of_equations_trains_as_on_a_cpu(
+    device: State, tmp_path: Path, loss: Dict[str, Any], readout: Dict[str, Any]
+) -> None:
+    """In float32, with a padded last batch."""
+    document = on("ipu", steps_per_execution=3)
+    document["network"]["readout"] = readout
+    document["training"] = {**document["training"], "epochs": 1, "loss": loss}
+    result = attempt(tmp_path / "ipu", document)
+    assert result.done["reason"] == "completed", result.done
+    other = attempt(tmp_path / "cpu", {**document, "device": {"kind": "cpu", "threads": 1}})
+    for name, on_cpu in weights(other).items():
+        np.testing.assert_allclose(
+            weights(result)[name], on_cpu, rtol=1e-3, atol=1e-5, err_msg=name
+        )
+    for figure in ("loss", "accuracy", "test_loss", "test_accuracy"):
+        ours, theirs = result.done["summary"][figure], other.done["summary"][figure]
+        assert ours == pytest.approx(theirs, rel=1e-4), figure
