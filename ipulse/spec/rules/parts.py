@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
 
 MAX_VALUES = 2**31  # of all states in all steps of a batch
+_NOT_RAMPED = (
+    "a gate is a number for the value of spike, which training.second_threshold_ramp, of second "
+    "thresholds of membranes, does not change: remove the gate or the ramp"
+)
 
 
 def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
@@ -65,6 +69,10 @@ def _problems_of_equations(spec: ExperimentSpec) -> Iterator[Problem]:
     if spec.network.surrogate.name == "table":
         detail = "a table is no surrogate of neurons with equations: choose another shape"
         yield Problem("/network/surrogate/name", "unsupported", detail)
+    if spec.training.second_threshold_ramp is not None:
+        for index, layer in indexed_equations(spec.network):
+            if layer.gate is not None:
+                yield Problem(f"/network/layers/{index}/gate", "unsupported", _NOT_RAMPED)
     neurons = hidden_sizes(spec)
     values = sum(
         neurons[index] * (len(layer.neuron.states) + 2)

@@ -84,6 +84,20 @@ def assert_named(place: str, value: Any, pointer: str) -> None:
     assert pointer in [problem.pointer for problem in caught.value.problems]
 
 
+def test_a_gate_does_not_follow_the_ramp_of_second_thresholds() -> None:
+    """In a network with both kinds of layers; each is accepted without the other."""
+    document = changed(f"{LAYER}/gate", -0.5, deepcopy(DOCUMENT))
+    document["network"]["layers"].append({"neurons": 8, "second_threshold": 0.5})
+    parse_spec(document)
+    document["training"]["second_threshold_ramp"] = {"epochs": 1}
+    with pytest.raises(InvalidSpec) as caught:
+        parse_spec(document)
+    (problem,) = caught.value.problems
+    assert problem.pointer == f"{LAYER}/gate"
+    del document["network"]["layers"][0]["gate"]
+    parse_spec(document)
+
+
 def test_a_typing_error_is_explained() -> None:
     with pytest.raises(InvalidSpec) as caught:
         parse_spec(changed(f"{LAYER}/neuron/spike", "u - (thta + beta * a)", deepcopy(DOCUMENT)))
