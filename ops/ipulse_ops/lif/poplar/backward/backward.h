@@ -14,7 +14,7 @@ namespace lif {
 /// The program that makes the gradients of a loss: `found` becomes those by operandsWithGradients.
 ///
 /// gradients: by the outputs of the forward pass, of which those by membranes and by the slots
-/// (ids) of every layer count. results: those outputs.
+/// (ids) of every layer count; an invalid tensor stands for zeros. results: those outputs.
 poplar::program::Program buildBackward(poplar::Graph &graph, const Network &network,
                                        const Operands &operands,
                                        const std::vector<poplar::Tensor> &gradients,

@@ -67,8 +67,12 @@ LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradie
     return arrivals.neurons(t.flatten(0, 2), plan.layers[l], of(name));
   };
   LayerRecord record;
-  if (layer.membrane)
-    record.direct = rows(gradients[placeOf(network, Result::Membrane, l)], "grad_membrane");
+  if (layer.membrane) {
+    const Tensor direct = gradients[placeOf(network, Result::Membrane, l)];
+    record.direct = direct.valid() ? rows(direct, "grad_membrane")
+                                   : arrivals.zeros(operands.steps * operands.batch, plan.layers[l],
+                                                    of("grad_membrane"));
+  }
   if (network.constantGradients) {
     record.carried = rows(results[placeOf(network, Result::Carried, l)], "carried");
     record.current = rows(results[placeOf(network, Result::Current, l)], "current");
@@ -88,7 +92,13 @@ LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradie
     };
     const Tensor direct = gradients[placeOf(network, Result::SpikeIds, l)];
     record.phi.push_back(ofRange(Result::Surrogate, "surrogate"));
-    record.gradSlots.push_back(arrivals.samples(direct, tiles, of("grad_slots")));
+    if (direct.valid()) {
+      record.gradSlots.push_back(arrivals.samples(direct, tiles, of("grad_slots")));
+    } else {
+      record.gradSlots.push_back(sampleTensor(graph, FLOAT, operands.batch, operands.steps,
+                                              layer.slots, tiles, of("grad_slots")));
+      arrivals.zero(record.gradSlots.back());
+    }
     if (network.recordsMembranes(layer))
       record.membranes.push_back(ofRange(Result::SlotMembrane, "slot_membrane"));
   }

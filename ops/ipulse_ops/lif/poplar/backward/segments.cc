@@ -161,12 +161,13 @@ void Segments::addStart(Copies &copies, unsigned number) const {
 void Segments::addGradients(Copies &copies, unsigned begin, unsigned end) const {
   for (unsigned l = 0; l < layers.size(); ++l) {
     const OfLayer &of = layers[l];
-    if (!of.direct.empty())
+    if (!of.direct.empty() && gradient(Result::Membrane, l).valid())
       copies.add(gradient(Result::Membrane, l).slice(begin, end),
                  of.direct.dense().slice(0, std::size_t{end - begin} * operands.batch));
     for (const Tensor &slots : of.gradSlots)
-      copies.add(gradient(Result::SpikeIds, l).slice(begin, end).dimShuffle({1, 0, 2}),
-                 slots.slice(0, end - begin, 1));
+      if (gradient(Result::SpikeIds, l).valid())
+        copies.add(gradient(Result::SpikeIds, l).slice(begin, end).dimShuffle({1, 0, 2}),
+                   slots.slice(0, end - begin, 1));
   }
 }
 

@@ -98,15 +98,10 @@ std::vector<std::size_t> shapeOfRight(const TrainAttributes &given, std::size_t 
   return {batch, steps, classes};
 }
 
-/// Zeros for every output of the forward pass but the readout's membrane.
-std::vector<Tensor> gradientsOf(Graph &graph, const lif::Network &network, const Tensor &membrane,
-                                const std::vector<Tensor> &results) {
-  std::vector<Tensor> gradients;
-  for (const Tensor &result : results) {
-    const Tensor zero = graph.addConstant<float>(FLOAT, {1}, 0.0f);
-    graph.setTileMapping(zero, 0);
-    gradients.push_back(zero.broadcast(unsigned(result.numElements()), 0).reshape(result.shape()));
-  }
+/// No gradient by any output of the forward pass but the readout's membrane.
+std::vector<Tensor> gradientsOf(const lif::Network &network, const Tensor &membrane,
+                                std::size_t outputs) {
+  std::vector<Tensor> gradients(outputs);
   const auto readout = static_cast<unsigned>(network.layers.size() - 1);
   gradients[lif::placeOf(network, lif::Result::Membrane, readout)] = membrane;
   return gradients;
@@ -219,7 +214,7 @@ Program Train(Graph &graph, const std::vector<Tensor> &inputs, std::vector<Tenso
       given.hasOwnLoss ? lif::addOwnLoss(graph, given.ownLoss, membrane, right, mask, program)
                        : lif::addLoss(graph, given.loss, membrane, right, mask, program);
   program.add(lif::buildBackward(graph, given.network, operands,
-                                 gradientsOf(graph, given.network, loss.gradient, results), results,
+                                 gradientsOf(given.network, loss.gradient, results.size()), results,
                                  gradients));
   program.add(updateOf(graph, given, inputs, gradients, operands.batch));
   outputs.assign(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(3 * n));
