@@ -107,6 +107,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
         state_words=0.5 if device.states_dtype == "float16" else 1.0,
         optimizer_words=_optimizer_words(spec),
+        trains=_trains_on_device(device),
         has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
     )
     try:

@@ -26,6 +26,7 @@ _OTHER_BYTES = 26_000  # stacks, code and exchange code of a tile
 _STATES = 8  # tensors of a layer's neurons and samples that live at the same time
 _SAMPLES_PER_WORD = 24  # resets of a neuron
 _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of one segment
+_WORDS_OF_PIECE = 1  # exchange code of contiguous numbers that a tile sends or receives
 _LOSS_ROWS = 4  # values of a loss with equations that each class has, and that each step has
 
 _Tile = Tuple[int, int]  # IPU, tile
@@ -77,8 +78,10 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     if network.recomputes:  # without it the backward pass, where most lives, has no membranes
         saved = 1 - network.state_words
         words += (_checkpoints(network) * network.state_words - saved) * network.batch * part.row
-    if part.layer == len(network.layers) - 1:  # membranes and their gradients
-        words += 2 * network.steps * network.batch * part.row
+    if part.layer == len(network.layers) - 1:
+        # Membranes and their gradients, and the exchange code that sends and receives them: a
+        # piece for each step and sample.
+        words += 2 * network.steps * network.batch * (part.row + _WORDS_OF_PIECE)
     elif (
         layer.slots < layer.neurons and not network.recomputes
     ):  # resets, of the forward and of the backward pass
@@ -115,14 +118,21 @@ def _bytes_of_sample(network: TileNetwork, layer: TileLayer) -> int:
 
 
 def _bytes_of_loss(network: TileNetwork) -> int:
-    """Return the bytes of a sample's loss: membrane, its gradient, and values of the equations."""
+    """Return the bytes of a sample's loss: membrane, its gradient, and values of the equations.
+
+    Membrane and gradient are exchanged with the tiles of the readout, in pairs of neurons.
+    """
     classes = network.layers[-1].neurons
-    return _WORD * (2 * network.steps * classes + _LOSS_ROWS * (network.steps + classes))
+    exchanged = classes + _WORDS_OF_PIECE * divide_up(classes, 2)
+    return _WORD * (2 * network.steps * exchanged + _LOSS_ROWS * (network.steps + classes))
 
 
 def _bytes_of_gradients(network: TileNetwork) -> int:
-    """Return the bytes of the gradients by the outputs, which lie on all tiles."""
-    slots = sum(layer.slots for layer in network.layers)
+    """Return the bytes of the gradients by the outputs, which lie on all tiles.
+
+    A loss on the device is of the membrane alone.
+    """
+    slots = 0 if network.trains else sum(layer.slots for layer in network.layers)
     return network.steps * network.batch * (2 * slots + network.layers[-1].neurons) * _WORD
 
 

@@ -202,7 +202,7 @@ def test_moments_are_on_the_device_that_updates_weights() -> None:
         assert fit is not None
         sizes.append(fit.fullest_tile_bytes)
     on_host, on_emulator, on_ipu = sizes
-    assert on_host < on_emulator == on_ipu
+    assert on_host < on_emulator <= on_ipu
 
 
 def test_a_loss_with_equations_takes_memory_of_the_device_that_computes_it() -> None:
