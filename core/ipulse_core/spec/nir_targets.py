@@ -33,7 +33,10 @@ SUBTRACTED = "v_threshold is subtracted from v"
 NO_ADAPTATION = "NIR has no neurons with thresholds that rise at each spike"
 # NIR delays all spikes of a neuron alike: delays of synapses take a matrix for each delay.
 MAX_DELAY_MATRICES = 256
-NO_FRACTIONS = "trained delays are not whole steps unless their `rounded` is set"
+NO_FRACTIONS = (
+    "trained delays are between whole steps, which NIR does not express: set `rounded: true` of "
+    "these delays, and the results are rounded to whole steps"
+)
 NO_ADDED_DELAYS = "spikes of residual additions are not delayed one by one"
 # Targets with one threshold for a layer, and those with one decay as well.
 ONE_THRESHOLD = ("snntorch", "spikingjelly", "sinabs")
