@@ -11,6 +11,7 @@
     python -m benchmarks.training special-paths            each optimisation with and without
     python -m benchmarks.training convolutions             convolutional networks
     python -m benchmarks.training equations                a LIF layer written as equations
+    python -m benchmarks.training spike-conv               a convolution of spikes, a dense one
 
 `COMMAND --help` lists the options; --output FILE writes the table as CSV.
 """
@@ -29,6 +30,7 @@ COMMANDS = {
     "accuracy": "accuracy",
     "convolutions": "convolutions",
     "equations": "layers.equations",
+    "spike-conv": "layers.spike_conv",
     "example-peers": "example_peers",
     "special-paths": "special_paths",
 }

@@ -1,4 +1,4 @@
-"""The benchmark of convolutions scales the weights, and its step computes a loss."""
+"""The benchmarks of convolutions scale weights, compute a loss, and compare equal convolutions."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from benchmarks.training.layers.conv_network import (
     programs,
     scale_to_rate,
 )
+from benchmarks.training.layers.spike_conv import passes
 from ipulse_core.spec.conv_geometry import Planes
 
 SMALL = ConvConfig(Planes(10, 10, 2), ({"filters": 4, "kernel": (3, 3)},), None, 3, 20, 4, 0.05)
@@ -30,3 +31,12 @@ def test_a_step_computes_a_loss() -> None:
     found = programs(SMALL, 0.5, 1)
     assert np.asarray(found["forward"]()).shape == (4, 3)
     assert np.isfinite(found["step"]())
+
+
+def test_a_convolution_of_spikes_computes_what_the_dense_one_does() -> None:
+    """It raises an error otherwise; both have a forward pass and a step."""
+    found = passes(2, 2, 0.1)
+    assert {name: set(calls) for name, calls in found.items()} == {
+        "forward": {"sparse", "dense"},
+        "step": {"sparse", "dense"},
+    }
