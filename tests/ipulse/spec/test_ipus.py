@@ -11,6 +11,7 @@ from ipulse.spec import EmulatorDevice, IPUDevice, parse_spec, spec_to_json
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.poplar_environment import poplar_environment
 from tests.ipulse.spec_documents import minimal
+from tests.losses import loss_document, margin, squared_spikes
 
 
 class TestIPUs:
@@ -123,3 +124,23 @@ class TestIPUs:
             "directory": "/attempt/pvti",
         }
         assert poplar_environment(IPUDevice(), "/attempt") == {}
+
+
+def with_loss(loss: Any, readout: str) -> dict[str, Any]:
+    spec = minimal()
+    spec["device"] = {"kind": "ipu"}
+    spec["network"]["readout"] = {"kind": readout}
+    spec["training"] = {**spec.get("training", {}), "loss": loss}
+    return spec
+
+
+def test_takes_losses_with_equations_of_membranes_and_spike_counts() -> None:
+    for loss, readout in ((margin(), "leaky"), (squared_spikes(), "spiking")):
+        assert parse_spec(with_loss(loss, readout)).device.kind == "ipu"
+
+
+def test_refuses_losses_with_times_of_first_spikes() -> None:
+    loss = loss_document("-sum(label * log_softmax(-first_spike / 5))")
+    with pytest.raises(InvalidSpec) as caught:
+        parse_spec(with_loss(loss, "spiking"))
+    assert [problem.pointer for problem in caught.value.problems] == ["/training/loss"]
