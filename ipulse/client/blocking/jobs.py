@@ -115,15 +115,25 @@ class BlockingJobs:
         query: str = "",
         sort: str = "",
         columns: Sequence[str] = (),
+        waiting_on: bool = False,
     ) -> Iterator[Job]:
         """Yield jobs, newest first and without their specs; pages are fetched as needed.
 
         `query` is in the search language, such as `state:succeeded test_accuracy>0.95`; `sort`
         names columns, such as `-test_accuracy,name`; `job.json["values"]` has the values of
-        `columns`, such as `learning_rate`. Raises InvalidInput with the place in the query.
+        `columns`, such as `learning_rate`. With `waiting_on`, `job.json["waiting_on"]` says what
+        each job waits for. Raises InvalidInput with the place in the query.
         """
         return stepped(
-            self._calls.list(state, page_size, id_prefix, query=query, sort=sort, columns=columns)
+            self._calls.list(
+                state,
+                page_size,
+                id_prefix,
+                query=query,
+                sort=sort,
+                columns=columns,
+                waiting_on=waiting_on,
+            )
         )
 
     def count(self, query: str = "") -> int:

@@ -19,6 +19,7 @@ class JobSearch:
     sort: str = ""  # columns with commas, each with `-` for descending order
     columns: Sequence[str] = ()
     count: bool = False  # return the number of all matches
+    waiting_on: bool = False  # return what each job waits for
 
     def parameters(self) -> dict[str, Any]:
         """Return the query parameters."""
@@ -26,6 +27,7 @@ class JobSearch:
         return {
             **{name: text for name, text in given.items() if text},
             **({"count": "true"} if self.count else {}),
+            **({"waiting_on": "true"} if self.waiting_on else {}),
         }
 
 

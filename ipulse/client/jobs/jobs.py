@@ -127,9 +127,10 @@ class Jobs(CallSender):
         query: str = "",
         sort: str = "",
         columns: Sequence[str] = (),
+        waiting_on: bool = False,
     ) -> AsyncGenerator[Job, None]:
         """Yield jobs, newest first and without their specs; see Client.list."""
-        token, search = "", JobSearch(query, sort, columns)
+        token, search = "", JobSearch(query, sort, columns, waiting_on=waiting_on)
         while True:
             page = await self._send(calls.list_jobs(state, page_size, token, id_prefix, search))
             for job in page.jobs:

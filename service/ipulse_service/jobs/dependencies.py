@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Row, Select, delete, func, insert, select, update
 
 from ipulse_core.errors import Conflict, InvalidInput, Problem
 from ipulse_core.states import JobState, Reason
@@ -143,15 +143,29 @@ def settle(transaction: Transaction) -> list[JobRow]:
     return changed
 
 
-def waiting_for(transaction: Transaction, job: JobRow) -> Awaited:
-    """Returns what a blocked job waits for."""
+def waiting_for(transaction: Transaction, blocked: Sequence[JobRow]) -> dict[int, Awaited]:
+    """Returns what blocked jobs wait for, by their keys."""
+    edges: dict[int, list[Row[*tuple[Any, ...]]]] = {job.pk: [] for job in blocked}
+    if not edges:
+        return {}
     query = (
-        select(job_dependencies.c.needs_id, job_dependencies.c.on_end, jobs.c.state, jobs.c.name)
+        select(
+            job_dependencies.c.job_pk,
+            job_dependencies.c.needs_id,
+            job_dependencies.c.on_end,
+            jobs.c.state,
+            jobs.c.name,
+        )
         .outerjoin(jobs, jobs.c.pk == job_dependencies.c.needs_pk)
-        .where(job_dependencies.c.job_pk == job.pk, job_dependencies.c.state == WAITING)
+        .where(job_dependencies.c.job_pk.in_(list(edges)), job_dependencies.c.state == WAITING)
         .order_by(job_dependencies.c.needs_pk)
     )
-    rows = transaction.connection.execute(query).all()
+    for row in transaction.connection.execute(query):
+        edges[row.job_pk].append(row)
+    return {pk: _awaited(rows) for pk, rows in edges.items()}
+
+
+def _awaited(rows: Sequence[Row[*tuple[Any, ...]]]) -> Awaited:
     if rows and rows[0].on_end == "compiled":
         first = rows[0]
         detail = f"{first.needs_id} ({first.state}) compiles its executable"

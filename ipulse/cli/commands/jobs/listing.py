@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated, Any
 
@@ -19,13 +18,12 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, Wide, addressed, names_in
 from ipulse.cli.tables import show_list
 from ipulse.cli.terminal import say, second_text, show
-from ipulse.client import Client, Job
+from ipulse.client import Job
 from ipulse.client.times import time_of
-from ipulse_core.errors import InvalidInput, NotFound, Problem
+from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.numbers import plain_number
 from ipulse_core.states import JobState
 
-_ASKED = 10  # blocked jobs of a list whose details are fetched
 _STATES = ", ".join(state.value for state in JobState)
 _STATISTICS = (".best", ".min", ".max", ".last")
 _TIMES = ("created", "started", "finished")
@@ -75,11 +73,12 @@ def list_jobs(
     names = names_in(asked or "")
     text = " ".join(query or ())
     with at.connect() as client:
-        found = client.list(state, min(limit, 100), query=text, sort=sort, columns=names)
+        found = client.list(
+            state, min(limit, 100), query=text, sort=sort, columns=names, waiting_on=not names
+        )
         jobs = list(islice(found, limit))
         is_cut = len(jobs) == limit and sys.stderr.isatty() and not as_json
         total = client.count(text) if is_cut and state is None else None
-        awaited = {} if names or as_json else _awaited(client, jobs)
     if as_csv:
         show(csv_text(names, [_values(job, names) for job in jobs]).rstrip("\n"))
         return Exit.OK
@@ -87,7 +86,7 @@ def list_jobs(
     rows = [
         [shown(name, value) for name, value in zip(names, _values(job, names), strict=True)]
         if names
-        else _usual_row(job, awaited)
+        else _usual_row(job)
         for job in jobs
     ]
     show_list("jobs", [job.json for job in jobs], headers, rows, as_json, wide)
@@ -124,18 +123,8 @@ def _values(job: Job, names: Sequence[str]) -> list[Any]:
     return [values.get(name) for name in names]
 
 
-def _awaited(client: Client, jobs: Sequence[Job]) -> dict[str, str]:
-    """Return the jobs that the latest blocked ones wait for, which no list of jobs has."""
-    blocked = [job.id for job in jobs if job.state is JobState.BLOCKED][:_ASKED]
-    awaited = {}
-    for job_id in blocked:
-        with suppress(NotFound):  # deleted since then
-            awaited[job_id] = awaited_job(client.get(job_id).json.get("waiting_on"))
-    return awaited
-
-
-def _usual_row(job: Job, awaited: Mapping[str, str]) -> list[str]:
-    first = awaited.get(job.id)
+def _usual_row(job: Job) -> list[str]:
+    first = awaited_job(job.json.get("waiting_on"))
     return [
         job.id,
         job.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -78,15 +79,20 @@ class _Look:
     now: int
     valid_until: float  # on the monotonic clock
 
-    def place_of(self, job: JobRow) -> Place | None:
-        """Returns the job's place, None if another look is needed."""
+    def places_of(self, jobs: Sequence[JobRow]) -> list[Place] | None:
+        """Returns the places of the jobs, None if another look is needed."""
         if self.valid_until <= time.monotonic():
             return None
-        place = self.places.get(job.pk)
-        if place is None and (like := self.last.get(Needs.of_job(job))):
-            # It was queued since then. All of them would make for too many looks.
-            return like._replace(position=None, of=None, server=None, start=None)
-        return place
+        places = []
+        for job in jobs:
+            place = self.places.get(job.pk)
+            if place is None and (like := self.last.get(Needs.of_job(job))):
+                # It was queued since then. All of them would make for too many looks.
+                place = like._replace(position=None, of=None, server=None, start=None)
+            if place is None:
+                return None
+            places.append(place)
+        return places
 
 
 class QueueView:
@@ -98,31 +104,42 @@ class QueueView:
         self._lock = threading.Lock()
         self._look: _Look | None = None
 
-    def waiting(self, transaction: Transaction, job: JobRow) -> Waiting | None:
-        """Returns why a job waits, None if it does not."""
-        if job.state is JobState.PAUSED:
-            return Waiting("paused")
-        if job.state is JobState.BLOCKED:
-            awaited = dependencies.waiting_for(transaction, job)
+    def waiting(self, transaction: Transaction, jobs: Sequence[JobRow]) -> dict[int, Waiting]:
+        """Returns why jobs wait, by their keys; those that do not wait are left out."""
+        waits: dict[int, Waiting] = {}
+        for job in jobs:
+            if job.state is JobState.PAUSED:
+                waits[job.pk] = Waiting("paused")
+            elif job.state is JobState.RETRY_WAIT:
+                due = None if job.due_at is None else max(job.due_at, transaction.now)
+                waits[job.pk] = Waiting("retry", estimated_start=due)
+        blocked = [job for job in jobs if job.state is JobState.BLOCKED]
+        for pk, awaited in dependencies.waiting_for(transaction, blocked).items():
             reason: Why = "compile" if awaited.is_compilation else "dependency"
-            return Waiting(
+            waits[pk] = Waiting(
                 reason, awaited.detail, holder=awaited.first_id, holder_name=awaited.first_name
             )
-        if job.state is JobState.RETRY_WAIT:
-            due = None if job.due_at is None else max(job.due_at, transaction.now)
-            return Waiting("retry", estimated_start=due)
-        if job.state is not JobState.QUEUED:
-            return None
+        queued = [job for job in jobs if job.state is JobState.QUEUED]
+        return waits | self._in_queue(transaction, queued)
+
+    def _in_queue(self, transaction: Transaction, queued: Sequence[JobRow]) -> dict[int, Waiting]:
+        """Returns why queued jobs wait, from one look at the queue."""
+        if not queued:
+            return {}
         with self._lock:
             look = self._look
-            place = look.place_of(job) if look else None
-            if look is None or place is None:
+            places = look.places_of(queued) if look else None
+            if look is None or places is None:
                 look = self._look = self._take_look(transaction)
-                place = look.places[job.pk]
-        waiting = _explain(look, Needs.of_job(job), place)
-        if waiting.estimated_start is None:
-            return waiting
-        return replace(waiting, estimated_start=max(waiting.estimated_start, transaction.now))
+                places = [look.places[job.pk] for job in queued]
+        waits = {}
+        for job, place in zip(queued, places, strict=True):
+            waiting = _explain(look, Needs.of_job(job), place)
+            if waiting.estimated_start is not None:
+                start = max(waiting.estimated_start, transaction.now)
+                waiting = replace(waiting, estimated_start=start)
+            waits[job.pk] = waiting
+        return waits
 
     def plan(self, transaction: Transaction, needs: Needs, priority: int) -> JobPlan:
         """Returns what a job with these needs would wait for if it were submitted now."""

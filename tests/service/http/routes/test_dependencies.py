@@ -67,6 +67,23 @@ def test_it_says_what_it_waits_for(service: InProcess) -> None:
     end(service, first, "cancelled")
 
 
+def test_a_list_says_what_each_job_waits_for(service: InProcess) -> None:
+    first, second, paused, over = (service.submit()["id"] for _ in range(4))
+    service.user.post(f"/v1/jobs/{paused}/pause")
+    end(service, over, "cancelled")
+    blocked = [submit(service, first)["id"], submit(service, f"{second}:end")["id"]]
+    ids = [first, second, paused, over, *blocked]
+    query = {"page_size": len(ids), "waiting_on": "true"}
+    listed = service.user.get("/v1/jobs", params=query).json()["jobs"]
+    waits = {job["id"]: job["waiting_on"] for job in listed}
+    assert waits == {job_id: service.job(job_id)["waiting_on"] for job_id in ids}
+    assert [waits[job_id]["holder"] for job_id in blocked] == [first, second]
+    assert waits[paused]["reason"] == "paused"
+    assert waits[over] is None
+    for job_id in (first, second, paused):
+        end(service, job_id, "cancelled")
+
+
 def test_all_must_have_ended(service: InProcess) -> None:
     first, second = (service.submit()["id"] for _ in range(2))
     job = submit(service, first, f"{second}:end")

@@ -51,6 +51,7 @@ class TestList:
         def check() -> None:
             [shown, *_] = service.user.get("/v1/jobs", params={"page_size": 1}).json()["jobs"]
             assert shown.pop("values") is None, "no columns were asked for"
+            assert shown.pop("waiting_on") is None, "it was not asked for"
             whole = service.job(shown["id"])
             only_alone = {name: whole[name] for name in ("notes", "spec", "waiting_on")}
             assert whole == {**shown, **only_alone}

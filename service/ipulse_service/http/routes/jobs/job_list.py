@@ -129,6 +129,9 @@ class JobQuery(SelectionQuery):
         examples=["learning_rate,test_accuracy.best"],
     )
     count: bool = Field(default=False, description="Return the number of jobs on all pages.")
+    waiting_on: bool = Field(
+        default=False, description="Return in `waiting_on` what each of the jobs waits for."
+    )
 
     def filter(self) -> filters.JobFilter:
         """Returns the filter that the parameters describe. Raises InvalidQuery."""
@@ -162,8 +165,12 @@ def list_jobs(query: Annotated[JobQuery, Query()], state: State) -> JobList:
             agents = {pk: tried[-1].agent for pk, tried in attempts.items() if tried}
             values = values_of(transaction, page, columns, agents)
         total = search.count(transaction, wanted) if query.count else None
+        waits = state.queue_view.waiting(transaction, page if query.waiting_on else [])
     return JobList(
-        jobs=[ListedJob.of(job, attempts[job.pk], values.get(job.pk)) for job in page],
+        jobs=[
+            ListedJob.of(job, attempts[job.pk], values.get(job.pk), waits.get(job.pk))
+            for job in page
+        ],
         next_page_token=token,
         total=total,
         columns=None

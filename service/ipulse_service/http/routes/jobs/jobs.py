@@ -203,4 +203,4 @@ def _read(state: AppState, job_id: str, known: str | None = None) -> _View:
         if etags.matches(known, job.tag):
             return _View(job, (), None)  # the response has no body
         tried = leases.of_job(transaction, job.pk)
-        return _View(job, tried, state.queue_view.waiting(transaction, job))
+        return _View(job, tried, state.queue_view.waiting(transaction, [job]).get(job.pk))

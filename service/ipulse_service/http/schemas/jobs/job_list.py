@@ -9,9 +9,11 @@ from pydantic import BaseModel, Field
 
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import Timestamp, example
+from ipulse_service.http.schemas.jobs.job_parts import WaitingInfo
 from ipulse_service.http.schemas.jobs.jobs import SUMMARY, JobSummary, summary_fields
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
+from ipulse_service.jobs.queue.waiting import Waiting
 from ipulse_service.jobs.search.columns import ColumnKind, Scalar
 
 
@@ -31,13 +33,25 @@ class ListedJob(JobSummary):
     values: dict[str, Scalar] | None = Field(
         default=None, description="Values by column; null: no columns were asked for."
     )
+    waiting_on: WaitingInfo | None = Field(
+        default=None,
+        description="What it waits for; null: it does not wait, or that was not asked for.",
+    )
 
     @classmethod
     def of(
-        cls, job: JobRow, attempts: Sequence[AttemptRow], values: dict[str, Scalar] | None
+        cls,
+        job: JobRow,
+        attempts: Sequence[AttemptRow],
+        values: dict[str, Scalar] | None,
+        waiting: Waiting | None,
     ) -> Self:
-        """Returns the model of a stored job, its attempts in order, and its columns."""
-        return cls(**summary_fields(job, attempts), values=values)
+        """Returns the model of a stored job, its attempts in order, its columns and its wait."""
+        return cls(
+            **summary_fields(job, attempts),
+            values=values,
+            waiting_on=None if waiting is None else WaitingInfo.from_waiting(waiting),
+        )
 
 
 class JobList(BaseModel):

@@ -25,11 +25,10 @@ class DevicesView extends View {
   async load(_route, signal) {
     const [{ agents }, { devices }, queued] = await Promise.all([
       api.get("/v1/agents", { signal }), api.get("/v1/devices", { signal }),
-      api.get("/v1/jobs", { query: { q: "state:queued,retry_wait", sort: "created", count: "true", page_size: SHOWN }, signal }),
+      api.get("/v1/jobs", { query: { q: "state:queued,retry_wait", sort: "created", waiting_on: "true", count: "true", page_size: SHOWN }, signal }),
     ]);
-    const waiting = await Promise.all(queued.jobs.map((job) => api.get(`/v1/jobs/${job.id}`, { signal }).catch(() => null)));
     const place = (job) => job.waiting_on.position ?? Infinity;
-    return { agents, devices, waiting: waiting.filter((job) => job?.waiting_on).sort((a, b) => place(a) - place(b)), queued: queued.total };
+    return { agents, devices, waiting: queued.jobs.filter((job) => job.waiting_on).sort((a, b) => place(a) - place(b)), queued: queued.total };
   }
 
   async act(path, body, done) {

@@ -22,11 +22,11 @@ function queued(waiting) {
 const epochs = ({ epoch, epochs: all }) => `${number(epoch)} of ${number(all)} epochs`;
 
 /** The epochs, or what the job waits for. */
-function progress(job, view) {
+function progress(job) {
   const at = job.progress;
   if (isOver(job.state)) return at ? html`<span class="soft">${epochs(at)}</span>` : nothing;
-  const waiting = view.waits.of(job);
-  if (waiting) return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
+  const waiting = job.waiting_on;
+  if (waiting && job.state !== "paused") return html`<span class="soft" title=${waiting.detail}>${queued(waiting)}</span>`;
   return at?.epochs ? html`${bar(at.epoch / at.epochs, "Progress")}<span class="soft small">${epochs(at)}</span>` : nothing;
 }
 

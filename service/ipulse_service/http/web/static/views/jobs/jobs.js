@@ -17,7 +17,6 @@ import { Selection } from "./selection.js";
 import { Sparks } from "./sparks.js";
 import { jobTable } from "./table.js";
 import { viewMenu } from "./views.js";
-import { Waits } from "./waits.js";
 import "./search.js";
 
 const PAGE = 50;
@@ -33,7 +32,6 @@ class JobsView extends View {
     super();
     this.selection = new Selection(() => this.requestUpdate());
     this.sparks = new Sparks(() => this.requestUpdate());
-    this.waits = new Waits(() => this.requestUpdate());
     this.cursor = -1; // the row of the keyboard
     this.isHeld = false; // while the pointer is over the rows, they stay where they are
     this.onShortcut = (event) => this.shortcut(event);
@@ -76,7 +74,8 @@ class JobsView extends View {
 
   async load(_route, signal) {
     const { q, sort, columns, page, group } = this;
-    const query = { q, sort, columns: requested(columns).join(","), count: "true", page_size: PAGE, skip: (page - 1) * PAGE };
+    const waits = columns.includes("progress") && !group ? "true" : "";
+    const query = { q, sort, columns: requested(columns).join(","), waiting_on: waits, count: "true", page_size: PAGE, skip: (page - 1) * PAGE };
     try {
       const [answer, states, grouped] = await Promise.all([
         api.get("/v1/jobs", { query, signal }),
@@ -84,7 +83,6 @@ class JobsView extends View {
         group ? groups(q, group, signal) : null,
       ]);
       if (columns.includes("curve") && !group) this.sparks.fetch(answer.jobs, signal);
-      if (columns.includes("progress") && !group) this.waits.fetch(answer.jobs, signal);
       this.selection.follow(q, answer.total);
       const jobs = answer.jobs.filter((job) => !isLeaving(job, q));
       const total = answer.total - (answer.jobs.length - jobs.length);
