@@ -206,13 +206,21 @@ def test_a_name_that_reverses_text_ends_before_what_follows_it(
         attempt.report(metric(1, test_accuracy=rate), metric(2, test_accuracy=rate))
         attempt.complete()
     page.open("/compare?q=name:turned*")
-    page.until(lambda: page.all("ip-chart") and page.all("ip-curve canvas"))
+    page.until(lambda: page.all("ip-curve canvas") and len(page.all("ip-chart")) == 2)
+    for at, chart in enumerate(page.all("ip-chart")):  # each is drawn when it is seen
+        page.driver.execute_script("arguments[0].scrollIntoView()", chart)
+        page.until(lambda at=at: page.all("ip-chart")[at].find_elements("tag name", "canvas"))
     texts = page.driver.execute_script("""
         const options = [...document.querySelectorAll("option")].map((one) => one.textContent);
         const curves = [...document.querySelectorAll("ip-curve")]
           .flatMap(({ plot }) => plot.series.map(({ label }) => label));
-        return { options: options.join(), curves: curves.join() };
+        const tips = [...document.querySelectorAll("ip-chart")].flatMap(({ chart }) => {
+          const [{ formatter }] = chart.getOption().tooltip;
+          return [0, 1, 2].map((dataIndex) => formatter({ dataIndex }));
+        });
+        return { options: options.join(), curves: curves.join(), ...tips };
     """)
+    assert len(texts) == 2 + 3 + 3, "two lists; a tip of each job on both charts"
     for place, text in texts.items():
         assert text.count(name), place
         assert text.count(name) == text.count(f"\u2068{name}\u2069"), place
