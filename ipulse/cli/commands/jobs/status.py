@@ -15,6 +15,7 @@ from ipulse.cli.exits import Exit
 from ipulse.cli.options import Address, AsJSON, JobId, addressed
 from ipulse.cli.terminal import emit, show, show_facts
 from ipulse.client import Job
+from ipulse.client.times import time_of
 from ipulse_core.limits import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from ipulse_core.numbers import plain_number
 
@@ -85,6 +86,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "group", job.json.get("group") or ""
     yield "notes", job.json.get("notes", "")
     yield "created", time_text(job.created_at)
+    started = job.json["started_at"]
+    yield "started", time_text(time_of(started)) if started else ""
     if job.progress and not job.state.is_terminal:
         yield from _progress_facts(job.progress)
     start = job.json.get("start_from")
@@ -93,6 +96,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     seconds = phase_seconds(job)
     if seconds:
         yield "phases", ", ".join(f"{name} {duration(s)}" for name, s in seconds.items())
+    if seconds and job.state.is_terminal:  # a phase counts when it has ended
         yield "duration", duration(sum(job.phase_seconds.values()))
     for attempt in job.json["attempts"] if job.attempt > 1 else []:
         how = attempt["reason"] or "running"

@@ -41,6 +41,9 @@ def test_each_row_has_a_name_of_its_own(run: Run, client: Client, agent: Agent) 
         assert len(names) > 5
         assert len(set(names)) == len(names)
         assert not re.search(r"\de[+-]\d", shown.out), "a figure with an exponent"
+    assert "started" in names_of(running.out)
+    assert "duration" not in names_of(running.out), "the phase that goes on has no seconds yet"
+    assert "duration" in names_of(ended.out)
     assert "25,520" in ended.out
     assert "97.5 %" in ended.out
 
