@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, NamedTuple
 
 from ipulse_core.pva.node import Child, Children, Node, Value
 from ipulse_core.pva.programs import (
@@ -85,6 +85,17 @@ class StepTotal(ExecutionStep):
         return {name: float(v) for name, v in self._data.get("computeCyclesByScope", {}).items()}
 
 
+class HostCopies(NamedTuple):
+    """The copies between host and device in one direction, over all runs."""
+
+    is_to_host: bool
+    executions: int
+    bytes: int
+    cycles: int  # of all four kinds
+    host_cycles: int
+    sync_cycles: int
+
+
 class RunMicroseconds(Node):
     """The emulated time of a run in microseconds."""
 
@@ -130,6 +141,25 @@ class ExecutionReport(Node):
     runs = Children(EngineRun, "The first runs, 2 unless an engine option says otherwise.")
     totals = Children(StepTotal, "Every step that ran, summed over all runs.")
     totalCycles = Child(TotalCycles, "Cycles of the device over all runs.")
+
+    @property
+    def host_copies(self) -> List[HostCopies]:
+        """The copies to the device, then those to the host; none of a direction without bytes."""
+        copies = []
+        for is_to_host, of in ((False, "bytesFromHost"), (True, "bytesToHost")):
+            steps = [total for total in self.totals if getattr(total, of)]
+            if steps:
+                copies.append(
+                    HostCopies(
+                        is_to_host,
+                        executions=sum(step.executions for step in steps),
+                        bytes=sum(getattr(step, of) for step in steps),
+                        cycles=sum(step.cycles for step in steps),
+                        host_cycles=sum(step.hostCycles for step in steps),
+                        sync_cycles=sum(step.syncCycles for step in steps),
+                    )
+                )
+        return copies
 
     @property
     def steps(self) -> List[ExecutionStep]:

@@ -41,10 +41,15 @@ class Report(Node):
     @property
     def execution(self) -> ExecutionReport:
         """The report of what ran. Raises AttributeError if nothing ran."""
-        if "execution" not in self._data:
+        if not self.has_run:
             detail = "nothing ran: the program was only compiled, or did not fit into the tiles"
             raise AttributeError(f"this report has no execution: {detail}")
         return self._child(ExecutionReport, "execution")
+
+    @property
+    def has_run(self) -> bool:
+        """True if the report has what ran."""
+        return "execution" in self._data
 
     @property
     def is_emulated(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from ipulse.cli.terminal import size_text
 from ipulse_core.errors import RemoteError
 from ipulse_core.pva.difference import Change, ProfileDifference
-from ipulse_core.pva.execution import StepTotal
+from ipulse_core.pva.execution import ExecutionReport
 from ipulse_core.pva.figures import FIGURES, figures_of, tile_bytes
 from ipulse_core.pva.report import Report
 
@@ -94,22 +94,20 @@ def tile_lines(report: Report) -> Iterator[str]:
     yield f"  {'tile_balance':<16} {percent(figures['tile_balance']):>16}"
     for total in sorted(report.execution.totals, key=lambda t: -t.cycles)[:_MOST_STEPS]:
         yield f"  {total.cycles:16,}  {total.executions:8,} times  {total.program.label}"
-    yield from _host_lines(report.execution.totals)
+    yield from _host_lines(report.execution)
 
 
-def _host_lines(totals: Sequence[StepTotal]) -> Iterator[str]:
-    rows = []
-    for direction, of in (("to device", "bytesFromHost"), ("to host", "bytesToHost")):
-        copies = [total for total in totals if getattr(total, of)]
-        if copies:
-            amount = size_text(sum(getattr(total, of) for total in copies))
-            cycles = sum(total.cycles for total in copies)
-            number = sum(total.executions for total in copies)
-            rows.append(f"  {direction:<16} {cycles:16,} cycles  {number:8,} times  {amount}")
-    if rows:
+def _host_lines(execution: ExecutionReport) -> Iterator[str]:
+    every = execution.host_copies
+    if every:
         yield ""
         yield "copies between host and device"
-        yield from rows
+    for copies in every:
+        direction = "to host" if copies.is_to_host else "to device"
+        amount = (
+            f"{copies.cycles:16,} cycles  {copies.executions:8,} times  {size_text(copies.bytes)}"
+        )
+        yield f"  {direction:<16} {amount}"
 
 
 def difference_lines(difference: ProfileDifference) -> Iterator[str]:

@@ -59,6 +59,38 @@ def test_programs_on_tiles_are_compared(service: InProcess) -> None:
     assert changes == {"arrange": -150, "ordered": 150}
 
 
+def test_copies_between_host_and_device_are_summed_by_direction(service: InProcess) -> None:
+    def copies(job_id: str) -> list[dict[str, Any]]:
+        response = service.user.get("/v1/profiles:copies", params={"job": job_id})
+        assert response.status_code == 200, response.text
+        found: list[dict[str, Any]] = response.json()["copies"]
+        return found
+
+    document = tiles()
+    assert copies(profiled_job(service, profile(), document, name="copied")) == [], (
+        "a profile from before"
+    )
+    first, *others = document["execution"]["totals"]
+    first.update(bytesFromHost=2048, bytesToHost=0)
+    for other in others:
+        other.update(bytesFromHost=0, bytesToHost=512)
+    to_device, to_host = copies(profiled_job(service, profile(), document, name="copied"))
+    kinds = [f"{kind}Cycles" for kind in ("compute", "exchange", "sync", "host")]
+    for found, steps, size in ((to_device, [first], 2048), (to_host, others, 512 * len(others))):
+        assert found == {
+            "is_to_host": found is to_host,
+            "executions": sum(step["executions"] for step in steps),
+            "bytes": size,
+            "cycles": sum(step[kind] for step in steps for kind in kinds),
+            "host_cycles": sum(step["hostCycles"] for step in steps),
+            "sync_cycles": sum(step["syncCycles"] for step in steps),
+        }
+    del document["execution"]
+    assert copies(profiled_job(service, profile(), document, name="copied")) == [], "nothing ran"
+    response = service.user.get("/v1/profiles:copies", params={"job": service.submit()["id"]})
+    assert response.status_code == 404
+
+
 def test_what_cannot_be_compared_is_said(service: InProcess) -> None:
     fine = profiled_job(service, profile(), name="fine")
     without = service.submit()["id"]

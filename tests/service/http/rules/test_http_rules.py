@@ -16,8 +16,15 @@ from tests.service.running import InProcess
 # These headers differ from one response to the next.
 PASSING = {"date", "x-request-id"}
 QUERIES = {"/v1/worker/wakeups": {"agent": "b.bin", "kind": "cpu"}}  # required ones
-# The attempt needs no such file, no such op was pushed, and the file is no network.
-OTHERS = {"/start-file": 404, "/dataset": 404, "0" * 64: 404, "/network": 422}
+# The attempt needs no such file, no such op was pushed, the file is no network, and the job has
+# no profile of tiles.
+OTHERS = {
+    "/start-file": 404,
+    "/dataset": 404,
+    "0" * 64: 404,
+    "/network": 422,
+    "/profiles:copies": 404,
+}
 
 
 def request(
@@ -32,6 +39,8 @@ def request(
         query = {"jobs": resources.attempt.claim["job_id"]}
     if path == "/v1/profiles:diff":
         query = dict.fromkeys("ab", resources.finished)
+    if path == "/v1/profiles:copies":
+        query = {"job": resources.finished}
     return client.request(method, path, headers=headers, params=query)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, 
 
 import numpy as np
 
+from ipulse_core.pva.execution import ExecutionReport, HostCopies
 from ipulse_core.pva.layers import AROUND, READOUT, TOGETHER, layer_shares
 from ipulse_worker.runner.profile.tile_records import (
     Cycles,
@@ -68,12 +69,17 @@ class TileProfile:
                 int(total["executions"]),
                 cycles_of(total),
                 total.get("computeCyclesByScope", {}),
-                float(total.get("bytesFromHost", 0)),
-                float(total.get("bytesToHost", 0)),
             )
             for total in (self._execution or {}).get("totals", [])
         ]
         return sorted(steps, key=lambda step: -step.cycles.total)
+
+    @property
+    def host_copies(self) -> List[HostCopies]:
+        """The copies between host and device by direction; empty where none is known."""
+        if self._execution is None:
+            return []
+        return ExecutionReport(self._execution, self._compilation, "execution").host_copies
 
     @property
     def total(self) -> Cycles:

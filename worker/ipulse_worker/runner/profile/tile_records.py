@@ -40,8 +40,6 @@ class Step(NamedTuple):
     cycles: Cycles
     # The vertices' cycles by the scope of what they write; empty if they are not known.
     by_scope: Mapping[str, float] = MappingProxyType({})
-    bytes_from_host: float = 0.0  # 0 also where a profile does not have them
-    bytes_to_host: float = 0.0
 
 
 class Layer(NamedTuple):

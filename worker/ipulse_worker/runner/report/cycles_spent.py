@@ -89,27 +89,18 @@ def _step_row(profile: TileProfile, step: Step, total: float) -> List[str]:
 def _host_table(profile: TileProfile) -> Optional[ReportTable]:
     """Return the copies between host and device by direction; None where none is known."""
     total = profile.total.total
-    rows: List[List[str]] = []
-    for direction, field in (
-        ("to the device", "bytes_from_host"),
-        ("to the host", "bytes_to_host"),
-    ):
-        copies = [step for step in profile.steps if getattr(step, field)]
-        if not copies:
-            continue
-        cycles = Cycles()
-        for step in copies:
-            cycles = cycles.plus(step.cycles)
-        rows.append(
-            [
-                direction,
-                f"{sum(step.executions for step in copies):,}",
-                size(sum(getattr(step, field) for step in copies)),
-                *(count(getattr(cycles, kind)) for kind in ("host", "sync")),
-                _time(profile, cycles),
-                percent(cycles.total / total),
-            ]
-        )
+    rows = [
+        [
+            "to the host" if copies.is_to_host else "to the device",
+            f"{copies.executions:,}",
+            size(copies.bytes),
+            count(copies.host_cycles),
+            count(copies.sync_cycles),
+            duration(profile.seconds(copies.cycles)),
+            percent(copies.cycles / total),
+        ]
+        for copies in profile.host_copies
+    ]
     heads = ["copies", "number", "bytes", "host", "sync", "time", "share"]
     return ReportTable(heads, rows) if rows else None
 

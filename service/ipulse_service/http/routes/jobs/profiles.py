@@ -19,12 +19,14 @@ from ipulse_service.files.blob_reader import BlobReader
 from ipulse_service.http import problems
 from ipulse_service.http.dependencies import State
 from ipulse_service.http.schemas.base import JOB_ID
-from ipulse_service.http.schemas.jobs.profiles import ProfileDiff
+from ipulse_service.http.schemas.jobs.profiles import ProfileCopies, ProfileDiff
 from ipulse_service.http.state import AppState
 from ipulse_service.jobs import store
 from ipulse_service.jobs.job import JobRow
 
 MAX_PROFILE_BYTES = 64 * 1024**2
+
+_OTHER_FORM = "a profile has another form than this version writes"
 
 router = APIRouter(prefix="/v1", tags=["artifacts"])
 
@@ -36,6 +38,14 @@ class DiffQuery(BaseModel):
 
     a: str = Field(max_length=64, description="Id of the job that is the baseline.")
     b: str = Field(max_length=64, description="Id of the other job.", examples=[JOB_ID])
+
+
+class CopiesQuery(BaseModel):
+    """Query parameters of the copies of a profile."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: str = Field(max_length=64, description="Id of the job.", examples=[JOB_ID])
 
 
 class _Profiles(NamedTuple):
@@ -61,6 +71,28 @@ async def diff_profiles(query: Annotated[DiffQuery, Query()], state: State) -> P
     return await run_in_threadpool(_diff, before, after)
 
 
+@router.get(
+    "/profiles:copies",
+    summary="Sum the copies between host and device",
+    response_description="The sums.",
+    responses=problems.documented(404, 422),
+)
+async def sum_copies(query: Annotated[CopiesQuery, Query()], state: State) -> ProfileCopies:
+    """Sums the copies between host and device of a job on emulator or IPU by direction."""
+    return await run_in_threadpool(_copies, state, query.job)
+
+
+def _copies(state: AppState, job_id: str) -> ProfileCopies:
+    tiles = _files(state, job_id)[1].get("poplar_profile")
+    if tiles is None:
+        raise NotFound(f"{job_id} has no profile of tiles")
+    try:
+        report = Report(_document(state, "job", tiles))
+        return ProfileCopies.of(report.execution.host_copies if report.has_run else [])
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise _unreadable(_OTHER_FORM, "job") from error
+
+
 def _diff(before: _Profiles, after: _Profiles) -> ProfileDiff:
     tiles, unlike, liveness = None, [], None
     try:
@@ -71,7 +103,7 @@ def _diff(before: _Profiles, after: _Profiles) -> ProfileDiff:
             tiles = ProfileDifference(*reports)
             liveness = tuple(_liveness(report) for report in reports)
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise _unreadable("a profile has another form than this version writes", "a") from error
+        raise _unreadable(_OTHER_FORM, "a") from error
     return ProfileDiff.of(before.job, after.job, times, unlike, tiles, liveness)
 
 
@@ -83,15 +115,20 @@ def _liveness(report: Any) -> list[int]:
 
 def _profiles(state: AppState, name: str, job_id: str) -> _Profiles:
     """Returns the profiles of a job. Raises NotFound or InvalidReport."""
-    with state.database.read() as transaction:
-        job = store.get_named(transaction, job_id)
-        files = artifacts.official(transaction, job)
-    by_role = {file.role: file for file in files if file.name.endswith(".json")}
+    job, by_role = _files(state, job_id)
     if "profile" not in by_role:
         raise NotFound(f"{job.id} has no profile; it is written when a training ends")
     profile = _document(state, name, by_role["profile"])
     tiles = by_role.get("poplar_profile")
     return _Profiles(job, profile, None if tiles is None else _document(state, name, tiles))
+
+
+def _files(state: AppState, job_id: str) -> tuple[JobRow, dict[str, ArtifactRow]]:
+    """Returns a job and its JSON files by their roles."""
+    with state.database.read() as transaction:
+        job = store.get_named(transaction, job_id)
+        files = artifacts.official(transaction, job)
+    return job, {file.role: file for file in files if file.name.endswith(".json")}
 
 
 def _document(state: AppState, name: str, file: ArtifactRow) -> Any:

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from ipulse_core.pva.difference import Change, ProfileDifference
+from ipulse_core.pva.execution import HostCopies
 from ipulse_core.pva.job_difference import JobDifference
 from ipulse_core.states import JobState
 from ipulse_service.http.schemas.base import JOB_ID, example
@@ -18,6 +19,14 @@ MOST_CHANGES = 200  # of a list
 _CHANGE = {"name": "run", "before": 4.0, "after": 5.0, "change": 1.0, "relative": 0.25}
 _LIST = {"total": 1, "changes": [_CHANGE]}
 _OF_TILES = ("figures", "programs", "layers", "tile_memory", "tile_cycles")
+_COPIES = {
+    "is_to_host": False,
+    "executions": 20,
+    "bytes": 2048,
+    "cycles": 130,
+    "host_cycles": 100,
+    "sync_cycles": 30,
+}
 _JOB = {"id": JOB_ID, "name": "digits", "state": "succeeded", "device": "cpu"}
 
 
@@ -120,6 +129,32 @@ class ProfileDiff(BaseModel):
             memory=ProfileChanges.of(times.memory),
             tiles=None if tiles is None or liveness is None else _tiles(tiles, liveness),
         )
+
+
+class HostCopiesInfo(BaseModel):
+    """The copies between host and device in one direction, over all runs."""
+
+    is_to_host: bool = Field(description="Else to the device.")
+    executions: int = Field(description="Number of copies.")
+    bytes: int
+    cycles: int = Field(description="Cycles of all kinds.")
+    host_cycles: int = Field(description="Of these, cycles of exchange with the host.")
+    sync_cycles: int = Field(description="Of these, cycles of synchronisation.")
+
+
+class ProfileCopies(BaseModel):
+    """The copies of a profile by direction."""
+
+    model_config = example(copies=[_COPIES])
+
+    copies: list[HostCopiesInfo] = Field(
+        description="To the device, then to the host; empty if the profile has no bytes of copies."
+    )
+
+    @classmethod
+    def of(cls, copies: Sequence[HostCopies]) -> Self:
+        """Returns it for the sums of a report."""
+        return cls(copies=[HostCopiesInfo(**each._asdict()) for each in copies])
 
 
 def _tiles(found: ProfileDifference, liveness: Sequence[list[int]]) -> TileDiff:

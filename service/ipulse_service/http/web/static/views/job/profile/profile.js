@@ -30,7 +30,8 @@ class Profile extends Tab {
     const read = (one) => (one ? api.get(contentOf(job.id, one), { signal }) : null);
     const ofTiles = file("poplar_profile");
     const [profile, tiles] = await Promise.all([read(file("profile")), ofTiles?.name.endsWith(".json") ? read(ofTiles) : null]);
-    return { profile, tiles, trace: file("trace"), liveness: tiles && livenessOf(tiles), tree: tiles && treeOf(tiles), poplar: tiles && ofPoplar(tiles) };
+    const copies = tiles?.execution ? await api.get("/v1/profiles:copies", { query: { job: job.id }, signal }).catch((error) => ({ copies: [], problem: error.message })) : { copies: [] };
+    return { profile, tiles, copies, trace: file("trace"), liveness: tiles && livenessOf(tiles), tree: tiles && treeOf(tiles), poplar: tiles && ofPoplar(tiles) };
   }
 
   /** The id of the program that all parts show. */
@@ -53,7 +54,7 @@ class Profile extends Tab {
       ${this.part(part, loaded)}`;
   }
 
-  part(part, { profile, tiles, trace, liveness, tree, poplar }) {
+  part(part, { profile, tiles, copies, trace, liveness, tree, poplar }) {
     switch (part) {
       case "memory": return html`${profile ? this.memory(profile) : nothing}${tiles ? tileMemory(tiles) : nothing}`;
       case "liveness": return html`<h2>Memory over time <span class="soft">${known(tiles)}</span></h2>
@@ -65,7 +66,7 @@ class Profile extends Tab {
         ${tiles.execution.runs.some((run) => run.truncated) ? html`<p class="soft small">Only the first steps of a run are recorded.</p>` : nothing}`;
       case "timeline": return html`<h2>Time line of the attempt <span class="soft">measured</span></h2>
         <ip-time-line .job=${this.job} .file=${trace}></ip-time-line>`;
-      default: return html`${profile ? this.summary(profile) : nothing}${tiles ? tileCycles(tiles) : nothing}`;
+      default: return html`${profile ? this.summary(profile) : nothing}${tiles ? tileCycles(tiles, copies) : nothing}`;
     }
   }
 

@@ -42,8 +42,8 @@ function layersOnTiles({ mapping, split, layers, load_balance: balance, tiles_us
     <p class="soft">Mapping ${mapping}, split ${split}. Load balance ${percent(balance)}: the planned work of the mean tile relative to the busiest of the ${number(used)} tiles that have neurons.</p></div>`;
 }
 
-/** The cycles by kind, and the most expensive steps, of all runs. @param {any} document poplar_profile.json */
-export function tileCycles({ compilation, execution, emulated }) {
+/** The cycles by kind, and the most expensive steps, of all runs. @param {any} document poplar_profile.json @param {any} copies between host and device */
+export function tileCycles({ compilation, execution, emulated }, copies) {
   const names = new Map(compilation.programs.map((program) => [program._id, program.name || program.type]));
   const spent = (execution?.totals ?? []).map((step) => ({ name: names.get(step.program) ?? "?", ...step, cycles: KINDS.reduce((sum, kind) => sum + step[`${kind}Cycles`], 0) }))
     .sort((a, b) => b.cycles - a.cycles);
@@ -53,16 +53,13 @@ export function tileCycles({ compilation, execution, emulated }) {
   return html`<section class="section"><h2>Program on the tiles <span class="soft">${emulated ? "emulated" : "measured"}</span></h2><p>${count(total)} cycles: ${kinds.filter(([, sum]) => sum).map(([kind, sum]) => `${kind} ${percent(sum / total)}`).join(", ")}.</p>
     ${table("Most expensive steps", ["Step", "Executions", "Cycles", "Share"], spent.slice(0, MOST_STEPS).map((step) => [
       step.name, count(step.executions), count(step.cycles), percent(step.cycles / total)]))}
-    ${hostCopies(spent, total)}</section>`;
+    ${hostCopies(copies, total)}</section>`;
 }
 
-/** Copies between host and device by direction; profiles from before lack their bytes. @param {any[]} spent @param {number} total */
-function hostCopies(spent, total) {
-  const rows = [["To the device", "bytesFromHost"], ["To the host", "bytesToHost"]].flatMap(([direction, field]) => {
-    const copies = spent.filter((step) => step[field]);
-    const sum = (/** @type {string} */ of) => copies.reduce((all, step) => all + step[of], 0);
-    return copies.length ? [[direction, count(sum("executions")), bytes(sum(field)), count(sum("cycles")), percent(sum("cycles") / total)]] : [];
-  });
+/** @param {{copies: any[], problem?: string}} found by direction @param {number} total the cycles of all steps */
+function hostCopies({ copies, problem }, total) {
+  if (problem) return html`<p class="problem">Copies between host and device: ${problem}</p>`;
+  const rows = copies.map((each) => [each.is_to_host ? "To the host" : "To the device", count(each.executions), bytes(each.bytes), count(each.cycles), percent(each.cycles / total)]);
   return rows.length ? table("Copies between host and device", ["Direction", "Copies", "Bytes", "Cycles", "Share"], rows) : nothing;
 }
 
