@@ -239,26 +239,3 @@ def test_a_saved_view_brings_back_search_and_columns(page: Page, service: InProc
     page.press("Views")
     page.find("[popover]:popover-open")
     assert "only one" not in page.texts("[popover] .menu-item")
-
-
-def test_the_table_fits_the_screen_whatever_jobs_wait_for(page: Page, service: InProcess) -> None:
-    def after(first: str) -> str:
-        response = service.user.post("/v1/jobs", json=SPEC, params={"after": first})
-        job_id: str = response.json()["id"]
-        return job_id
-
-    first = submit(service, "the-long-name-of-another-experiment with settings")
-    over = submit(service, "it-ended_before-what_waited-for_it")
-    blocked, failed = after(first), after(over)
-    service.user.post(f"/v1/jobs/{over}/cancel")
-    for width in (1280, 360):
-        page.resize(width)
-        page.open("/jobs")
-        page.until(lambda: page.all(f"td.c-progress a[href='/jobs/{first}']"))
-        page.until(lambda: any("dependency failed" in one for one in page.texts("td.c-state")))
-        for box in (".grid-box", "html"):
-            shown = page.find(box)
-            assert shown.get_property("scrollWidth") == shown.get_property("clientWidth"), width
-    for job_id in (blocked, first):
-        service.user.post(f"/v1/jobs/{job_id}/cancel")
-    assert service.job(failed)["reason"] == "dependency_failed"

@@ -125,3 +125,26 @@ def test_a_blocked_job_links_to_the_job_that_it_waits_for(page: Page, service: I
         page.until(lambda link=link: page.texts(link) == ["first of two"])
     service.user.post(f"/v1/jobs/{job_id}/cancel")
     service.user.post(f"/v1/jobs/{first}/cancel")
+
+
+def test_the_table_fits_the_screen_whatever_jobs_wait_for(page: Page, service: InProcess) -> None:
+    def after(first: str) -> str:
+        response = service.user.post("/v1/jobs", json=SPEC, params={"after": first})
+        job_id: str = response.json()["id"]
+        return job_id
+
+    name = "the-long-name-of-another-experiment with settings"
+    first, over = (service.submit({**SPEC, "name": name})["id"] for _ in range(2))
+    blocked, failed = after(first), after(over)
+    service.user.post(f"/v1/jobs/{over}/cancel")
+    for width in (1280, 360):
+        page.resize(width)
+        page.open("/jobs")
+        page.until(lambda: page.all(f"td.c-progress a[href='/jobs/{first}']"))
+        page.until(lambda: any("dependency failed" in one for one in page.texts("td.c-state")))
+        for box in (".grid-box", "html"):
+            shown = page.find(box)
+            assert shown.get_property("scrollWidth") == shown.get_property("clientWidth"), width
+    for job_id in (blocked, first):
+        service.user.post(f"/v1/jobs/{job_id}/cancel")
+    assert service.job(failed)["reason"] == "dependency_failed"
