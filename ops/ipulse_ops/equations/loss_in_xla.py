@@ -1,7 +1,6 @@
 """A loss with equations as operations of TensorFlow that XLA compiles, for programs on devices.
 
-Each instruction of the loss and of its derivative becomes one operation in float32, of those that
-Graphcore's TensorFlow runs on IPUs.
+Each instruction of the loss and of its derivative becomes one operation in float32.
 """
 
 from __future__ import annotations
