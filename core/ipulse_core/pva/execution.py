@@ -90,7 +90,7 @@ class HostCopies(NamedTuple):
 
     is_to_host: bool
     executions: int
-    bytes: int
+    total_bytes: int
     cycles: int  # of all four kinds
     host_cycles: int
     sync_cycles: int
@@ -153,7 +153,7 @@ class ExecutionReport(Node):
                     HostCopies(
                         is_to_host,
                         executions=sum(step.executions for step in steps),
-                        bytes=sum(getattr(step, of) for step in steps),
+                        total_bytes=sum(getattr(step, of) for step in steps),
                         cycles=sum(step.cycles for step in steps),
                         host_cycles=sum(step.hostCycles for step in steps),
                         sync_cycles=sum(step.syncCycles for step in steps),

@@ -104,10 +104,8 @@ def _host_lines(execution: ExecutionReport) -> Iterator[str]:
         yield "copies between host and device"
     for copies in every:
         direction = "to host" if copies.is_to_host else "to device"
-        amount = (
-            f"{copies.cycles:16,} cycles  {copies.executions:8,} times  {size_text(copies.bytes)}"
-        )
-        yield f"  {direction:<16} {amount}"
+        spent = f"{copies.cycles:16,} cycles  {copies.executions:8,} times"
+        yield f"  {direction:<16} {spent}  {size_text(copies.total_bytes)}"
 
 
 def difference_lines(difference: ProfileDifference) -> Iterator[str]:

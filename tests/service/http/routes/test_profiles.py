@@ -80,7 +80,7 @@ def test_copies_between_host_and_device_are_summed_by_direction(service: InProce
         assert found == {
             "is_to_host": found is to_host,
             "executions": sum(step["executions"] for step in steps),
-            "bytes": size,
+            "total_bytes": size,
             "cycles": sum(step[kind] for step in steps for kind in kinds),
             "host_cycles": sum(step["hostCycles"] for step in steps),
             "sync_cycles": sum(step["syncCycles"] for step in steps),

@@ -93,7 +93,7 @@ def _host_table(profile: TileProfile) -> Optional[ReportTable]:
         [
             "to the host" if copies.is_to_host else "to the device",
             f"{copies.executions:,}",
-            size(copies.bytes),
+            size(copies.total_bytes),
             count(copies.host_cycles),
             count(copies.sync_cycles),
             duration(profile.seconds(copies.cycles)),

@@ -22,7 +22,7 @@ _OF_TILES = ("figures", "programs", "layers", "tile_memory", "tile_cycles")
 _COPIES = {
     "is_to_host": False,
     "executions": 20,
-    "bytes": 2048,
+    "total_bytes": 2048,
     "cycles": 130,
     "host_cycles": 100,
     "sync_cycles": 30,
@@ -136,7 +136,7 @@ class HostCopiesInfo(BaseModel):
 
     is_to_host: bool = Field(description="Else to the device.")
     executions: int = Field(description="Number of copies.")
-    bytes: int
+    total_bytes: int
     cycles: int = Field(description="Cycles of all kinds.")
     host_cycles: int = Field(description="Of these, cycles of exchange with the host.")
     sync_cycles: int = Field(description="Of these, cycles of synchronisation.")

@@ -59,7 +59,7 @@ export function tileCycles({ compilation, execution, emulated }, copies) {
 /** @param {{copies: any[], problem?: string}} found by direction @param {number} total the cycles of all steps */
 function hostCopies({ copies, problem }, total) {
   if (problem) return html`<p class="problem">Copies between host and device: ${problem}</p>`;
-  const rows = copies.map((each) => [each.is_to_host ? "To the host" : "To the device", count(each.executions), bytes(each.bytes), count(each.cycles), percent(each.cycles / total)]);
+  const rows = copies.map((each) => [each.is_to_host ? "To the host" : "To the device", count(each.executions), bytes(each.total_bytes), count(each.cycles), percent(each.cycles / total)]);
   return rows.length ? table("Copies between host and device", ["Direction", "Copies", "Bytes", "Cycles", "Share"], rows) : nothing;
 }
 
