@@ -10,7 +10,7 @@ from sqlalchemy import event
 from ipulse_core.states import JobState
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
-from ipulse_service.jobs import leases, store
+from ipulse_service.jobs import dependencies, leases, store
 from ipulse_service.jobs.queue import order
 from ipulse_service.jobs.queue.waiting import QueueView
 from ipulse_service.jobs.search import listing
@@ -51,7 +51,8 @@ def test_nothing_that_is_asked_often_reads_a_whole_table(service: InProcess) -> 
             store.get(transaction, job_id)
             leases.of_job(transaction, job.pk)
             leases.of_jobs(transaction, [job.pk, queued.pk])
-            QueueView(5.0).waiting(transaction, queued)
+            QueueView(5.0).waiting(transaction, [queued])
+            dependencies.waiting_for(transaction, [queued])
             order.head(transaction, ["cpu"], lambda needs: True)
             outbox.queued(transaction, transaction.now)
             for look in (order.due, order.overdue, leases.expired, leases.next_expiry):

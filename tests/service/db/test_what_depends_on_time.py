@@ -95,14 +95,10 @@ def test_presence(world: World, set_clock: Callable[[], None]) -> None:
     world.pass_ms(89_999)
     with world.database.write() as transaction:
         job = store.get(transaction, queued.id)
-        found = view.waiting(transaction, job)
-        assert found is not None
-        assert found.reason == "wake_up"
+        assert view.waiting(transaction, [job])[job.pk].reason == "wake_up"
     world.pass_ms(1)
     with world.database.write() as transaction:
-        found = view.waiting(transaction, job)
-        assert found is not None
-        assert found.reason == "no_agent"
+        assert view.waiting(transaction, [job])[job.pk].reason == "no_agent"
 
 
 def test_durations(world: World, set_clock: Callable[[], None]) -> None:

@@ -84,8 +84,6 @@ class World:
     def waits(self, view: QueueView) -> dict[int, Waiting]:
         """Return the prediction for each queued job."""
         with self.read() as transaction:
-            found = [
-                (entry.pk, view.waiting(transaction, store.get_by_pk(transaction, entry.pk)))
-                for entry in order.entries(transaction)
-            ]
-        return {pk: waiting for pk, waiting in found if waiting is not None}
+            entries = order.entries(transaction)
+            queued = [store.get_by_pk(transaction, entry.pk) for entry in entries]
+            return view.waiting(transaction, queued)
