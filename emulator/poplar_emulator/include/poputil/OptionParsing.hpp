@@ -3,9 +3,13 @@
 
 // Reads the values of options: a specification maps each name to what its value sets.
 
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
 #include <sstream>
 #include <string>
 #include <type_traits>
