@@ -1,4 +1,4 @@
-"""Time a convolution of sparse spikes beside TensorFlow's dense one.
+"""Time a convolution that reads ids of spikes beside TensorFlow's `tf.nn.conv2d`.
 
     python -m benchmarks.training spike-conv
     python -m benchmarks.training spike-conv --activity 0.01 0.1 --rounds 15

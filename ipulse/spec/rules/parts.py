@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 2**31  # of all states in all steps of a batch
 _NOT_RAMPED = (
-    "a gate is a number for the value of spike, which training.second_threshold_ramp, of second "
-    "thresholds of membranes, does not change: remove the gate or the ramp"
+    "training.second_threshold_ramp changes second thresholds, and no gate: remove the gate or "
+    "the ramp"
 )
 
 

@@ -1,5 +1,4 @@
-// Options of a library in the manner of PopLibs, names of operators, and sizes whose types must
-// agree.
+// Parses options as PopLibs does, prints names of operators, and compares sizes of equal types.
 #include <algorithm>
 #include <iostream>
 #include <optional>

@@ -51,7 +51,7 @@ public:
   const std::string &asString() const { return text; }
   const Vector &asVector() const { return elements; }
   const Map &asMap() const { return members; }
-  // Of a vector of numbers, and of a vector of such vectors.
+  // The numbers of a vector; their sum; the sum of all numbers in a vector of vectors.
   std::vector<std::uint64_t> toUintVector() const;
   double sumDouble() const;
   std::int64_t sumInt() const { return static_cast<std::int64_t>(sumDouble()); }

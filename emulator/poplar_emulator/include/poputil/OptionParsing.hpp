@@ -69,7 +69,7 @@ inline bool asBool(const poplar::StringRef &value) {
 
 } // namespace parse
 
-/// What is done with the value of an option.
+/// Checks the value of an option and stores it in a variable.
 class OptionHandler {
 public:
   template <typename T, typename = typename std::enable_if<!std::is_same<
@@ -91,7 +91,7 @@ public:
   template <typename T> static OptionHandler createWithBool(T &output) {
     return {[&output](poplar::StringRef value) { output = static_cast<T>(parse::asBool(value)); }};
   }
-  /// By default a value must be above 0.
+  /// The default bounds accept positive values.
   template <typename T>
   static OptionHandler createWithDouble(T &output,
                                         double lowerBound = std::numeric_limits<double>::min(),
