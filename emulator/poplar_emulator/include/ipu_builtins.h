@@ -17,10 +17,7 @@ typedef float popc_float2 __attribute__((vector_size(8)));
 
 // The tile's cycle counter: six cycles for each bundle of this worker. Only differences are
 // meaningful.
-static inline std::uint64_t popc_cycles() {
-  // The compiler does not know who counts.
-  return *static_cast<const volatile std::uint64_t *>(&popc_counters.bundles) * 6;
-}
+static inline std::uint64_t popc_cycles() { return popc_bundles() * 6; }
 template <typename = void> inline unsigned __builtin_ipu_get_scount_l() {
   return static_cast<unsigned>(popc_cycles());
 }

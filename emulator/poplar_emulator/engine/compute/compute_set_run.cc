@@ -80,13 +80,13 @@ void ComputeSetRun::runVertices(std::size_t index) {
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].in)
         memory.gather(*staged[i].view, staged[i].buffer);
-    const std::uint64_t flopsBefore = popc_counters.flops;
+    const std::uint64_t flopsBefore = popc_counters.flops();
     const auto compute = [&](unsigned worker) { // the bundles that it takes
-      const std::uint64_t before = popc_counters.bundles;
+      const std::uint64_t before = popc_counters.bundles();
       popc_tile.vertex = vertex.state;
       popc_tile.worker = vertex.table->kind == field::Kind::Vertex ? schedule.next() : worker;
       result &= vertex.table->compute(vertex.state, worker);
-      return popc_counters.bundles - before + vertex.overheadBundles;
+      return popc_counters.bundles() - before + vertex.overheadBundles;
     };
     std::uint64_t &worked = scopeCycles[index * scopes.size() + vertex.scope];
     if (vertex.table->kind == field::Kind::MultiVertex) {
@@ -116,7 +116,7 @@ void ComputeSetRun::runVertices(std::size_t index) {
         guards.restore(vertex.firstGuarded, vertex.endGuarded); // for the next run
       }
     }
-    operations += counted ? popc_counters.flops - flopsBefore : vertex.estimatedFlops;
+    operations += counted ? popc_counters.flops() - flopsBefore : vertex.estimatedFlops;
     for (std::uint32_t i = vertex.firstStaged; i < vertex.endStaged; ++i)
       if (staged[i].out)
         memory.scatter(*staged[i].view, staged[i].buffer);

@@ -3,6 +3,8 @@
 extern "C" {
 __attribute__((tls_model("initial-exec"))) __thread poplar::emulator::Counters popc_counters;
 __attribute__((tls_model("initial-exec"))) __thread poplar::emulator::TileState popc_tile;
+
+std::uint64_t popc_bundles() { return popc_counters.bundles(); }
 }
 
 namespace poplar::emulator {

@@ -14,19 +14,19 @@ void popc_launch_workers(void *entry, void *base, long hasArguments) {
   const unsigned worker = popc_tile.worker;
   if (base)
     popc_tile.vertex = base;
-  const std::uint64_t before = popc_counters.bundles;
+  const std::uint64_t before = popc_counters.bundles();
   std::uint64_t most = 0;
   for (unsigned w = 0; w < CTXT_WORKERS; ++w) {
     popc_tile.worker = w;
-    const std::uint64_t start = popc_counters.bundles;
+    const std::uint64_t start = popc_counters.bundles();
     if (hasArguments)
       reinterpret_cast<bool (*)(void *, unsigned)>(entry)(popc_tile.vertex, w);
     else
       reinterpret_cast<bool (*)()>(entry)();
-    most = std::max(most, popc_counters.bundles - start);
+    most = std::max(most, popc_counters.bundles() - start);
   }
   // They run at once, each with a bundle every six cycles; a supervisor's bundles are cycles.
-  popc_counters.bundles = before + CTXT_WORKERS * most;
+  popc_counters.setBundles(before + CTXT_WORKERS * most);
   popc_tile.vertex = vertex;
   popc_tile.worker = worker;
 }

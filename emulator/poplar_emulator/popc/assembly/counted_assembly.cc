@@ -1,9 +1,13 @@
 #include "counted_assembly.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <sstream>
 #include <vector>
+
+#include <poplar/TileState.hpp>
 
 #include "popc/starts_with.h"
 
@@ -149,13 +153,18 @@ void add(BlockCost &sum, const BlockCost &cost) {
   sum.flops += cost.flops;
 }
 
-std::string increments(const BlockCost &cost) {
+/// part: of the counters that the block adds to.
+std::string increments(const BlockCost &cost, std::size_t part) {
+  using poplar::emulator::Counters;
   std::ostringstream text;
   text << "\tmovq\tpopc_counters@gottpoff(%rip), %rax\n";
-  const unsigned amounts[] = {cost.bundles(), cost.flops}; // the order of Counters
-  for (unsigned n = 0; n < 2; ++n)
-    if (amounts[n])
-      text << "\taddq\t$" << amounts[n] << ", %fs:" << 8 * n << "(%rax)\n";
+  const auto add = [&](std::size_t parts, unsigned amount) {
+    if (amount)
+      text << "\taddq\t$" << amount << ", %fs:" << parts + sizeof(std::uint64_t) * part
+           << "(%rax)\n";
+  };
+  add(offsetof(Counters, bundlesParts), cost.bundles());
+  add(offsetof(Counters, flopsParts), cost.flops);
   return text.str();
 }
 
@@ -209,8 +218,10 @@ CountedAssembly countBlocks(const std::string &assembly) {
     else if (!blocks.empty())
       add(blocks.back().cost, costOf(i));
   }
-  for (const Block &block : blocks)
-    lines[block.line] = increments(block.cost) + (block.tail ? "\tret" : "");
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    const std::size_t part = n % poplar::emulator::Counters::kParts;
+    lines[blocks[n].line] = increments(blocks[n].cost, part) + (blocks[n].tail ? "\tret" : "");
+  }
   for (const std::string &line : lines)
     result.text += line + "\n";
   return result;
