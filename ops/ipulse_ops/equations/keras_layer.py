@@ -68,6 +68,7 @@ class EquationsConvolution(EquationsNeurons):
         bias: bool = False,
         threads: int = 1,
         input_scale: float = 1.0,
+        tiles: Optional[int] = None,
         **kwargs: Any,
     ) -> None:
         if (layer.neurons, layer.filters) != (geometry.neurons, geometry.filters):
@@ -80,10 +81,11 @@ class EquationsConvolution(EquationsNeurons):
             raise ValueError("the neurons of a convolution do not receive their own spikes")
         biases = geometry.filters if bias else 0
         super().__init__(
-            geometry.weights, layer, biases, threads, input_scale=input_scale, **kwargs
+            geometry.weights, layer, biases, threads, tiles, input_scale=input_scale, **kwargs
         )
         self.geometry = geometry
         self._sites = np.array(geometry.site_of, np.int32)
+        self._is_on_tiles = tiles is not None
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer."""
@@ -95,6 +97,8 @@ class EquationsConvolution(EquationsNeurons):
         spikes = neurons
         if self.geometry.pool != (1, 1):
             spikes = Spikes(*pooled_spikes(neurons.ids, neurons.counts, self._sites))
+            if self._is_on_tiles:
+                spikes = self._of_fixed_size(spikes)
         return PooledRun(spikes, neurons.ids, neurons.counts)
 
     def current(self, ids: Any, counts: Any) -> Any:
@@ -108,3 +112,10 @@ class EquationsConvolution(EquationsNeurons):
             input_scale=self.input_scale,
             threads=self.threads,
         )
+
+    def _of_fixed_size(self, spikes: Spikes) -> Spikes:
+        """Return spikes with as many slots as neurons in the pool: programs have fixed shapes."""
+        slots = int((self._sites >= 0).sum())
+        ids = tf.pad(spikes.ids, [[0, 0], [0, 0], [0, slots - tf.shape(spikes.ids)[2]]])
+        ids.set_shape([*spikes.counts.shape[:2], slots])
+        return Spikes(ids, spikes.counts)

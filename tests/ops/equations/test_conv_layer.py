@@ -9,52 +9,25 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.equations.keras_layer import EquationsConvolution
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.sparse import sparse_to_dense
-from tests.equations import lif, neuron_document, neuron_of
+from tests.equations import neuron_document, neuron_of
 from tests.ops.conv.cases import GEOMETRIES, Case, case
-
-
-def _layer(of: ConvLIF, reset: str = "zero", **trained: bool) -> LayerEquations:
-    document = lif(reset, gain=of.scale, **trained)
-    document["parameters"][0]["value"] = of.decay
-    gate = None if of.second_threshold is None else of.second_threshold - of.threshold
-    geometry = of.geometry
-    neuron = neuron_of(document)
-    return LayerEquations(
-        neuron, geometry.neurons, of.surrogate, gate=gate, filters=geometry.filters
-    )
-
-
-def _run(layer: Any, of: Case) -> Tuple[List[np.ndarray], List[np.ndarray]]:
-    """Spikes by pooled site and activity; gradients of kernel, bias and input spikes."""
-    layer.set_kernels([of.kernel, of.bias])
-    sites = of.layer.geometry.pooled.sites
-    by_site = np.random.RandomState(4).randint(-8, 9, (*of.counts.shape, sites)) / 4
-    ids = tf.constant(of.ids, tf.float32)
-    with tf.GradientTape() as tape:
-        tape.watch(ids)
-        run = layer.run_pooled(ids, of.counts, True)
-        dense = sparse_to_dense(*run.spikes, sites)
-        loss = tf.reduce_sum(dense * by_site.astype(np.float32))
-    gradients = tape.gradient(loss, [*layer.kernels, ids])
-    listed = sparse_to_dense(run.neuron_ids, run.activity, of.layer.geometry.neurons)
-    return [dense.numpy(), run.activity.numpy(), listed.numpy()], [g.numpy() for g in gradients]
+from tests.ops.equations.conv_layers import lif_equations, run_layer
 
 
 def _both(of: Case, reset: str, **options: Any) -> List[Any]:
     neurons = replace(of.layer, reset=reset)
     equations = EquationsConvolution(
         neurons.geometry,
-        _layer(of.layer, reset),
+        lif_equations(of.layer, reset),
         bias=True,
         input_scale=neurons.input_scale,
         **options,
     )
-    return [_run(equations, of), _run(Convolution(neurons), of)]
+    return [run_layer(equations, of), run_layer(Convolution(neurons), of)]
 
 
 @pytest.mark.parametrize("second", [None, 0.5])
@@ -126,7 +99,7 @@ def test_parameters_are_those_of_filters() -> None:
 
 def test_equations_of_another_size_are_refused() -> None:
     of = case("pool", 2).layer
-    equations = _layer(of)
+    equations = lif_equations(of)
     with pytest.raises(ValueError, match="neurons"):
         EquationsConvolution(of.geometry, replace(equations, neurons=5))
     with pytest.raises(ValueError, match="own spikes"):
