@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
+from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import conv_layers, geometry_of, planes_of
+from ipulse_core.spec.part_layers import has_equations
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -22,8 +24,7 @@ def convolution_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     if not layers:
         return
     if not isinstance(spec.device, CPUDevice):
-        detail = f"convolutions run on the device cpu only; got {spec.device.kind}"
-        yield Problem("/network/layers/0/kind", "unsupported", detail)
+        yield from _problems_on_tiles(spec)
     elif spec.device.weights_dtype != "float32":
         detail = "the weights of convolutions are float32: remove it"
         yield Problem("/device/weights_dtype", "unsupported", detail)
@@ -62,3 +63,27 @@ def convolution_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             yield Problem(f"{pointer}/filters", "too_large", detail)
             return
         entering = geometry.pooled
+    yield from _problems_of_ids(spec, len(layers), entering.sites)
+
+
+def _problems_on_tiles(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields convolutions of LIF neurons, which have no vertices."""
+    kind = spec.device.kind
+    hint = ": give the layer a neuron with equations" if kind == "emulator" else ""
+    for index, layer in enumerate(conv_layers(spec.network)):
+        if not has_equations(layer):
+            detail = f"convolutions of LIF neurons run on the device cpu only; got {kind}{hint}"
+            yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
+
+
+def _problems_of_ids(spec: ExperimentSpec, convolutions: int, sites: int) -> Iterator[Problem]:
+    """Yields a last convolution with more sites than a program of LIF neurons can tell apart."""
+    behind = spec.network.layers[convolutions:]
+    if isinstance(spec.device, CPUDevice) or sites <= MOST_SENDERS:
+        return
+    if not behind or not has_equations(behind[0]):  # those are given their currents
+        detail = (
+            f"ids of LIF neurons have 16 bits on {spec.device.kind}: at most {MOST_SENDERS:,} "
+            f"neurons behind the pool; got {sites:,}: use a pool, strides or fewer filters"
+        )
+        yield Problem(f"/network/layers/{convolutions - 1}/filters", "too_large", detail)

@@ -193,7 +193,6 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
             {},
             f"{LAYER}/neuron/parameters/0/value",
         ),
-        (OWN, {"device": {"kind": "emulator"}}, f"{LAYER}/kind"),
         (OWN, {"device": {"kind": "ipu"}}, f"{LAYER}/kind"),
         (OWN, {"device": {"kind": "cpu", "weights_dtype": "bfloat16"}}, "/device/weights_dtype"),
         (OWN, {"export": {"nir": [{"target": "norse"}]}}, "/export/nir/0"),
@@ -209,3 +208,30 @@ def test_misfits_of_equations_have_a_place(layer: Any, parts: Any, pointer: str)
 def test_ops_and_convolutions_are_not_combined() -> None:
     op = {"kind": "op", "op": "pool_op@sha256:" + "0123456789abcdef" * 4, "neurons": 5}
     assert LAYER + "/kind" in [place for place, _ in problems(document(OWN, op))]
+
+
+TILES = {"kind": "emulator"}
+SMALL = {"batch_size": 16}
+
+
+def test_tiles_take_convolutions_with_equations_only() -> None:
+    dense = {"kind": "equations", "neurons": 7, "neuron": NEURON}
+    assert parse_spec(document(OWN, OWN, dense, {"neurons": 5}, device=TILES)).device.kind
+    row = {**OWN, "kind": "conv1d", "kernel_size": 7}
+    parse_spec(document(row, data={"kind": "shd"}, device=TILES))
+    (problem,) = problems(document(OWN, CONV, device=TILES))
+    assert problem[0] == "/network/layers/1/kind"
+    assert "cpu only" in problem[1]
+    assert "neuron" in problem[1]
+
+
+def test_tiles_have_ids_of_16_bits() -> None:
+    wide = {**OWN, "filters": 100, "kernel_size": 1, "pool": None}
+    for behind in ([], [{"neurons": 5}]):
+        (problem,) = problems(document(wide, *behind, device=TILES, training=SMALL))
+        assert problem[0] == f"{LAYER}/filters"
+        assert "115,600" in problem[1]
+    dense = {"kind": "equations", "neurons": 7, "neuron": NEURON}
+    parse_spec(document(wide, dense, device=TILES, training=SMALL))
+    parse_spec(document({**wide, "pool": {}}, device=TILES, training=SMALL))
+    parse_spec(document(wide, training=SMALL))
