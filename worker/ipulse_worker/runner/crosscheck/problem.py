@@ -77,11 +77,11 @@ def problem_of(
             only, or begins with weights that are not on this machine.
         DataUnavailable, DataInvalid: network.initial.file cannot be read, or does not fit.
     """
-    if conv_layers(spec.network):
-        raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
     if part_layers(spec.network):
         parts = part_name(spec.network)
         raise Conflict(f"a network with {parts} runs in jobs only: nothing to compare with")
+    if conv_layers(spec.network):
+        raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
     initial = spec.network.initial
     if initial is not None and initial.file is None:
         raise Conflict(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_worker.runner.devices.device import Log
 from ipulse_worker.runner.model.op_network import OpNetwork
 from ipulse_worker.runner.model.stretches import stretches_of
@@ -32,7 +32,7 @@ def equations_profiles(spec: ExperimentSpec, network: OpNetwork) -> List[Profile
     """Return the profiles of the layers with equations that ran."""
     found = []
     for part, stretch in zip(network.parts, stretches_of(spec)):
-        if isinstance(part, EquationsLayer):
+        if isinstance(part, EquationsNeurons):
             profile = part.tile_profile()
             if profile is not None:
                 name = part.layer.neuron.name

@@ -139,20 +139,17 @@ def _single_part(
     described: Any = spec.network.layers[index]
     if not stretch.is_equations:
         return _convolution(convolution_of(spec, index, limits), described, threads, index + 1)
-    equations, name = equations_of(spec, index), f"layer_{index + 1}"
+    equations = equations_of(spec, index)
+    options: Dict[str, Any] = {
+        "bias": described.bias,
+        "threads": threads,
+        "tiles": spec.device.tiles if spec.device.kind == "emulator" else None,
+        "input_scale": scale,
+        "name": f"layer_{index + 1}",
+    }
     if stretch.is_conv:
-        return EquationsConvolution(
-            conv_geometries(spec)[index], equations, described.bias, threads, scale, name=name
-        )
-    return EquationsLayer(
-        stretch.senders,
-        equations,
-        bias=described.bias,
-        threads=threads,
-        tiles=spec.device.tiles if spec.device.kind == "emulator" else None,
-        input_scale=scale,
-        name=name,
-    )
+        return EquationsConvolution(conv_geometries(spec)[index], equations, **options)
+    return EquationsLayer(stretch.senders, equations, **options)
 
 
 def _convolution(neurons: ConvLIF, layer: Any, threads: int, number: int) -> Convolution:
