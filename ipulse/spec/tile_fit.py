@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
-from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes
+from ipulse_core.op_manifest.layer import indexed_ops
+from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,
@@ -17,8 +18,10 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
-from ipulse_core.spec.part_layers import part_layers
-from ipulse_core.spec.tile_memory import TILE_BYTES, predict
+from ipulse_core.spec.equations_memory import TileEquations, predict_equations
+from ipulse_core.spec.part_layers import is_recurrent, part_layers
+from ipulse_core.spec.stretches import stretches_of
+from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
 from .device import EmulatorDevice, IPUDevice
@@ -81,9 +84,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     if not isinstance(device, (EmulatorDevice, IPUDevice)):
         return None
     steps = spec.data.steps
-    if part_layers(spec.network):  # each part is a program of its own
-        return None
-    if conv_layers(spec.network) or not steps:  # 0 steps: as many as the data have
+    if indexed_ops(spec.network) or not steps:  # 0 steps: as many as the data have
         return None
     tiles, tile_bytes = MK2_TILES, TILE_BYTES
     if isinstance(device, EmulatorDevice):
@@ -111,18 +112,46 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
     )
     try:
-        memory = _predict(network)
+        programs = _programs(spec, network)
     except ValueError:  # more layers than tiles: the compiler says what to do
         return None
     return TileFit(
         device.ipus,
         tiles,
-        memory.tiles_used,
-        memory.fullest_bytes,
-        memory.least_bytes,
+        max(program.tiles_used for program in programs),
+        max(program.fullest_bytes for program in programs),
+        max(program.least_bytes for program in programs),
         tile_bytes,
         spikes,
     )
+
+
+def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPrediction]:
+    """Return the prediction of each program: with equations, every part of the network is one.
+
+    Raises ValueError if an IPU has fewer tiles than layers.
+    """
+    if not part_layers(spec.network):
+        return [_predict(network)]
+    found, slots = [], network.input_slots
+    listed = [geometry.pooled_neurons for geometry in conv_geometries(spec)]
+    for stretch in stretches_of(spec):
+        if stretch.is_equations:
+            (index,) = stretch.layers
+            layer: Any = spec.network.layers[index]
+            neurons = network.layers[index].neurons
+            states, parameters = len(layer.neuron.states), len(layer.neuron.parameters)
+            sizes = (neurons, states, max(1, parameters), is_recurrent(layer))
+            run = (network.steps, network.batch, network.tiles_per_ipu)
+            found.append(predict_equations(TileEquations(*sizes, *run)))
+            slots = listed[index] if stretch.is_conv else neurons
+            continue
+        layers = [network.layers[index] for index in stretch.layers]
+        layers += network.layers[-1:] if stretch.has_readout else []
+        part = network._replace(inputs=stretch.senders, input_slots=slots, layers=tuple(layers))
+        found.append(_predict(part))
+        slots = layers[-1].slots
+    return found
 
 
 def _optimizer_words(spec: ExperimentSpec) -> int:

@@ -64,6 +64,11 @@ class ConvGeometry:
         return Planes(self.size[0] // self.pool[0], self.size[1] // self.pool[1], self.filters)
 
     @property
+    def pooled_neurons(self) -> int:
+        """The number of neurons that are in a window of the pool."""
+        return self.pooled.sites * self.pool[0] * self.pool[1]
+
+    @property
     def site_of(self) -> List[int]:
         """The pooled site of each neuron; -1 where it is cropped."""
         rows, columns, filters = self.pooled.height, self.pooled.width, self.filters

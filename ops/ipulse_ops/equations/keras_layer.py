@@ -115,7 +115,7 @@ class EquationsConvolution(EquationsNeurons):
 
     def _of_fixed_size(self, spikes: Spikes) -> Spikes:
         """Return spikes with as many slots as neurons in the pool: programs have fixed shapes."""
-        slots = int((self._sites >= 0).sum())
+        slots = self.geometry.pooled_neurons
         ids = tf.pad(spikes.ids, [[0, 0], [0, 0], [0, slots - tf.shape(spikes.ids)[2]]])
         ids.set_shape([*spikes.counts.shape[:2], slots])
         return Spikes(ids, spikes.counts)

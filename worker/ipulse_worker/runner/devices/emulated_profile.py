@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_worker.runner.devices.device import Log
 from ipulse_worker.runner.model.op_network import OpNetwork
-from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.profile.merged_profile import (
     FORGED,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 from ipulse_core.equations.loss import MEMBRANE, read_loss
 from ipulse_core.spec.derived_values import has_own_loss
+from ipulse_core.spec.stretches import Stretch, stretches_of
 from ipulse_ops.lif.poplar.outputs import output_names
 from ipulse_ops.lif.poplar.train_op import STEP_INPUTS
-from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 
 if TYPE_CHECKING:
     from ipulse.spec import EmulatorDevice, ExperimentSpec

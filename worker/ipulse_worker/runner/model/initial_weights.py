@@ -10,6 +10,7 @@ from ipulse_core.errors import IPUlseError
 from ipulse_core.spec.conv_layers import scale_before
 from ipulse_core.spec.derived_values import input_channels
 from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.conv.initialisation import balanced_kernels
 from ipulse_ops.lif.reference.network_pass import forward
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
@@ -24,7 +25,6 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.op.initial_values import draw
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.randomness import Purpose, stream

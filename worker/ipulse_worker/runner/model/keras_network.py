@@ -12,6 +12,7 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.stretches import Stretch, stretches_of
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
@@ -35,7 +36,6 @@ from ipulse_worker.runner.model.network import (
     stretch_network,
 )
 from ipulse_worker.runner.model.op_network import OpNetwork, Part
-from ipulse_worker.runner.model.stretches import Stretch, stretches_of
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps

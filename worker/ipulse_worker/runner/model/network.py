@@ -20,6 +20,7 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.neuron_constants import PerNeuron
@@ -30,7 +31,6 @@ from ipulse_worker.runner.model.layers_of_spec import (
     per_neuron,
     surrogate_of,
 )
-from ipulse_worker.runner.model.stretches import Stretch
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

@@ -21,11 +21,11 @@ from ipulse_core.spec.start_weights import (
     layer_names,
     op_weight_name,
 )
+from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_worker.runner.model.arrays_in_use import DEVIATION, is_standardised
 from ipulse_worker.runner.model.network import network_of, stretch_network
-from ipulse_worker.runner.model.stretches import stretches_of
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

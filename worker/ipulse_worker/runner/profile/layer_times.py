@@ -9,9 +9,9 @@ import numpy as np
 from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_worker.runner.model.op_network import OpNetwork
-from ipulse_worker.runner.model.stretches import stretches_of
 from ipulse_worker.runner.profile.part_times import kernel_seconds, part_seconds
 from ipulse_worker.runner.training.loop import Training
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import is_conv, senders_of
 from ipulse_core.spec.part_layers import has_equations, is_part
-
-if TYPE_CHECKING:
-    from ipulse.spec import ExperimentSpec
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Stretch:
         return {**dict(zip(own[:-1], whole)), "readout": whole[-1]}
 
 
-def stretches_of(spec: ExperimentSpec) -> List[Stretch]:
+def stretches_of(spec: Any) -> List[Stretch]:
     """Return the parts of a network in order; without ops and equations it is one."""
     senders = senders_of(spec)
     found: List[Stretch] = []

@@ -1,0 +1,100 @@
+"""The prediction of a tile's memory for networks with equations, and what is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ipulse.spec import parse_spec
+from ipulse.spec.tile_fit import FACTOR, DoesNotFit, check_fit, tile_fit
+from ipulse_worker.runner.model.keras_network import keras_network
+from ipulse_worker.runner.model.network import initial_limits
+from poplar_emulator.user_op import emulated_ipus
+from tests.equations import lif, neuron_document
+from tests.worker.runner.specs import spec_from
+
+ADAPTIVE = neuron_document(
+    [
+        {"name": "u", "update": "0.9 * u + I", "reset": "where(r, 0, u)"},
+        {"name": "a", "reset": "0.9 * a + r"},
+    ],
+    "u - (theta + 0.1 * a)",
+    [{"name": "theta", "value": 1.0, "trainable": True}],
+    name="adaptive",
+)
+CONV: dict[str, Any] = {"kind": "conv2d", "filters": 6, "kernel_size": 3, "neuron": ADAPTIVE}
+POOLED = {**CONV, "padding": "same", "pool": {"kind": "sum", "pool_size": 3}}
+DENSE: dict[str, Any] = {"kind": "equations", "neurons": 90, "neuron": lif()}
+# layers, steps, batch, tiles
+NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
+    "a convolution's lists": ([{**POOLED, "filters": 24}, {"neurons": 16}], 30, 4, 32),
+    "a convolution's states": ([{**CONV, "filters": 20}, DENSE], 12, 8, 8),
+    "few tiles": ([DENSE, {"neurons": 40}, DENSE], 20, 16, 4),
+    "own spikes": ([{**DENSE, "recurrent": True}], 16, 6, 16),
+    "a readout": ([POOLED], 10, 8, 64),
+}
+
+
+def document(layers: list[dict[str, Any]], steps: int, batch: int, tiles: int) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "data": {"kind": "digits", "samples": 64, "steps": steps},
+        "network": {"layers": layers},
+        "training": {"epochs": 1, "batch_size": batch},
+        "device": {"kind": "emulator", "tiles": tiles},
+    }
+
+
+def compiled_bytes(spec: Any) -> int:
+    """Returns the bytes of the fullest tile of any program of a training step."""
+    net = keras_network(spec, initial_limits(spec), 1)
+    shape = (spec.data.steps, spec.training.batch_size)
+    ids, counts = np.zeros((*shape, 64), np.int32), np.zeros(shape, np.int32)
+    ipus = emulated_ipus(1, spec.device.tiles)
+    ipus.close()
+
+    @tf.function
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(net(ids, counts, training=True).membrane)
+        return tape.gradient(loss, net.trainable_variables)
+
+    step()
+    profiles = [*ipus.profiles(), *(part.tile_profile() for part in net.parts if tiled(part))]
+    ipus.close()
+    return max(
+        tile["memory"]["total"]["includingGaps"]
+        for profile in profiles
+        for tile in profile["compilation"]["tiles"]
+    )
+
+
+def tiled(part: Any) -> bool:
+    return hasattr(part, "tile_profile")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_prediction_is_within_its_factor(name: str) -> None:
+    described = document(*NETWORKS[name])
+    predicted = tile_fit(parse_spec(described))
+    assert predicted is not None
+    found = compiled_bytes(spec_from(described))
+    assert found / FACTOR < predicted.fullest_tile_bytes < found * FACTOR
+    assert predicted.least_bytes < found
+
+
+def test_only_what_certainly_does_not_fit_is_refused() -> None:
+    wide = {**POOLED, "filters": 128}
+    fits, lists, states = (
+        parse_spec(document(layers, 30, batch, 64))
+        for layers, batch in (([POOLED], 4), ([wide, {"neurons": 10}], 4), ([wide, DENSE], 64))
+    )
+    verdicts = [fit.verdict for fit in map(tile_fit, (fits, lists, states)) if fit is not None]
+    assert verdicts == ["fits", "may_not_fit", "cannot_fit"]
+    check_fit(lists)
+    with pytest.raises(DoesNotFit):
+        check_fit(states)
