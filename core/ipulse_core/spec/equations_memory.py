@@ -1,7 +1,7 @@
 """Predicts the memory of the fullest tile of a layer with equations, which is a program of its own.
 
 Its vertices are on the tiles where ops/ipulse_ops/equations/poplar/graph.cpp puts them;
-tests/ipulse/spec/test_tile_memory_of_parts.py compares both.
+tests/ipulse/spec/tiles/test_tile_memory_of_parts.py compares both.
 """
 
 from __future__ import annotations

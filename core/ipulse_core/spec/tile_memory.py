@@ -1,8 +1,8 @@
 """Predicts the memory of the fullest tile of a network, before anything is compiled.
 
 The neurons of a layer, and the spikes of a sample, are on the tiles where the Poplar op puts them
-(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); tests/ipulse/spec/test_tile_memory.py compares
-both. A typical figure stands for the rest of a tile, such as code.
+(ops/ipulse_ops/lif/poplar/layout/tile_plan.cc); tests/ipulse/spec/tiles/test_tile_memory.py
+compares both. A typical figure stands for the rest of a tile, such as code.
 """
 
 from __future__ import annotations
