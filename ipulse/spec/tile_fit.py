@@ -15,6 +15,7 @@ from ipulse_core.spec.derived_values import (
     first_capacity,
     has_own_loss,
     input_channels,
+    loss_name,
     spiking_layers,
     splits_neurons,
 )
@@ -110,6 +111,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         optimizer_words=_optimizer_words(spec),
         trains=_trains_on_device(device),
         has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
+        loss=loss_name(spec.training) if _trains_on_device(device) else "",
     )
     try:
         programs = _programs(spec, network)

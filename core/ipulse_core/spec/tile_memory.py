@@ -23,10 +23,13 @@ from ipulse_core.spec.tile_placement import (
 TILE_BYTES = 638_976  # of an IPU of the second generation
 _WORD = 4  # bytes
 _OTHER_BYTES = 26_000  # stacks, code and exchange code of a tile
+_TRAINING_BYTES = 35_000  # the same with loss and optimizer
 _STATES = 8  # tensors of a layer's neurons and samples that live at the same time
 _SAMPLES_PER_WORD = 24  # resets of a neuron
 _RECOMPUTED_SLOTS = 1.4  # words of a slot: ids of all steps, and the rest of one segment
 _WORDS_OF_PIECE = 1  # exchange code of contiguous numbers that a tile sends or receives
+# Words of a readout's neuron, step and sample: gradients, and code that exchanges them one by one.
+_LOSS_WORDS = {"last_membrane_cross_entropy": 1.2, "step_cross_entropy": 2.5}
 _LOSS_ROWS = 4  # values of a loss with equations that each class has, and that each step has
 
 _Tile = Tuple[int, int]  # IPU, tile
@@ -64,7 +67,8 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             place = divmod(sample * tiles // network.batch, network.tiles_per_ipu)
             used[place] = used.get(place, 0) + _bytes_of_loss(network)
     shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
-    fullest = max(used.values()) + shared + _OTHER_BYTES
+    fullest = max(used.values()) + shared
+    fullest += _TRAINING_BYTES if network.trains else _OTHER_BYTES
     return MemoryPrediction(int(fullest), len(used), _least(network))
 
 
@@ -81,7 +85,8 @@ def _bytes_of_part(network: TileNetwork, part: TilePart) -> int:
     if part.layer == len(network.layers) - 1:
         # Membranes and their gradients, and the exchange code that sends and receives them: a
         # piece for each step and sample.
-        words += 2 * network.steps * network.batch * (part.row + _WORDS_OF_PIECE)
+        piece = 2 * (part.row + _WORDS_OF_PIECE) + _LOSS_WORDS.get(network.loss, 0.0) * part.row
+        words += network.steps * network.batch * piece
     elif (
         layer.slots < layer.neurons and not network.recomputes
     ):  # resets, of the forward and of the backward pass

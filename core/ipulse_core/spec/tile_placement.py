@@ -35,6 +35,7 @@ class TileNetwork(NamedTuple):
     optimizer_words: int = 0  # of a weight: moments that are on the device
     trains: bool = False  # a program has the loss and the update, too
     has_own_loss: bool = False  # that is computed on the tiles, a sample on one of them
+    loss: str = ""  # one without equations that is computed on the tiles
 
     def senders(self, layer: int) -> int:
         """Return the number of neurons that send spikes to a layer, its own included."""
