@@ -95,6 +95,7 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
     channels = input_channels(spec.data)
     spikes = min(channels, max(_FEW_CHANNELS, channels // _SHARE))
     layers = _layers(spec)
+    updates = isinstance(device, IPUDevice) or _trains_on_device(device)
     network = TileNetwork(
         inputs=channels,
         input_slots=spikes,
@@ -108,7 +109,8 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
         recomputes=device.memory == "recompute",
         weight_words=0.5 if getattr(device, "weights_dtype", "") == "float16" else 1.0,
         state_words=0.5 if device.states_dtype == "float16" else 1.0,
-        optimizer_words=_optimizer_words(spec),
+        optimizer_words=_optimizer_words(spec) if updates else 0,
+        updates=updates,
         trains=_trains_on_device(device),
         has_own_loss=_trains_on_device(device) and has_own_loss(spec.training),
         loss=loss_name(spec.training) if _trains_on_device(device) else "",
@@ -158,9 +160,7 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
 
 def _optimizer_words(spec: ExperimentSpec) -> int:
     """Return the numbers that the optimizer stores on the device for a weight."""
-    device, optimizer = spec.device, spec.training.optimizer
-    if isinstance(device, EmulatorDevice) and not _trains_on_device(device):
-        return 0
+    optimizer = spec.training.optimizer
     if optimizer.kind == "sgd":
         return 1 if optimizer.momentum else 0
     return 2

@@ -68,7 +68,7 @@ def predict(network: TileNetwork) -> MemoryPrediction:
             used[place] = used.get(place, 0) + _bytes_of_loss(network)
     shared = _bytes_of_gradients(network) / (network.ipus * network.tiles_per_ipu)
     fullest = max(used.values()) + shared
-    fullest += _TRAINING_BYTES if network.trains else _OTHER_BYTES
+    fullest += _TRAINING_BYTES if network.updates else _OTHER_BYTES
     return MemoryPrediction(int(fullest), len(used), _least(network))
 
 

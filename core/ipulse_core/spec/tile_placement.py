@@ -33,6 +33,7 @@ class TileNetwork(NamedTuple):
     weight_words: float = 1.0  # of a weight: 0.5 for weights of half
     state_words: float = 1.0  # of a neuron and sample: 0.5 for states of half
     optimizer_words: int = 0  # of a weight: moments that are on the device
+    updates: bool = False  # weights are updated on the device: it has the code of the optimizer
     trains: bool = False  # a program has the loss and the update, too
     has_own_loss: bool = False  # that is computed on the tiles, a sample on one of them
     loss: str = ""  # one without equations that is computed on the tiles
