@@ -1,0 +1,1 @@
+"""Checks an installed package of neurons before an administrator signs it off."""
