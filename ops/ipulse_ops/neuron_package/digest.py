@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 from importlib.metadata import Distribution
@@ -39,17 +40,18 @@ def module_paths(distribution: Distribution) -> Dict[str, Path]:
 
 def _listed(distribution: Distribution) -> Dict[str, Path]:
     found: Dict[str, Path] = {}
-    for file in distribution.files or []:
-        name = file.as_posix()
-        parts = name.split("/")
+    # Not distribution.files, from which newer Pythons leave out what is missing.
+    record = distribution.read_text("RECORD") or ""
+    for name in [row[0].replace("\\", "/") for row in csv.reader(record.splitlines()) if row]:
+        path, parts = Path(str(distribution.locate_file(name))), name.split("/")
         if _CACHE in parts[:-1] and name.endswith(".pyc"):
             continue
         if parts[0].endswith(".dist-info"):
             if len(parts) == 2 and parts[1] in _METADATA:
-                found[name] = Path(str(file.locate()))
+                found[name] = path
             continue
         _check_name(name, parts)
-        found[name] = Path(str(file.locate()))
+        found[name] = path
     if not any(name.endswith("/entry_points.txt") for name in found):
         raise UnfitDistribution(
             "it has no list of its files with entry points: install it as a wheel, and not with -e"
