@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from ipulse_core.errors import Problem
-from ipulse_core.op_manifest.layer import REFERENCE as PACKAGE
+from ipulse_core.op_manifest.layer import REFERENCE
 
+PACKAGE = REFERENCE  # pattern of the name in a spec
 GROUP = "ipulse.neurons"  # of the entry points of packages
 VARIABLE = "IPULSE_NEURON_PACKAGES"  # names that are signed off, separated by commas
 MAX_PACKAGES = 64  # that are signed off

@@ -75,6 +75,7 @@ class Reason(str, Enum):
     PROGRAM_FAILED = "program_failed"  # the user's program ended with an error
     LIMIT_EXCEEDED = "limit_exceeded"  # it ran longer than its spec allows
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"  # this worker cannot run code of users
+    PACKAGE_UNAVAILABLE = "package_unavailable"  # this worker may not run a package of neurons
     DIVERGED = "diverged"  # the loss is no longer a finite number
     RUNNER_ERROR = "runner_error"  # an unexpected error; the log shows it
     ARTIFACT_STORE = "artifact_store"  # results could not be stored

@@ -1,4 +1,6 @@
-"""Layers that run as parts of their own between stacks of LIF layers: ops and equations.
+"""Layers that run as parts of their own between stacks of LIF layers.
+
+These are custom ops, and layers with neurons of equations or of packages.
 
 The arguments are parts of `ipulse.spec.ExperimentSpec` or of the document that the runner reads.
 """
@@ -7,13 +9,21 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
+from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
 
 
 def has_equations(layer: Any) -> bool:
     """Returns whether a layer of a spec has neurons with equations."""
+    if has_package(layer):
+        return False
     # Convolutions of older jobs and dense layers lack the field.
     return getattr(layer, "kind", None) == "equations" or getattr(layer, "neuron", None) is not None
+
+
+def has_own_neurons(layer: Any) -> bool:
+    """Returns whether a layer of a spec has neurons with equations or of a package."""
+    return has_equations(layer) or has_package(layer)
 
 
 def is_recurrent(layer: Any) -> bool:
@@ -23,7 +33,7 @@ def is_recurrent(layer: Any) -> bool:
 
 def is_part(layer: Any) -> bool:
     """Returns whether a layer of a spec runs as a part of its own."""
-    return is_op(layer) or has_equations(layer)
+    return is_op(layer) or has_own_neurons(layer)
 
 
 def equation_layers(network: Any) -> List[Any]:
@@ -44,4 +54,6 @@ def part_layers(network: Any) -> List[Any]:
 
 def part_name(network: Any) -> str:
     """Returns what a network with such layers has, for messages."""
-    return "custom ops" if any(map(is_op, network.layers)) else "equations"
+    if any(map(is_op, network.layers)):
+        return "custom ops"
+    return "packages of neurons" if any(map(has_package, network.layers)) else "equations"

@@ -17,7 +17,7 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_core.spec.derived_values import class_count
-from ipulse_core.spec.part_layers import has_equations
+from ipulse_core.spec.part_layers import has_own_neurons
 
 Shape = Tuple[int, ...]
 # Constants of neurons, which can be trained.
@@ -106,8 +106,8 @@ def start_shapes(spec: Any, of_ops: Mapping[int, Mapping[str, Shape]] = {}) -> D
 
 
 def _parameter_shapes(name: str, layer: Any, each: int) -> Dict[str, Shape]:
-    """Returns the shapes of the trained parameters of equations; `each`: filters or neurons."""
-    if not has_equations(layer):
+    """Returns the shapes of the trained parameters of own neurons; `each`: filters or neurons."""
+    if not has_own_neurons(layer):
         return {}
     return {
         f"{name}{PARAMETER}{parameter.name}": (each if parameter.per == "neuron" else 1,)

@@ -51,12 +51,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         self.layer = layer
         self.threads = threads
         self.input_scale = input_scale
-        self.failure: Optional[NotFinite] = None
-        self._kernel: Union[EquationsKernel, EquationsOnTiles]
-        if tiles is None:
-            self._kernel = EquationsKernel(layer, threads)
-        else:
-            self._kernel = EquationsOnTiles(layer, tiles)
+        self.failure: Optional[Exception] = None
+        self._make_kernel(tiles)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._kernels = [self._variable("kernel", shape, "glorot_uniform")]
             if layer.recurrent:
@@ -65,6 +61,14 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
             self._bias = self._variable("bias", (biases,), "zeros") if biases else None
             self._trained = tuple(self._trained_parameter(each) for each in layer.neuron.trained)
         self.built = True
+
+    def _make_kernel(self, tiles: Optional[int]) -> None:
+        """Build what runs the neurons."""
+        self._kernel: Union[EquationsKernel, EquationsOnTiles]
+        if tiles is None:
+            self._kernel = EquationsKernel(self.layer, self.threads)
+        else:
+            self._kernel = EquationsOnTiles(self.layer, tiles)
 
     @property
     def kernels(self) -> List[Any]:

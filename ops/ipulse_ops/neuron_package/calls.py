@@ -6,11 +6,14 @@ from typing import Any, Iterable, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.errors import IPUlseError
 from ipulse_ops.neuron_package.interface import Gradients, NeuronPackage, Values
 
 
-class BrokenPackage(RuntimeError):
+class BrokenPackage(IPUlseError):
     """A package returned what its interface does not allow, or raised an error."""
+
+    code = "broken_package"
 
 
 class PackageCalls:

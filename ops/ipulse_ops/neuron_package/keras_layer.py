@@ -1,0 +1,137 @@
+"""A layer with neurons of a package as a Keras layer."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from ipulse_ops.equations.keras_layer import EquationsLayer
+from ipulse_ops.equations.kernel import aligned
+from ipulse_ops.equations.layer_equations import spread
+from ipulse_ops.equations.neurons import NotFinite
+from ipulse_ops.neuron_package.calls import BrokenPackage
+from ipulse_ops.neuron_package.layer_neurons import LayerNeurons
+
+
+class PackageLayer(EquationsLayer):
+    """Neurons of a package behind trained weights: takes spikes and returns Spikes.
+
+    inputs: number of senders.
+    neurons: the neurons.
+    bias: True adds a trained current per neuron at every step.
+    input_scale: factor of the input weights, as after an average pool.
+
+    The package's kernel runs on the CPU. What it raises or returns against its interface ends the
+    call with an error, which `failure` keeps.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        neurons: LayerNeurons,
+        bias: bool = False,
+        input_scale: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
+        self._calls, self._seconds = neurons.calls, {"forward": 0.0, "backward": 0.0}
+        layer: Any = neurons  # it has what the layer reads of equations
+        super().__init__(inputs, layer, bias, input_scale=input_scale, **kwargs)
+
+    def _make_kernel(self, tiles: Optional[int]) -> None:
+        """Do nothing: the package is loaded."""
+
+    @property
+    def kernel_seconds(self) -> Dict[str, float]:
+        """The seconds that the package took, by pass."""
+        return dict(self._seconds)
+
+    def tile_profile(self) -> Optional[Dict[str, Any]]:
+        """Return None: packages do not run on tiles."""
+        return None
+
+    def _forward(
+        self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
+    ) -> List[np.ndarray]:
+        self._require_finite("the current", current)
+        start = time.perf_counter()
+        try:
+            spikes, saved = self._calls.forward(current, self._by_name(parameters))
+        except BrokenPackage as error:
+            raise self._failed(error) from error
+        self._seconds["forward"] += time.perf_counter() - start
+        self._require_finite("a state", saved)
+        return [*_listed(spikes), saved]
+
+    def _backward(
+        self,
+        parameters: np.ndarray,
+        current: np.ndarray,
+        states: np.ndarray,
+        by_slots: np.ndarray,
+        ids: np.ndarray,
+        counts: np.ndarray,
+        *rest: np.ndarray,
+    ) -> List[np.ndarray]:
+        self._require_finite("the gradient of a spike", by_slots)
+        by_spikes = np.zeros_like(current)
+        np.put_along_axis(by_spikes, ids.astype(np.int64), by_slots, axis=-1)
+        spikes = _dense(ids, counts)
+        start = time.perf_counter()
+        try:
+            by_current, by_name = self._calls.backward(
+                current, self._by_name(parameters), spikes, states, by_spikes
+            )
+        except BrokenPackage as error:
+            raise self._failed(error) from error
+        self._seconds["backward"] += time.perf_counter() - start
+        self._require_finite("the gradient of the current", by_current)
+        found = [by_current]
+        for parameter in self.layer.neuron.trained:
+            size = self.layer.neurons if parameter.is_per_neuron else 1
+            rows = by_name[parameter.name].astype(np.float64).reshape(-1, size)
+            total = np.add.accumulate(rows)[-1].astype(np.float32)
+            self._require_finite(f"the gradient of {parameter.name}", total)
+            found.append(total)
+        return found
+
+    def _by_name(self, parameters: np.ndarray) -> Dict[str, np.ndarray]:
+        return {each.name: row for each, row in zip(self.layer.neuron.parameters, parameters)}
+
+    def _failed(self, error: BrokenPackage) -> BrokenPackage:
+        where = f"{self.name.replace('_', ' ')} ({self.layer.neuron.name})"
+        self.failure = failure = BrokenPackage(f"the package of {where} failed: {error}")
+        return failure
+
+    def _require_finite(self, what: str, values: np.ndarray) -> None:
+        if not np.isfinite(values).all():
+            where = f"{self.name.replace('_', ' ')} ({self.layer.neuron.name})"
+            self.failure = failure = NotFinite(f"{what} of {where} is no finite number")
+            raise failure
+
+
+def package_spikes(neurons: LayerNeurons, currents: np.ndarray) -> np.ndarray:
+    """Return the spikes of the package's kernel, float32, with the initial parameters."""
+    parameters = {
+        name: spread(values, neurons.neurons).astype(np.float32)
+        for name, values in neurons.values().items()
+    }
+    return neurons.calls.forward(currents.astype(np.float32), parameters)[0]
+
+
+def _listed(spikes: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Return ids, first those that spike, then the others, and counts of spikes and slots."""
+    ids = aligned(spikes.shape)
+    ids[...] = np.argsort(spikes == 0, axis=-1, kind="stable")
+    counts = aligned((*spikes.shape[:2], 2))
+    counts[..., 0], counts[..., 1] = spikes.sum(axis=-1), spikes.shape[-1]
+    return ids, counts
+
+
+def _dense(ids: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the spikes that `_listed` lists."""
+    spikes = np.zeros_like(ids)
+    sends = np.arange(ids.shape[-1]) < counts[..., :1]
+    np.put_along_axis(spikes, ids.astype(np.int64), sends.astype(np.float32), axis=-1)
+    return spikes
