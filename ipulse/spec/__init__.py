@@ -53,6 +53,7 @@ from .network.layers import (
 )
 from .network.network import NetworkSpec
 from .network.op import OpLayerSpec
+from .network.package import PackageLayerSpec, PackageNeuronSpec, PackageParameterSpec
 from .network.quantisation import QuantisationSpec
 from .network.surrogate import (
     ArcTanSpec,
@@ -123,6 +124,9 @@ __all__ = [
     "NpzData",
     "OpLayerSpec",
     "Optimizer",
+    "PackageLayerSpec",
+    "PackageNeuronSpec",
+    "PackageParameterSpec",
     "PoissonData",
     "PoplarProgramSpec",
     "PopulationCode",

@@ -16,12 +16,13 @@ from .equations import EquationsLayerSpec
 from .initial import InitialSpec
 from .layers import DelaySteps, LayerSpec, LeakyReadoutSpec, Readout
 from .op import OpLayerSpec
+from .package import PackageLayerSpec
 from .residual import residual_problems
 from .surrogate import SuperSpikeSpec, Surrogate
 
 MAX_LAYERS = 16
 HiddenLayer = Annotated[
-    LayerSpec | Conv2DSpec | Conv1DSpec | OpLayerSpec | EquationsLayerSpec,
+    LayerSpec | Conv2DSpec | Conv1DSpec | OpLayerSpec | EquationsLayerSpec | PackageLayerSpec,
     ByKind(default="dense", is_named=False),
 ]
 

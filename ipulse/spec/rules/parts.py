@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
+from ipulse_core.neuron_packages import package_layers
 from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import hidden_sizes
 from ipulse_core.spec.part_layers import (
@@ -48,6 +49,15 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             yield Problem(f"/training/regularisers/{number}/kind", "unsupported", detail)
     if equation_layers(spec.network):
         yield from _problems_of_equations(spec)
+    for index, _ in package_layers(spec.network):
+        if not isinstance(device, CPUDevice):
+            detail = (
+                f"packages of neurons run on the device cpu: their kernels are code for it; got "
+                f"{device.kind}"
+            )
+            yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
+    if package_layers(spec.network) and not equation_layers(spec.network):
+        yield from _problems_of_weights(spec)
 
 
 def _problems_on_ipus(spec: ExperimentSpec) -> Iterator[Problem]:
@@ -62,10 +72,14 @@ def _problems_on_ipus(spec: ExperimentSpec) -> Iterator[Problem]:
         yield Problem("/device/connection_type", "unsupported", detail)
 
 
-def _problems_of_equations(spec: ExperimentSpec) -> Iterator[Problem]:
+def _problems_of_weights(spec: ExperimentSpec) -> Iterator[Problem]:
     if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
-        detail = "the weights of a network with equations are float32: remove it"
+        detail = f"the weights of a network with {part_name(spec.network)} are float32: remove it"
         yield Problem("/device/weights_dtype", "unsupported", detail)
+
+
+def _problems_of_equations(spec: ExperimentSpec) -> Iterator[Problem]:
+    yield from _problems_of_weights(spec)
     if spec.network.surrogate.name == "table":
         detail = "a table is no surrogate of neurons with equations: choose another shape"
         yield Problem("/network/surrogate/name", "unsupported", detail)

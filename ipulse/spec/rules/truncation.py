@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
+from ipulse_core.neuron_packages import package_layers
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_delays
@@ -26,6 +27,8 @@ def truncation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         reason = "gradients are not truncated in a network with convolutions"
     elif op_layers(spec.network):
         reason = "gradients are not truncated in a network with custom ops"
+    elif package_layers(spec.network):
+        reason = "gradients are not truncated in a network with packages of neurons"
     elif any(input_delays(spec.network)):
         reason = "gradients are not truncated where spikes are delayed"
     if reason is not None:

@@ -1,0 +1,79 @@
+"""A layer with neurons of a package that an administrator installed."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from ipulse.models import Field, ListOf, StrictModel, few
+from ipulse_core.errors import Problem
+from ipulse_core.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
+
+from .equations import Number
+from .layers import Neurons, PerNeuron
+
+_EXAMPLE = "coupled_dendrites@sha256:" + "0123456789abcdef" * 4
+
+
+class PackageParameterSpec(StrictModel):
+    """A parameter of a package's neurons; its bounds are those of the package."""
+
+    name: Annotated[str, Field(pattern=PARAMETER_NAME)] = Field(
+        description="Name in the package.", examples=["coupling"]
+    )
+    value: PerNeuron[Number] | None = Field(
+        default=None,
+        description="Value, or the one that training begins with; a list has one per neuron; null: "
+        "the default of the package.",
+        examples=[0.1],
+    )
+    per: Literal["neuron", "layer"] = Field(
+        default="neuron", description="What has a value: each neuron or the layer."
+    )
+    trainable: bool = Field(default=False, description="Whether training changes the value.")
+
+
+class PackageNeuronSpec(StrictModel):
+    """Neurons of a package that is installed on workers and was signed off by its digest."""
+
+    package: str = Field(
+        pattern=PACKAGE,
+        description="The package as its administrator signed it off: its name and the digest of "
+        "its installed files.",
+        examples=[_EXAMPLE],
+    )
+    parameters: Annotated[
+        ListOf[PackageParameterSpec], Field(max_length=MAX_PARAMETERS), few(MAX_PARAMETERS)
+    ] = Field(default=(), description="Parameters; others have the defaults of the package.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields parameters that are listed twice."""
+        names = [parameter.name for parameter in self.parameters]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                detail = f"{name} is listed already"
+                yield Problem(f"/parameters/{index}/name", "inconsistent", detail)
+
+
+class PackageLayerSpec(StrictModel):
+    """A dense layer of neurons of a package, which an administrator installed on workers.
+
+    The package has its own resets and surrogate gradient; those of the network do not apply to it.
+    """
+
+    kind: Literal["package"] = Field(description="Layer.")
+    neurons: Neurons = Field(description="Neurons in the layer.")
+    neuron: PackageNeuronSpec = Field(description="The neurons.")
+    bias: bool = Field(default=False, description="Whether each neuron learns a constant current.")
+    trainable: bool = Field(
+        default=True,
+        description="Whether training changes the layer's weights, bias and trained parameters; "
+        "false: they keep their initial values.",
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yields lists that have not one number per neuron."""
+        for index, parameter in enumerate(self.neuron.parameters):
+            value = parameter.value
+            wanted = self.neurons if parameter.per == "neuron" else 1
+            if isinstance(value, tuple) and len(value) != wanted:
+                detail = f"must be one number or one for each of {wanted} neurons; got {len(value)}"
+                yield Problem(f"/neuron/parameters/{index}/value", "wrong_length", detail)
