@@ -1,10 +1,11 @@
-"""The parts of a network with custom ops or equations, and the layers between two of them."""
+"""The parts of a network with custom ops or own neurons, and the layers between two of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Dict, List, Tuple
 
+from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import is_conv, senders_of
 from ipulse_core.spec.part_layers import has_equations, is_part
@@ -12,7 +13,7 @@ from ipulse_core.spec.part_layers import has_equations, is_part
 
 @dataclass(frozen=True)
 class Stretch:
-    """Successive dense layers, or a custom op, a layer with equations or a convolution alone."""
+    """Successive dense layers, or a custom op, a layer with own neurons or a convolution alone."""
 
     layers: Tuple[int, ...]  # indices of hidden layers from 0
     senders: int
@@ -20,6 +21,7 @@ class Stretch:
     has_readout: bool  # the readout is behind these layers
     is_equations: bool = False
     is_conv: bool = False
+    is_package: bool = False  # its neurons are of a package
 
     @property
     def names(self) -> Dict[str, str]:
@@ -48,7 +50,11 @@ def stretches_of(spec: Any) -> List[Stretch]:
     for index, layer in enumerate(spec.network.layers):
         if is_part(layer) or is_conv(layer):
             end(has_readout=False)
-            kinds = {"is_equations": has_equations(layer), "is_conv": is_conv(layer)}
+            kinds = {
+                "is_equations": has_equations(layer),
+                "is_conv": is_conv(layer),
+                "is_package": has_package(layer),
+            }
             found.append(Stretch((index,), senders[index], is_op(layer), False, **kinds))
         else:
             current.append(index)

@@ -18,6 +18,7 @@ from ipulse_worker.runner.devices import compilation
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.model.compile_only import execution_outcome
+from ipulse_worker.runner.model.packages import require_packages
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.outcome import failure_of_ops, training_outcome
 from ipulse_worker.runner.phase_progress import START_FRACTION, loading_progress
@@ -88,6 +89,8 @@ class AttemptProcess(AttemptContext):
         require_nir()
         if op_layers(self.spec.network):
             self._unpack_ops()
+        for line in require_packages(self.spec):
+            self.events.log(line)
         self.device.configure()
         data_directory = directory_of(self.spec.data, self.work_dir.path, os.environ)
         loaded = load(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 from ipulse_core.states import Reason
+from ipulse_ops.neuron_package.calls import BrokenPackage
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.profile.gates import FAILED_GATES, broken_gates
 from ipulse_worker.runner.results.final_metrics import held_out_score
@@ -40,8 +41,10 @@ def training_outcome(
 def failure_of_ops(
     ops: Optional[CustomOps], training: Optional[Training]
 ) -> Optional[BaseException]:
-    """Return the error of a custom op or of a layer with equations; None without one."""
+    """Return the error of a custom op or of a layer with own neurons; None without one."""
     if ops is not None and ops.failure is not None:
         return ops.failure
     failure = None if training is None else getattr(training.model.net, "failure", None)
+    if isinstance(failure, BrokenPackage):
+        return failure
     return None if training is None or failure is None else diverged(failure, training)

@@ -18,6 +18,8 @@ from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
 from ipulse_ops.lif.cpu import native, op_library
 from ipulse_ops.lif.cpu.native import NativeError
+from ipulse_ops.neuron_package.calls import BrokenPackage
+from ipulse_ops.neuron_package.loading import PackageUnavailable
 from ipulse_worker.runner.attempt import AttemptProcess
 from ipulse_worker.runner.cancellation import Cancellation, Cancelled
 from ipulse_worker.runner.clock import Clock, Timeline
@@ -151,6 +153,10 @@ def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = Non
         return _done(error.reason, error.message)
     if isinstance(error, SandboxUnavailable):
         return _done(Reason.SANDBOX_UNAVAILABLE, error.message)
+    if isinstance(error, PackageUnavailable):
+        return _done(Reason.PACKAGE_UNAVAILABLE, error.message)
+    if isinstance(error, BrokenPackage):
+        return _done(Reason.PROGRAM_FAILED, error.message)
     of_poplar = poplar_errors.find(str(error))
     if of_poplar is not None:
         return _done(of_poplar.reason, of_poplar.message)

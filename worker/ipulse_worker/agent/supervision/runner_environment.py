@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ipulse.spec import AnySpec, IPUDevice
+from ipulse_core import neuron_packages
 from ipulse_core.checkout import python_path
 from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
 from ipulse_core.poplar_environment import poplar_environment
@@ -18,7 +19,7 @@ FORWARDED_VARIABLES = (
     *("POPLAR_SDK_ENABLED", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "IPULSE_POPLAR_OP"),
     *("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PORT", "IPUOF_VIPU_API_PARTITION_ID"),
     *("IPUOF_VIPU_API_GCD_ID", "IPUOF_VIPU_API_TIMEOUT", "IPUOF_CONFIG_PATH"),
-    "IPULSE_IPU_SANDBOX_NETWORK",
+    *("IPULSE_IPU_SANDBOX_NETWORK", neuron_packages.VARIABLE),
 )
 
 

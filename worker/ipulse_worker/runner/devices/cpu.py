@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List
 import tensorflow as tf
 
 from ipulse_core.build_cache.progress import BuildProgress, ProgressCallback
-from ipulse_core.spec.part_layers import equation_layers
+from ipulse_core.spec.part_layers import has_own_neurons
 from ipulse_ops.equations import kernel as equations_kernel
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.sparse import native as sparse_native
@@ -93,9 +93,9 @@ class CPU(Device):
 
 def _routes_spikes(spec: ExperimentSpec) -> bool:
     """Return whether spikes pass through ops of their own library between layers."""
-    if equation_layers(spec.network):
-        return True
     layers = (*spec.network.layers, spec.network.readout)
+    if any(map(has_own_neurons, layers)):
+        return True
     fields = ("dropout", "residual", "delays")
     return any(getattr(layer, name, None) for layer in layers for name in fields)
 

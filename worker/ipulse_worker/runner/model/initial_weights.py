@@ -25,6 +25,7 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
+from ipulse_worker.runner.model.packages import balanced_package
 from ipulse_worker.runner.op.initial_values import draw
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.training.randomness import Purpose, stream
@@ -82,9 +83,10 @@ def _by_parts(
     for number, stretch in enumerate(stretches_of(spec)):
         std = spec.network.initial_membrane_std
         seed = spec.seed + (number << 64)  # other weights than those of the stretch before
-        if stretch.is_equations:
+        if stretch.is_equations or stretch.is_package:
             (index,) = stretch.layers
-            own, (ids, counts) = balanced_equations(spec, index, ids, counts, std, seed)
+            balanced = balanced_package if stretch.is_package else balanced_equations
+            own, (ids, counts) = balanced(spec, index, ids, counts, std, seed)
             weights += own
             continue
         if stretch.is_conv:

@@ -21,6 +21,7 @@ from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement, split_of
+from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of
 from ipulse_worker.runner.model.layers_of_spec import (
@@ -36,6 +37,7 @@ from ipulse_worker.runner.model.network import (
     stretch_network,
 )
 from ipulse_worker.runner.model.op_network import OpNetwork, Part
+from ipulse_worker.runner.model.packages import neurons_of
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
@@ -100,7 +102,7 @@ def _parts(
     hidden = len(spec.network.layers)
     for number, stretch in enumerate(stretches_of(spec), start=1):
         scale = scale_before(spec, stretch.layers[0] if stretch.layers else hidden)
-        if stretch.is_equations or stretch.is_conv:
+        if stretch.is_equations or stretch.is_conv or stretch.is_package:
             parts.append(_single_part(spec, stretch, limits, threads, scale))
         elif stretch.is_op:
             assert ops is not None  # noqa: S101 - the attempt unpacked them
@@ -134,9 +136,13 @@ def _parts(
 def _single_part(
     spec: ExperimentSpec, stretch: Stretch, limits: LayerLimits, threads: int, scale: float
 ) -> Part:
-    """Return a layer with equations or a convolution; `scale` is the factor of its weights."""
+    """Return a layer with own neurons or a convolution; `scale` is the factor of its weights."""
     (index,) = stretch.layers
     described: Any = spec.network.layers[index]
+    if stretch.is_package:
+        own = neurons_of(spec, index)
+        name = f"layer_{index + 1}"
+        return PackageLayer(stretch.senders, own, described.bias, scale, name=name)
     if not stretch.is_equations:
         return _convolution(convolution_of(spec, index, limits), described, threads, index + 1)
     equations = equations_of(spec, index)

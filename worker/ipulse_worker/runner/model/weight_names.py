@@ -11,7 +11,7 @@ from ipulse_core.spec.conv_layers import (
 from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
-from ipulse_core.spec.part_layers import has_equations, is_recurrent, part_layers
+from ipulse_core.spec.part_layers import has_own_neurons, is_recurrent, part_layers
 from ipulse_core.spec.start_weights import (
     CONSTANTS,
     PARAMETER,
@@ -42,7 +42,7 @@ def trained_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List
     """Return the names of the trained arrays; `ops` runs the custom ops of the network.
 
     These are the weights, then the trained constants, such as layer_1_decay, then the deviations of
-    standardised weights and the trained parameters of equations, layer by layer.
+    standardised weights and the trained parameters of own neurons, layer by layer.
     """
     network = spec.network
     described: List[Any] = [*network.layers, network.readout]
@@ -58,7 +58,7 @@ def trained_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List
     for name, layer in layers:
         if is_standardised(layer):
             rest.append(f"{name}{DEVIATION}")
-        if has_equations(layer):
+        if has_own_neurons(layer):
             parameters = layer.neuron.parameters
             rest += [f"{name}{PARAMETER}{each.name}" for each in parameters if each.trainable]
     return [*weight_names(spec, ops), *constants, *rest]
@@ -104,7 +104,7 @@ def weight_names(spec: ExperimentSpec, ops: Optional[CustomOps] = None) -> List[
                 found += [op_weight_name(index, weight.name) for weight, _ in own]
                 continue
             names = [layers[index] for index in stretch.layers]
-            if stretch.is_equations or stretch.is_conv:
+            if stretch.is_equations or stretch.is_conv or stretch.is_package:
                 (index,) = stretch.layers
                 layer: Any = spec.network.layers[index]
                 found += names + [f"{names[0]}_recurrent"] * is_recurrent(layer)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict
 
 import numpy as np
 
+from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import is_conv
 from ipulse_core.spec.derived_values import input_channels
@@ -86,6 +87,9 @@ def saved_for_backward(
             continue
         if is_op(layer):  # its input and output, dense in float32
             total += 4 * steps * batch * (senders[at] + neurons)
+            continue
+        if has_package(layer):  # its current and its spikes; the package may store more
+            total += 4 * steps * batch * neurons * 2
             continue
         if has_equations(layer):  # its current, the value of `spike` and the states
             total += 4 * steps * batch * neurons * (2 + len(layer.neuron.states))

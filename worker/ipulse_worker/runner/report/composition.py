@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List
 import numpy as np
 
 from ipulse_core.equations.loss import default_prediction, read_loss
+from ipulse_core.neuron_packages import has_package
 from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
@@ -47,6 +48,7 @@ def network(results: Results) -> Dict[str, Any]:
         ],
         "equations": [
             *(found for name, layer in zip(names, layers) for found in _equations(name, layer)),
+            *(found for name, layer in zip(names, layers) for found in _package(name, layer)),
             *_loss(results.spec.training),
         ],
         "memory": results.profile["memory"],
@@ -90,6 +92,21 @@ def _equations(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
         trained = f", trained per {per}" if each.trainable else ""
         lines.append(f"{each.name} = {_constant(each.value)}{trained}")
     yield {"title": f"Layer {name} has neurons {neuron.name}, by their equations:", "lines": lines}
+
+
+def _package(name: str, layer: Any) -> Iterator[Dict[str, Any]]:
+    """Yield the package of a layer's neurons, if it has one, as `_equations` does."""
+    if not has_package(layer):
+        return
+    lines = []
+    for each in layer.neuron.parameters:
+        value = "the default" if each.value is None else _constant(each.value)
+        trained = f", trained per {each.per}" if each.trainable else ""
+        lines.append(f"{each.name} = {value}{trained}")
+    title = f"Layer {name} has neurons of the package {layer.neuron.package}."
+    if lines:
+        title = f"{title[:-1]}, with these parameters:"
+    yield {"title": title, "lines": lines}
 
 
 def _loss(training: Any) -> Iterator[Dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names
@@ -110,7 +111,7 @@ def training_facts(results: Results) -> TrainingFacts:
 
 def _gradient_limit(spec: ExperimentSpec, layer: Optional[int]) -> Optional[str]:
     described = None if layer is None else spec.network.layers[layer]
-    if described is not None and is_op(described):
+    if described is not None and (is_op(described) or has_package(described)):
         return None
     return "gate: -0.5" if has_equations(described) else "second_threshold: 0.5"
 
