@@ -14,6 +14,7 @@ from ipulse.stack.home import DEFAULT_HOME
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
 from ipulse_core.messages import MIN_TOKEN_LENGTH
+from ipulse_core.neuron_packages import signed_off
 
 MEBIBYTE = 2**20
 
@@ -139,6 +140,12 @@ class Settings(BaseModel):
         default=8192 * MEBIBYTE, gt=0, description="Size limit of a user's data set."
     )
 
+    neuron_packages: tuple[str, ...] = Field(
+        default=(),
+        description="Packages of neurons that jobs may use, as NAME@sha256:DIGEST, separated by "
+        "commas; workers have a list of their own.",
+    )
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Reads the settings from environment variables. Raises ValidationError."""
@@ -165,6 +172,11 @@ class Settings(BaseModel):
         if isinstance(value, str):
             return tuple(name.strip().lower() for name in value.split(",") if name.strip())
         return value
+
+    @field_validator("neuron_packages", mode="before")
+    @classmethod
+    def _split_packages(cls, value: Any) -> Any:
+        return signed_off(value if isinstance(value, str) else ",".join(value))
 
     @model_validator(mode="after")
     def _check_together(self) -> Settings:

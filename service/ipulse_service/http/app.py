@@ -9,7 +9,7 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ipulse import __version__
-from ipulse_service.agents import hints
+from ipulse_service.agents import hints, neuron_packages
 from ipulse_service.background.change_poller import ChangePoller
 from ipulse_service.background.dataset_checker import DatasetChecker
 from ipulse_service.background.housekeeping import Housekeeper
@@ -105,6 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(migrations.upgrade, database)
+        await run_in_threadpool(neuron_packages.withdraw, database, settings.neuron_packages)
         await run_in_threadpool(state.blobs.prepare)
         notifier.start()
         state.publisher.start()

@@ -49,6 +49,7 @@ class JobRow(NamedTuple):
     data_set: str | None  # KIND/NAME of files that its agent must have
     where_labels: str | None  # JSON: labels that its agent must have
     sandbox: bool  # it has code of users, for which its agent needs a sandbox
+    neuron_packages: str | None  # JSON: packages of neurons that its agent must have
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown

@@ -91,7 +91,8 @@ def config_text(config: SweepConfig) -> str:
 
 def _checked_parts(resolved: ResolvedSpec) -> str:
     """Returns the parts of a spec that its admission depends on, as JSON."""
-    parts = ["data", *(["network"] if in_specs.names_op(resolved.spec) else [])]
+    needs_network = in_specs.names_op(resolved.spec) or Needs.of_spec(resolved.spec).neuron_packages
+    parts = ["data", *(["network"] if needs_network else [])]
     return strict_json.dumps([resolved.value[part] for part in parts])
 
 

@@ -29,6 +29,8 @@ agents = Table(
     Column("cached", Text, nullable=False, server_default="[]"),  # JSON: digests of uploaded data
     Column("sandbox", String(16)),  # for code of users; null: not known
     Column("sandbox_message", Text, nullable=False, server_default=""),
+    # JSON: descriptions of the packages of neurons that it has and the service signed off.
+    Column("neuron_packages", Text, nullable=False, server_default="[]"),
     Column("since", BigInteger, nullable=False, server_default="0"),  # present without a gap
     Column("fault_reason", String(64)),  # why it can run no job now; null: it can
     Column("fault_message", Text),

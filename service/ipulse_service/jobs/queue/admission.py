@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 
 from ipulse_core.errors import InvalidInput, Problem
+from ipulse_core.neuron_packages import VARIABLE
 from ipulse_service.agents import registry
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction
@@ -65,6 +66,8 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
         problems.append(_no_such_labels(with_device, needs))
     if not any(agent.has_sandbox(needs) for agent in with_device):
         problems.append(_no_sandbox(with_device))
+    if not any(agent.has_packages(needs) for agent in with_device):
+        problems.append(_no_packages(needs))
     return NoMatchingAgent(problems or [_no_such_combination(needs)])
 
 
@@ -82,6 +85,9 @@ def _no_such_combination(needs: Needs) -> Problem:
     if needs.sandbox:
         wanted.append("a sandbox for code of users")
         cures.append("install bubblewrap on such a worker")
+    if needs.neuron_packages:
+        wanted.append(f"the packages of neurons {', '.join(json.loads(needs.neuron_packages))}")
+        cures.append("install them on such a worker")
     detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
     pointer = "/device/kind"
     if needs.ipus or needs.where_labels:
@@ -141,6 +147,15 @@ def _no_sandbox(with_device: Iterable[KnownAgent]) -> Problem:
         f"{f' ({reason})' if reason else ''}: {cure}; `ipulse doctor` shows which agents have one"
     )
     return Problem("/device/kind", "no_sandbox", detail)
+
+
+def _no_packages(needs: Needs) -> Problem:
+    names = ", ".join(json.loads(needs.neuron_packages or "[]"))
+    detail = (
+        f"no agent with this device has the packages of neurons {names}: the owner of the service "
+        f"installs them on a worker, lists them there in {VARIABLE} and starts its agent again"
+    )
+    return Problem("/network/layers", "no_such_package", detail)
 
 
 def _without_replaced(known: Collection[KnownAgent], now: int) -> list[KnownAgent]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
 from ipulse_core import strict_json
 from ipulse_core.data_sets import key_of
+from ipulse_core.neuron_packages import package_names
 from ipulse_core.op_manifest.layer import op_layers
 from ipulse_service.jobs.job import JobRow
 
@@ -23,6 +24,7 @@ class Needs(NamedTuple):
     starts: bool = False  # from a stored file: of another job, an upload or a package
     where_labels: str | None = None  # labels that the agent must have, as sorted JSON
     sandbox: bool = False  # it has code of users
+    neuron_packages: str | None = None  # packages of neurons, as sorted JSON
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
@@ -38,14 +40,29 @@ class Needs(NamedTuple):
         if isinstance(data, (NpzData, Recording)) and data.dataset is None:
             data_set = key_of(data.kind, data.name)
         has_ops = bool(op_layers(spec.network))
-        labels = _as_text(device.where)
-        return cls(device.kind, ipus, data_set, where_labels=labels, sandbox=has_ops)
+        packages = sorted(package_names(spec.network))
+        return cls(
+            device.kind,
+            ipus,
+            data_set,
+            where_labels=_as_text(device.where),
+            sandbox=has_ops,
+            neuron_packages=strict_json.dumps(packages) if packages else None,
+        )
 
     @classmethod
     def of_job(cls, job: JobRow) -> Needs:
         """Returns the needs that were stored when the job was submitted."""
         starts = job.start_from is not None
-        return cls(job.device, job.ipus, job.data_set, starts, job.where_labels, job.sandbox)
+        return cls(
+            job.device,
+            job.ipus,
+            job.data_set,
+            starts,
+            job.where_labels,
+            job.sandbox,
+            job.neuron_packages,
+        )
 
 
 def _as_text(where: Mapping[str, str]) -> str | None:

@@ -28,6 +28,7 @@ _ENTRY = (
     jobs.c.start_from.is_not(None),
     jobs.c.where_labels,
     jobs.c.sandbox,
+    jobs.c.neuron_packages,
     jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -55,13 +56,20 @@ class QueuedJob(NamedTuple):
     starts: bool
     where_labels: str | None
     sandbox: bool
+    neuron_packages: str | None
     state_since: int
 
     @property
     def needs(self) -> Needs:
         """The needs of the job."""
         return Needs(
-            self.device, self.ipus, self.data_set, self.starts, self.where_labels, self.sandbox
+            self.device,
+            self.ipus,
+            self.data_set,
+            self.starts,
+            self.where_labels,
+            self.sandbox,
+            self.neuron_packages,
         )
 
     @property

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Response
 from fastapi.responses import JSONResponse
 
 from ipulse_core import messages
-from ipulse_service.agents import drains, joining, registry, sessions
+from ipulse_service.agents import drains, joining, neuron_packages, registry, sessions
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -79,6 +79,10 @@ def register_agent(
         fault=request.trouble.fault() if request.trouble else None,
         sandbox=request.sandbox.state if request.sandbox else None,
         sandbox_message=request.sandbox.message if request.sandbox else "",
+        neuron_packages=neuron_packages.signed_off(
+            [each.description() for each in request.neuron_packages],
+            state.settings.neuron_packages,
+        ),
     )
     with state.database.write() as transaction:
         registry.announce(transaction, agent)

@@ -11,6 +11,10 @@ from ipulse_core.states import Reason
 from ipulse_service.agents.registry import KnownAgent, SandboxState
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
+from ipulse_service.http.schemas.agents.neuron_packages import (
+    PACKAGE_EXAMPLE,
+    NeuronPackageInfo,
+)
 from ipulse_service.http.schemas.base import ATTEMPT_ID, JOB_ID, TROUBLE, Timestamp, example
 
 LONGEST_DRAIN_SECONDS = 30 * 86_400
@@ -37,6 +41,7 @@ _AGENT = {
     "drain_until": "2026-01-31T13:00:00.000Z",
     "holds": _HELD,
     "sandbox": {"state": "bubblewrap", "message": ""},
+    "neuron_packages": [PACKAGE_EXAMPLE],
     "fault": {**TROUBLE, "since": "2026-01-31T12:05:00.000Z"},
 }
 _DEVICE = {
@@ -139,6 +144,9 @@ class AgentInfo(BaseModel):
     sandbox: SandboxInfo | None = Field(
         description="The sandbox for code of users; null if it did not say."
     )
+    neuron_packages: list[NeuronPackageInfo] = Field(
+        description="Packages of neurons that it has, and that the service signed off."
+    )
 
     @classmethod
     def from_row(cls, listed: ListedAgent) -> Self:
@@ -161,6 +169,9 @@ class AgentInfo(BaseModel):
             holds=HeldJob.of(listed.holding),
             fault=AgentFaultInfo.of(agent) if listed.is_present else None,
             sandbox=SandboxInfo.of(agent),
+            neuron_packages=[
+                NeuronPackageInfo.model_validate(each.to_json()) for each in agent.neuron_packages
+            ],
         )
 
 

@@ -9,9 +9,14 @@ from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     MAX_DATA_SETS,
 )
+from ipulse_core.neuron_packages import MAX_PACKAGES
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
 from ipulse_service.agents.registry import SandboxState
+from ipulse_service.http.schemas.agents.neuron_packages import (
+    PACKAGE_EXAMPLE,
+    NeuronPackageInfo,
+)
 from ipulse_service.http.schemas.agents.worker_requests import AgentName, DeviceKind, DeviceKinds
 from ipulse_service.http.schemas.base import TROUBLE, example
 
@@ -65,6 +70,7 @@ class AgentRegistration(StrictModel):
         data_sets=["npz/mine", "shd/shd"],
         cached=["0f" * 32],
         sandbox={"state": "bubblewrap", "message": ""},
+        neuron_packages=[PACKAGE_EXAMPLE],
     )
 
     agent: AgentName
@@ -92,4 +98,11 @@ class AgentRegistration(StrictModel):
     sandbox: AgentSandbox | None = Field(
         default=None,
         description="The sandbox for code of users; null: not known, so that it gets no such jobs.",
+    )
+    neuron_packages: Annotated[
+        ListOf[NeuronPackageInfo], Field(max_length=MAX_PACKAGES), few(MAX_PACKAGES)
+    ] = Field(
+        default=(),
+        description="Packages of neurons that its administrator signed off; those that the service "
+        "does not sign off are ignored.",
     )
