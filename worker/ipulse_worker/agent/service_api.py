@@ -74,6 +74,11 @@ class ServiceAPI(FileTransfers):
             "data_sets": None if inventory.data_sets is None else list(inventory.data_sets),
             **({"cached": list(inventory.cached)} if inventory.cached else {}),
             **({"sandbox": dict(inventory.sandbox)} if inventory.sandbox else {}),
+            **(
+                {"neuron_packages": list(inventory.neuron_packages)}
+                if inventory.neuron_packages
+                else {}
+            ),
             **({"trouble": trouble.to_json()} if trouble else {}),
         }
         path = "/v1/worker/agents"

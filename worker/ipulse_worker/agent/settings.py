@@ -16,6 +16,7 @@ from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 from ipulse_core.messages import DEVICE_KINDS, MIN_TOKEN_LENGTH
+from ipulse_core.neuron_packages import VARIABLE, signed_off
 
 SERVICE_SCHEMES = ("http", "https")
 EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware
@@ -44,6 +45,7 @@ class AgentSettings:
     dataset_cache_bytes: int = 20 * 2**30  # of uploaded data sets that are kept for later jobs
     log_lines_per_second: float = 1000.0  # of one attempt, after a burst of ten seconds' lines
     nice: int = 0  # added to the niceness of the agent and all its runners
+    neuron_packages: tuple[str, ...] = ()  # that the runner may import, NAME@sha256:DIGEST
     membership_file: Path | None = None  # of an agent that has joined; holds its own token
     name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
 
@@ -80,6 +82,7 @@ class AgentSettings:
             "least_free_bytes": int(reader.number("IPULSE_LEAST_FREE_BYTES", cls.least_free_bytes)),
             "quarantine_seconds": reader.number("IPULSE_REST_SECONDS", cls.quarantine_seconds),
             "data_dir": reader.directory("IPULSE_DATA"),
+            "neuron_packages": reader.packages(VARIABLE),
             "nice": reader.whole("IPULSE_NICE", cls.nice, 19),
             "log_quota_bytes": int(reader.number("IPULSE_LOG_QUOTA_BYTES", cls.log_quota_bytes)),
             "dataset_cache_bytes": int(
@@ -184,6 +187,13 @@ class _Reader:
         if not chosen or not set(chosen) <= set(known):
             self._wrong(name, f"must list some of {', '.join(known)}; got {value!r}")
         return chosen
+
+    def packages(self, name: str) -> tuple[str, ...]:
+        try:
+            return signed_off(self._environment.get(name, ""))
+        except ValueError as error:
+            self._wrong(name, str(error))
+            return ()
 
     def _wrong(self, name: str, detail: str) -> None:
         self.problems.append(Problem(name, "environment", detail))

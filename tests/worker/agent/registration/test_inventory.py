@@ -12,9 +12,12 @@ import pytest
 from ipulse.spec import Recording, parse_spec
 from ipulse_core.data_sets import KINDS_IN_FILES, NPZ, key_of
 from ipulse_core.messages import MAX_DATA_SETS
+from ipulse_core.neuron_packages import VARIABLE
+from ipulse_ops.neuron_package.loading import installed_packages
 from ipulse_worker.agent.registration import inventory as module
 from ipulse_worker.agent.registration.inventory import Inventory, InventoryReader
 from ipulse_worker.agent.settings import AgentSettings
+from tests.ops.neuron_package.wheels import install, wheel
 from tests.worker.agent.conftest import agent_with
 from tests.worker.agent.fake_service import FakeService
 
@@ -184,3 +187,26 @@ def test_a_runner_without_the_probe_has_none(
     assert found is not None
     assert found["state"] == "missing"
     assert "no_such_module" in found["message"]
+
+
+def test_packages_of_neurons_that_are_signed_off_are_said(
+    settings: AgentSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    [installed] = installed_packages([str(folder)])
+    assert read(settings, None).neuron_packages == ()
+    missing = f"other@sha256:{'0' * 64}"
+    monkeypatch.setenv(VARIABLE, f"{installed.reference}, {missing}")
+    listed = replace(settings, neuron_packages=(installed.reference, missing))
+    [found] = read(listed, None).neuron_packages
+    assert found["package"] == installed.reference
+    assert [each["name"] for each in found["parameters"]] == ["decay", "coupling", "gain"]
+
+
+def test_a_runner_that_cannot_say_its_packages_has_none(
+    settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACKAGES_PROBE", "no_such_module")
+    listed = replace(settings, neuron_packages=(f"x@sha256:{'0' * 64}",))
+    assert read(listed, None).neuron_packages == ()

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ipulse_core import data_sets
 from ipulse_core.ipu import EMULATED_IPUS, EMULATED_IPUS_VARIABLE
@@ -23,6 +24,7 @@ from ipulse_worker.agent.settings import AgentSettings
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
 COUNT_SECONDS = 20.0
 PROBE = "ipulse_worker.runner.sandbox.probe"
+PACKAGES_PROBE = "ipulse_worker.runner.packages_probe"
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
 MAX_CACHED = 1000  # digests that are reported
@@ -40,6 +42,7 @@ class Inventory:
     cached: tuple[str, ...] = ()  # digests of uploaded data sets, some if there are very many
     # State and message of the sandbox for code of users; None: not asked.
     sandbox: Mapping[str, str] | None = None
+    neuron_packages: tuple[Mapping[str, Any], ...] = ()  # descriptions of those signed off here
 
 
 class InventoryReader:
@@ -53,6 +56,7 @@ class InventoryReader:
         self._ipus: dict[str, int] | None = None
         self._is_unreadable = False
         self._sandbox: Mapping[str, str] | None = None
+        self._packages: tuple[Mapping[str, Any], ...] = ()
         self._has_probed = False
         self._commands = MachineCommands()
 
@@ -69,8 +73,11 @@ class InventoryReader:
         if not self._has_probed:
             self._has_probed = True
             self._sandbox = self._probe_sandbox()
+            self._packages = self._probe_packages()
         found = self._find_data_sets()
-        return Inventory(socket.gethostname(), self._ipus, found, cached, self._sandbox)
+        return Inventory(
+            socket.gethostname(), self._ipus, found, cached, self._sandbox, self._packages
+        )
 
     def state_of_data(self) -> int:
         """Returns a number that changes when an entry of a directory with data comes or goes."""
@@ -109,6 +116,20 @@ class InventoryReader:
             state, message = "missing", f"the runner does not say whether there is one: {error}"
         message = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", message)
         return {"state": state, "message": message[:MAX_MESSAGE]}
+
+    def _probe_packages(self) -> tuple[Mapping[str, Any], ...]:
+        """Returns the packages of neurons that are signed off and installed for the runner."""
+        if not self._settings.neuron_packages:
+            return ()
+        command = [self._settings.runner_python, "-m", PACKAGES_PROBE]
+        try:
+            found = json.loads(self._commands.output(command, PROBE_SECONDS))
+            packages, problems = tuple(found["packages"]), list(found["problems"])
+        except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
+            packages, problems = (), [str(error)]
+        for problem in problems if not self._commands.is_closed else ():
+            _log.warning("neuron_package_unavailable", extra={"why": str(problem)[:MAX_MESSAGE]})
+        return packages
 
     def _find_data_sets(self) -> tuple[str, ...] | None:
         directory = self._settings.data_dir
