@@ -47,11 +47,13 @@ def trained_network(
         capacities: the final capacity of each spiking layer, where capacities grew.
         options: other arguments of MultiLIF, such as threads or return_membranes.
 
-    Raises ValueError if an array is missing or has another shape, or for custom ops.
+    Raises ValueError if an array is missing or has another shape, or for custom ops and packages.
     """
     network = spec["network"]
     if any(layer.get("kind") == "op" for layer in network["layers"]):
         raise ValueError("the network has custom ops, which run in jobs only")
+    if any(layer.get("kind") == "package" for layer in network["layers"]):
+        raise ValueError("the network has neurons of a package, which run in jobs only")
     if any(map(is_equations, network["layers"])):
         return trained_parts(spec, weights, capacities, trained_network, **options)
     convolutions, scale = _convolutions(spec, weights, options)
