@@ -14,7 +14,7 @@ from ipulse.stack.home import DEFAULT_HOME
 from ipulse_core.errors import Unavailable
 from ipulse_core.limits import MAX_SPEC_BYTES
 from ipulse_core.messages import MIN_TOKEN_LENGTH
-from ipulse_core.neuron_packages import signed_off
+from ipulse_core.spec.neuron_packages import signed_off
 
 MEBIBYTE = 2**20
 

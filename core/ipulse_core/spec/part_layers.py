@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.neuron_packages import has_package
 
 
 def has_equations(layer: Any) -> bool:

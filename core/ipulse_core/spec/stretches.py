@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Tuple
 
-from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import is_conv, senders_of
+from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from ipulse.models import Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
-from ipulse_core.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
+from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
 
 from .equations import Number
 from .layers import Neurons, PerNeuron

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.neuron_packages import package_layers
 from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.neuron_packages import package_layers
 from ipulse_core.spec.part_layers import (
     equation_layers,
     indexed_equations,

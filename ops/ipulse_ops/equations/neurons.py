@@ -64,11 +64,11 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
 
     def _make_kernel(self, tiles: Optional[int]) -> None:
         """Build what runs the neurons."""
-        self._kernel: Union[EquationsKernel, EquationsOnTiles]
-        if tiles is None:
-            self._kernel = EquationsKernel(self.layer, self.threads)
-        else:
-            self._kernel = EquationsOnTiles(self.layer, tiles)
+        self._kernel: Union[EquationsKernel, EquationsOnTiles] = (
+            EquationsKernel(self.layer, self.threads)
+            if tiles is None
+            else EquationsOnTiles(self.layer, tiles)
+        )
 
     @property
     def kernels(self) -> List[Any]:
@@ -106,8 +106,7 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
         current = self.current(ids, counts)
         keep = training is None or bool(training)
-        made = self._neurons(current, self._parameters_in_use(), keep)
-        return Spikes(*made)
+        return Spikes(*self._neurons(current, self._parameters_in_use(), keep))
 
     def current(self, ids: Any, counts: Any) -> Any:
         """Return the current that spikes and bias give, float32 `[time, batch, neurons]`."""

@@ -7,7 +7,7 @@ from typing import Dict, Mapping, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.neuron_packages import PackageParameter
+from ipulse_core.spec.neuron_packages import PackageParameter
 
 Values = Mapping[str, np.ndarray]  # a parameter's values by its name, each [neurons]
 Gradients = Dict[str, np.ndarray]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ipulse_core.equations.neuron import NeuronParameter
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.neuron_packages import parameter_problems
+from ipulse_core.spec.neuron_packages import parameter_problems
 from ipulse_ops.neuron_package.calls import PackageCalls
 from ipulse_ops.neuron_package.loading import LoadedPackage
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Collection, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ipulse_core.errors import IPUlseError
-from ipulse_core.neuron_packages import (
+from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.neuron_packages import (
     GROUP,
     MAX_PARAMETERS,
     VARIABLE,
@@ -21,7 +22,6 @@ from ipulse_core.neuron_packages import (
     PackageParameter,
     signed_off,
 )
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_ops.neuron_package.digest import UnfitDistribution, digest_of, module_paths
 from ipulse_ops.neuron_package.interface import NeuronPackage
 

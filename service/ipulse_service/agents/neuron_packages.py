@@ -11,23 +11,23 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import select, update
 
-from ipulse.spec import AnySpec, ExperimentSpec
+from ipulse.spec import ExperimentSpec
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.neuron_packages import (
+from ipulse_core.op_manifest.layer import OpReference
+from ipulse_core.spec.neuron_packages import (
     VARIABLE,
     PackageDescription,
     package_layers,
     parameter_problems,
 )
-from ipulse_core.op_manifest.layer import OpReference
 from ipulse_service.agents import registry
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.db.tables import agents
 
 
-def check(transaction: Transaction, spec: AnySpec) -> None:
+def check(transaction: Transaction, spec: ExperimentSpec) -> None:
     """Raises InvalidSpec if a package is not available, or has other parameters."""
-    layers = package_layers(spec.network) if isinstance(spec, ExperimentSpec) else []
+    layers = package_layers(spec.network)
     if not layers:
         return
     known = registry.known(transaction)

@@ -12,7 +12,7 @@ from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from ipulse_core import strict_json
 from ipulse_core.errors import NotFound
-from ipulse_core.neuron_packages import PackageDescription
+from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import WorkerFault
 from ipulse_service.db.engine import Transaction
@@ -54,8 +54,7 @@ class KnownAgent:
     fault_since: int | None = None
     sandbox: SandboxState | None = None  # for code of users; None if it did not say
     sandbox_message: str = ""  # why it is missing
-    # Packages of neurons that it has; those that the service did not sign off are left out.
-    neuron_packages: tuple[PackageDescription, ...] = ()
+    neuron_packages: tuple[PackageDescription, ...] = ()  # that the service signed off
     labels: Mapping[str, str] = field(default_factory=dict)
     joined_at: int | None = None  # None: it has the token that agents share
     draining_at: int | None = None  # it takes no more jobs since then
@@ -99,16 +98,14 @@ class KnownAgent:
 
     def has_packages(self, needs: Needs) -> bool:
         """Returns whether it has each package of neurons that the job needs."""
-        if needs.neuron_packages is None:
-            return True
-        return _names(needs.neuron_packages) <= {each.package for each in self.neuron_packages}
+        wanted = _names(needs.neuron_packages or "[]")
+        return wanted <= {each.package for each in self.neuron_packages}
 
     def can_run(self, needs: Needs) -> bool:
         """Returns whether it has all that a job needs, whether or not it uses the device now."""
         has_device = needs.device in self.device_kinds and self.has_ipus(needs)
-        has_code = self.has_sandbox(needs) and self.has_packages(needs)
-        has_rest = self.has_labels(needs) and has_code
-        return has_device and self.has_data(needs) and has_rest
+        has_rest = self.has_labels(needs) and self.has_sandbox(needs)
+        return has_device and self.has_data(needs) and has_rest and self.has_packages(needs)
 
 
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
@@ -233,7 +230,7 @@ def _agent(row: Row[Any]) -> KnownAgent:
         fault_since=row.fault_since,
         sandbox=row.sandbox,
         sandbox_message=row.sandbox_message,
-        neuron_packages=_packages(row.neuron_packages),
+        neuron_packages=tuple(map(PackageDescription.from_json, json.loads(row.neuron_packages))),
         labels=json.loads(row.labels),
         joined_at=row.joined_at,
         draining_at=row.draining_at,
@@ -244,11 +241,6 @@ def _agent(row: Row[Any]) -> KnownAgent:
 @lru_cache(256)  # a list may be long, and is read for every submission
 def _names(text: str) -> frozenset[str]:
     return frozenset(json.loads(text))
-
-
-@lru_cache(256)
-def _packages(text: str) -> tuple[PackageDescription, ...]:
-    return tuple(map(PackageDescription.from_json, json.loads(text)))
 
 
 @lru_cache(256)  # a claim compares the same few for each queued job

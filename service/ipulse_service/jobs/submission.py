@@ -12,7 +12,6 @@ from ipulse.spec import AnySpec, ExperimentSpec, spec_to_json
 from ipulse.spec.tile_fit import check_fit, tile_fit
 from ipulse_core import strict_json
 from ipulse_core.errors import Conflict, InvalidInput, InvalidSpec, NotFound, Problem
-from ipulse_service.agents import neuron_packages
 from ipulse_service.background import outbox
 from ipulse_service.datasets import references
 from ipulse_service.db.engine import Database, Transaction
@@ -199,7 +198,7 @@ def _store(
 def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> ResolvedSpec:
     """Returns the spec with the digest of its data.
 
-    Raises what `in_specs.check`, `neuron_packages.check` and `admission.check` raise, too.
+    Raises what `in_specs.check` and `admission.check` raise, too.
     """
     resolved = with_data(transaction, resolved)
     in_specs.check(transaction, resolved.spec)
@@ -209,7 +208,6 @@ def check_admission(transaction: Transaction, resolved: ResolvedSpec) -> Resolve
 
 def _check(transaction: Transaction, resolved: ResolvedSpec) -> None:
     if isinstance(resolved.spec, ExperimentSpec):
-        neuron_packages.check(transaction, resolved.spec)
         check_fit(resolved.spec)
     admission.check(transaction, Needs.of_spec(resolved.spec))
 
@@ -224,8 +222,8 @@ def store_job(
 ) -> JobRow:
     """Stores a queued job and its wake-up, or a blocked one, in this transaction.
 
-    Raises what `with_data`, `uploaded_files.uploaded`, `in_specs.check`, `neuron_packages.check`,
-    `check_fit`, `admission.check` and `dependencies.unmet` raise.
+    Raises what `with_data`, `uploaded_files.uploaded`, `in_specs.check`, `check_fit`,
+    `admission.check` and `dependencies.unmet` raise.
     """
     resolved = with_data(transaction, resolved)
     references.pin(transaction, resolved.spec)

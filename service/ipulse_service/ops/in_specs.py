@@ -1,4 +1,4 @@
-"""The custom ops of a spec: whether they were pushed, and fit their layers."""
+"""The code that a spec names: whether ops were pushed, and fit their layers, as packages do."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ipulse_core.op_manifest.layer import (
     op_names,
 )
 from ipulse_core.spec.start_weights import Shape, start_shapes
+from ipulse_service.agents import neuron_packages
 from ipulse_service.db.engine import Transaction
 from ipulse_service.ops import registry
 from ipulse_service.ops.registry import OpRow
@@ -33,10 +34,12 @@ def references(spec: AnySpec) -> list[OpReference]:
 def check(transaction: Transaction, spec: AnySpec) -> list[OpRow]:
     """Returns the different ops that a resolved spec names.
 
-    Raises InvalidSpec if one was not pushed, or does not fit a layer.
+    Raises InvalidSpec if one was not pushed, or does not fit a layer; and for a package of neurons
+    that is not available.
     """
     if not isinstance(spec, ExperimentSpec):
         return []
+    neuron_packages.check(transaction, spec)
     found = _pushed(transaction, spec)
     problems = [
         Problem(f"/network/layers/{index}/op", "op_unknown", _UNKNOWN)

@@ -16,7 +16,7 @@ from ipulse.stack import tls
 from ipulse.stack.agent_home import Membership
 from ipulse_core.errors import InvalidInput, Problem, Unavailable
 from ipulse_core.messages import DEVICE_KINDS, MIN_TOKEN_LENGTH
-from ipulse_core.neuron_packages import VARIABLE, signed_off
+from ipulse_core.spec.neuron_packages import VARIABLE, signed_off
 
 SERVICE_SCHEMES = ("http", "https")
 EVERYWHERE = ("cpu", "emulator")  # kinds that need no special hardware

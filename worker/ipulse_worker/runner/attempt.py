@@ -18,9 +18,9 @@ from ipulse_worker.runner.devices import compilation
 from ipulse_worker.runner.devices.connection import attaches
 from ipulse_worker.runner.devices.device import ignore_progress
 from ipulse_worker.runner.model.compile_only import execution_outcome
-from ipulse_worker.runner.model.packages import require_packages
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.outcome import failure_of_ops, training_outcome
+from ipulse_worker.runner.packages.layers import require_packages
 from ipulse_worker.runner.phase_progress import START_FRACTION, loading_progress
 from ipulse_worker.runner.results.artifacts import Artifacts
 from ipulse_worker.runner.results.final_metrics import final_metrics

@@ -11,8 +11,8 @@ import json
 import sys
 from typing import List, Optional
 
-from ipulse_core.neuron_packages import GROUP, VARIABLE
-from ipulse_ops.neuron_package.check.judgement import Finding, judge
+from ipulse_core.spec.neuron_packages import GROUP, VARIABLE
+from ipulse_ops.neuron_package.check.judgement import CheckedCase, judge
 from ipulse_ops.neuron_package.loading import (
     InstalledPackage,
     PackageUnavailable,
@@ -58,7 +58,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     return 0 if fine else 1
 
 
-def _document(package: InstalledPackage, found: List[Finding], fine: bool) -> object:
+def _document(package: InstalledPackage, found: List[CheckedCase], fine: bool) -> object:
     return {
         "package": package.reference,
         "version": package.version,
@@ -67,7 +67,7 @@ def _document(package: InstalledPackage, found: List[Finding], fine: bool) -> ob
     }
 
 
-def _show(package: InstalledPackage, found: List[Finding], fine: bool) -> None:
+def _show(package: InstalledPackage, found: List[CheckedCase], fine: bool) -> None:
     lines = [f"{package.name} ({package.version})"]
     for finding in found:
         state = "failed" if finding.problems else "passed"

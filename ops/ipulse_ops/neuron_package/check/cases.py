@@ -6,7 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from ipulse_core.neuron_packages import PackageParameter
+from ipulse_core.spec.neuron_packages import PackageParameter
 from ipulse_ops.neuron_package.calls import PackageCalls
 
 _SEED = 20

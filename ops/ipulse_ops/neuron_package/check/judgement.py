@@ -18,7 +18,7 @@ from ipulse_ops.neuron_package.interface import NeuronPackage
 _SMALL_CASES = 3
 
 
-class Finding(NamedTuple):
+class CheckedCase(NamedTuple):
     """The result of one check on one input."""
 
     check: str
@@ -26,13 +26,13 @@ class Finding(NamedTuple):
     problems: Tuple[str, ...]
 
 
-def judge(neurons: NeuronPackage) -> List[Finding]:
+def judge(neurons: NeuronPackage) -> List[CheckedCase]:
     """Return the result of every check; a package is fit if none has a problem."""
     calls, declared = PackageCalls(neurons), neurons.parameters
     try:
         drive = drive_of(calls, declared)
     except (NeverSpikes, BrokenPackage) as error:
-        return [Finding("some spikes", "random currents", (str(error),))]
+        return [CheckedCase("some spikes", "random currents", (str(error),))]
     inputs = cases(declared, drive)
     found = _all("results", output_problems, calls, inputs)
     if any(each.problems for each in found):
@@ -50,8 +50,8 @@ def _all(
     check: Callable[[Any, Case], Iterable[str]],
     subject: Any,
     inputs: Sequence[Case],
-) -> List[Finding]:
-    return [Finding(name, case.name, _problems(check, subject, case)) for case in inputs]
+) -> List[CheckedCase]:
+    return [CheckedCase(name, case.name, _problems(check, subject, case)) for case in inputs]
 
 
 def _problems(

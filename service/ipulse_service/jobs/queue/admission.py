@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 
 from ipulse_core.errors import InvalidInput, Problem
-from ipulse_core.neuron_packages import VARIABLE
+from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_service.agents import registry
 from ipulse_service.agents.registry import KnownAgent
 from ipulse_service.db.engine import Transaction

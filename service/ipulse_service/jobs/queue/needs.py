@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
 from ipulse_core import strict_json
 from ipulse_core.data_sets import key_of
-from ipulse_core.neuron_packages import package_names
 from ipulse_core.op_manifest.layer import op_layers
+from ipulse_core.spec.neuron_packages import package_names
 from ipulse_service.jobs.job import JobRow
 
 _ONLY_COMPILES = ("PRE_COMPILE", "NEVER")  # connection types that attach no device

@@ -12,7 +12,7 @@ import pytest
 from ipulse.spec import Recording, parse_spec
 from ipulse_core.data_sets import KINDS_IN_FILES, NPZ, key_of
 from ipulse_core.messages import MAX_DATA_SETS
-from ipulse_core.neuron_packages import VARIABLE
+from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_ops.neuron_package.loading import installed_packages
 from ipulse_worker.agent.registration import inventory as module
 from ipulse_worker.agent.registration.inventory import Inventory, InventoryReader

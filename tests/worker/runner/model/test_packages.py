@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List
 import numpy as np
 import pytest
 
-from ipulse_core.neuron_packages import VARIABLE
+from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_ops.keras.trained_network import trained_network
 from ipulse_ops.neuron_package.loading import installed_packages
 from tests.ops.neuron_package.wheels import importable, install, source, wheel
@@ -52,7 +52,7 @@ def spec(reference: str, epochs: int = 2, **changes: Any) -> Dict[str, Any]:
     return {
         "version": 1,
         "seed": 3,
-        "data": {"kind": "digits", "samples": 160, "steps": 20},
+        "data": {"kind": "digits", "samples": 320, "steps": 20},
         "network": {"layers": layers},
         "training": {
             "epochs": epochs,

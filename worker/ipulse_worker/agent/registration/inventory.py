@@ -24,7 +24,7 @@ from ipulse_worker.agent.settings import AgentSettings
 COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run at any time
 COUNT_SECONDS = 20.0
 PROBE = "ipulse_worker.runner.sandbox.probe"
-PACKAGES_PROBE = "ipulse_worker.runner.packages_probe"
+PACKAGES_PROBE = "ipulse_worker.runner.packages.probe"
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
 MAX_CACHED = 1000  # digests that are reported

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ipulse.spec import AnySpec, IPUDevice
-from ipulse_core import neuron_packages
 from ipulse_core.checkout import python_path
 from ipulse_core.ipu import EMULATED_IPUS_VARIABLE
 from ipulse_core.poplar_environment import poplar_environment
+from ipulse_core.spec import neuron_packages
 
 FORWARDED_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "IPULSE_CACHE"),

@@ -25,9 +25,9 @@ from ipulse_worker.runner.model.network import (
     spiking_neurons,
     stretch_network,
 )
-from ipulse_worker.runner.model.packages import balanced_package
 from ipulse_worker.runner.op.initial_values import draw
 from ipulse_worker.runner.op.ops import CustomOps
+from ipulse_worker.runner.packages.layers import balanced_package
 from ipulse_worker.runner.training.randomness import Purpose, stream
 
 if TYPE_CHECKING:

@@ -37,10 +37,10 @@ from ipulse_worker.runner.model.network import (
     stretch_network,
 )
 from ipulse_worker.runner.model.op_network import OpNetwork, Part
-from ipulse_worker.runner.model.packages import neurons_of
 from ipulse_worker.runner.op.ipu_layer import IPUOpLayer
 from ipulse_worker.runner.op.layer import OpLayer
 from ipulse_worker.runner.op.ops import CustomOps
+from ipulse_worker.runner.packages.layers import neurons_of
 
 if TYPE_CHECKING:
     from ipulse.spec import Device, ExperimentSpec, IPUs

@@ -7,11 +7,11 @@ from typing import Any, Dict, Iterator, List
 import numpy as np
 
 from ipulse_core.equations.loss import default_prediction, read_loss
-from ipulse_core.neuron_packages import has_package
 from ipulse_core.numbers import plain_number
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_geometries, is_conv, senders_to_dense
 from ipulse_core.spec.derived_values import has_own_loss, spiking_layers
+from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.weight_names import spiking_names

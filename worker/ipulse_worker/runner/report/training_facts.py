@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ipulse_core.neuron_packages import has_package
 from ipulse_core.op_manifest.layer import is_op
+from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_worker.runner.model.weight_names import spiking_names
 from ipulse_worker.runner.profile.tile_profile import TileProfile

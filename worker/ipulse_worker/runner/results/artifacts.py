@@ -17,7 +17,7 @@ from ipulse_worker.runner.clock import Span, Timeline, utc_now
 from ipulse_worker.runner.devices.device import DeviceFile
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.model.arrays_in_use import with_integers
-from ipulse_worker.runner.model.packages import used_packages
+from ipulse_worker.runner.packages.layers import used_packages
 from ipulse_worker.runner.profile.profile import RunMetadata
 from ipulse_worker.runner.profile.trace import chrome_trace
 from ipulse_worker.runner.report.page import report_html

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ipulse.models import Field, ListOf, StrictModel, Text
 from ipulse_core.errors import Problem
-from ipulse_core.neuron_packages import (
+from ipulse_core.spec.neuron_packages import (
     MAX_PARAMETERS,
     PACKAGE,
     PARAMETER_NAME,

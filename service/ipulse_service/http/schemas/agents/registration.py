@@ -9,7 +9,7 @@ from ipulse_core.manifest import SHA256
 from ipulse_core.messages import (
     MAX_DATA_SETS,
 )
-from ipulse_core.neuron_packages import MAX_PACKAGES
+from ipulse_core.spec.neuron_packages import MAX_PACKAGES
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
 from ipulse_service.agents.registry import SandboxState

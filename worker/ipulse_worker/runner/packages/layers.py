@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 import numpy as np
 
-from ipulse_core.neuron_packages import package_layers, package_names
 from ipulse_core.spec.conv_layers import hidden_sizes, scale_before, senders_of
+from ipulse_core.spec.neuron_packages import package_layers, package_names
 from ipulse_ops.neuron_package.keras_layer import package_spikes
 from ipulse_ops.neuron_package.layer_neurons import LayerNeurons, layer_neurons
 from ipulse_ops.neuron_package.loading import LoadedPackage, load_package, signed_off_packages

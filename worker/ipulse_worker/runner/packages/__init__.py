@@ -1,0 +1,1 @@
+"""Packages of neurons that this worker's administrator signed off."""
