@@ -204,6 +204,21 @@ def test_packages_of_neurons_that_are_signed_off_are_said(
     assert [each["name"] for each in found["parameters"]] == ["decay", "coupling", "gain"]
 
 
+def test_a_busy_machine_is_asked_again_for_its_packages(
+    settings: AgentSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
+    [installed] = installed_packages([str(folder)])
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv(VARIABLE, installed.reference)
+    monkeypatch.setattr(module, "PACKAGES_SECONDS", 0.001)
+    reader = InventoryReader(replace(settings, neuron_packages=(installed.reference,)))
+    assert reader.read().neuron_packages == ()
+    monkeypatch.setattr(module, "PACKAGES_SECONDS", 300.0)
+    [found] = reader.read().neuron_packages
+    assert found["package"] == installed.reference
+
+
 def test_a_runner_that_cannot_say_its_packages_has_none(
     settings: AgentSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

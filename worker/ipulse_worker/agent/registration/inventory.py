@@ -25,6 +25,7 @@ COUNT_COMMAND = ("gc-info", "--ipu-count")  # uses no device, so that it may run
 COUNT_SECONDS = 20.0
 PROBE = "ipulse_worker.runner.sandbox.probe"
 PACKAGES_PROBE = "ipulse_worker.runner.packages.probe"
+PACKAGES_SECONDS = 60.0
 PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
 MAX_CACHED = 1000  # digests that are reported
@@ -56,7 +57,7 @@ class InventoryReader:
         self._ipus: dict[str, int] | None = None
         self._is_unreadable = False
         self._sandbox: Mapping[str, str] | None = None
-        self._packages: tuple[Mapping[str, Any], ...] = ()
+        self._packages: tuple[Mapping[str, Any], ...] | None = None  # None: not known yet
         self._has_probed = False
         self._commands = MachineCommands()
 
@@ -73,10 +74,11 @@ class InventoryReader:
         if not self._has_probed:
             self._has_probed = True
             self._sandbox = self._probe_sandbox()
+        if self._packages is None:
             self._packages = self._probe_packages()
         found = self._find_data_sets()
         return Inventory(
-            socket.gethostname(), self._ipus, found, cached, self._sandbox, self._packages
+            socket.gethostname(), self._ipus, found, cached, self._sandbox, self._packages or ()
         )
 
     def state_of_data(self) -> int:
@@ -117,14 +119,19 @@ class InventoryReader:
         message = CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", message)
         return {"state": state, "message": message[:MAX_MESSAGE]}
 
-    def _probe_packages(self) -> tuple[Mapping[str, Any], ...]:
-        """Returns the packages of neurons that are signed off and installed for the runner."""
+    def _probe_packages(self) -> tuple[Mapping[str, Any], ...] | None:
+        """Returns the packages of neurons that are signed off and installed for the runner.
+
+        None if a busy machine did not say in time: then it is asked again.
+        """
         if not self._settings.neuron_packages:
             return ()
         command = [self._settings.runner_python, "-m", PACKAGES_PROBE]
         try:
-            found = json.loads(self._commands.output(command, PROBE_SECONDS))
+            found = json.loads(self._commands.output(command, PACKAGES_SECONDS))
             packages, problems = tuple(found["packages"]), list(found["problems"])
+        except subprocess.TimeoutExpired as error:
+            packages, problems = None, [str(error)]
         except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
             packages, problems = (), [str(error)]
         for problem in problems if not self._commands.is_closed else ():
