@@ -24,6 +24,7 @@ from ipulse.spec import (
     LeakyReadoutSpec,
     NeuronSpec,
     NpzData,
+    PackageNeuronSpec,
     PoissonData,
     RandmanData,
     SpikeTargets,
@@ -33,6 +34,7 @@ from tests.equations import lif
 from tests.ipulse.strategies.scalars import CHARACTERS, floats, integers, texts
 from tests.losses import cross_entropy, squared_outputs, squared_spikes
 
+PACKAGE = f"dendrites@sha256:{'0f' * 32}"
 MOST_LISTED = 12  # neurons of which a list has one number each: longer ones only take time
 
 # Sizes with a limited product, each with a maximum that keeps the product below the limit.
@@ -118,6 +120,14 @@ def of_type(hint: Any, limits: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return values(GrowingCapacity).map(_ordered)
     if hint is NeuronSpec:
         return st.sampled_from([lif(), lif("subtract", theta=True)]).map(NeuronSpec.model_validate)
+    if hint is PackageNeuronSpec:
+        listed = [(), [{"name": "decay", "trainable": True}]]
+        return st.sampled_from(
+            [
+                PackageNeuronSpec.model_validate({"package": PACKAGE, "parameters": each})
+                for each in listed
+            ]
+        )
     if hint is EquationsLossSpec:
         return st.sampled_from([cross_entropy(), squared_spikes(), squared_outputs()]).map(
             EquationsLossSpec.model_validate
