@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 import numpy as np
 import pytest
 
+from tests.equations import neuron_document
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.model.test_conv_equations import ADAPTIVE, DENSE, OWN, POOLED
 from tests.worker.runner.model.test_equations import spec, weights
@@ -43,3 +44,40 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path, name: str, delay: int) -> N
             assert {f"{scope}/forward", f"backward/{scope}"} <= ran
     page = (ended.directory / "report.html").read_text("utf-8")
     assert "Layer 1 has neurons adaptive" in page
+
+
+def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
+    layers = [{**POOLED, "gate": -0.5}, {"neurons": 6}]
+    changes = {"data": SHORT, "device": TILES}
+    whole = weights(attempt(tmp_path / "whole", spec(layers, epochs=2, **changes)))
+    first = attempt(tmp_path / "first", spec(layers, epochs=1, **changes))
+    second = attempt(
+        tmp_path / "second",
+        spec(layers, epochs=2, **changes),
+        start_from=str(first.directory / "checkpoint.npz"),
+        start_mode="continue",
+    )
+    for name, array in weights(second).items():
+        assert array.tobytes() == whole[name].tobytes(), name
+    lines = (first.directory / "metrics.jsonl").read_text("utf-8").splitlines()
+    assert all(0 < json.loads(line)["gradient_set/1"] < 1 for line in lines)
+
+
+def test_lists_that_no_tile_holds_are_named(tmp_path: Path) -> None:
+    layers = [{**POOLED, "filters": 64}, {"neurons": 6}]
+    data = {"kind": "digits", "samples": 64, "steps": 60}
+    ended = attempt(tmp_path / "a", spec(layers, epochs=1, data=data, device=TILES))
+    assert ended.done["reason"] == "device_out_of_memory"
+    assert "data.steps" in ended.done["message"]
+
+
+def test_what_diverges_is_named(tmp_path: Path) -> None:
+    document = neuron_document(
+        [{"name": "u", "update": "0.9 * u + I", "reset": "exp(200 * r) * u / (2 - r * r)"}],
+        "u - 1",
+        name="explosive",
+    )
+    layer = {"kind": "conv2d", "filters": 2, "kernel_size": 3, "neuron": document}
+    ended = attempt(tmp_path / "a", spec([layer], epochs=1, data=SHORT, device=TILES))
+    assert ended.done["reason"] == "diverged"
+    assert "layer 1 (neuron explosive)" in ended.done["message"]
