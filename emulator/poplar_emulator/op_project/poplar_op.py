@@ -35,6 +35,10 @@ class PoplarOp:
         self._op_name, self._tiles, self._gradients = op_name, tiles, list(gradients)
         self._compiled: Dict[Tuple[Typed, Typed], CustomOp] = {}
 
+    def compile(self, inputs: Typed, outputs: Typed) -> None:
+        """Compile the op for inputs and outputs of these types and shapes."""
+        self._op_for(tuple(inputs), tuple(outputs))
+
     def forward(self, inputs: Arrays, outputs: Typed) -> Arrays:
         """Return the outputs, of the given types and shapes."""
         return self._op(inputs, outputs).forward(inputs)
@@ -59,7 +63,10 @@ class PoplarOp:
 
     def _op(self, inputs: Arrays, outputs: Typed) -> CustomOp:
         taken = tuple((array.dtype.name, array.shape) for array in inputs)
-        key = taken, tuple(outputs)
+        return self._op_for(taken, tuple(outputs))
+
+    def _op_for(self, taken: Typed, outputs: Typed) -> CustomOp:
+        key = taken, outputs
         if key not in self._compiled:
             self._compiled[key] = CustomOp(
                 self._library,

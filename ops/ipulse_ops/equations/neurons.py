@@ -132,6 +132,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         trained = [tf.convert_to_tensor(variable) for variable in self._trained]
         recurrent = [tf.convert_to_tensor(kernel) for kernel in self._kernels[1:]]
         own = len(recurrent)
+        if isinstance(self._kernel, EquationsOnTiles) and current.shape.is_fully_defined():
+            self._kernel.compile(*current.shape.as_list()[:2])  # a job that only compiles needs it
 
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:

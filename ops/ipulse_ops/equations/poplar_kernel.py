@@ -69,6 +69,20 @@ class EquationsOnTiles:
         self.layer = layer
         self._op = PoplarOp(built / LIBRARY, str(built / CODELETS), "", "", "Build", tiles, (0, 1))
 
+    def compile(self, steps: int, batch: int) -> None:
+        """Compile the layer's program for batches of this size.
+
+        Raises CustomOpError if it does not fit into the tiles.
+        """
+        layer = self.layer
+        current, rows = (steps, batch, layer.neurons), max(1, len(layer.neuron.parameters))
+        inputs: List[Tuple[int, ...]] = [current, (batch, rows, layer.neurons)]
+        inputs += [(layer.neurons, layer.neurons)] if layer.recurrent else []
+        self._op.compile(
+            [("float32", shape) for shape in inputs],
+            [("float32", shape) for shape in self._outputs(current)],
+        )
+
     def forward(
         self,
         parameters: np.ndarray,
@@ -79,10 +93,8 @@ class EquationsOnTiles:
         """Run the layer; the arguments are those of EquationsKernel, all states are returned."""
         inputs = [current, self._rows(parameters, current.shape[1])]
         inputs += [] if recurrent is None else [recurrent]
-        steps, batch, neurons = current.shape
-        outputs = [current.shape, (steps + 1, batch, len(self.layer.neuron.states), neurons)]
-        outputs += [] if recurrent is None else [current.shape]
-        x, states, *total = self._op.forward(inputs, [("float32", shape) for shape in outputs])
+        outputs = [("float32", shape) for shape in self._outputs(current.shape)]
+        x, states, *total = self._op.forward(inputs, outputs)
         bad = not_finite_steps(x, states[1:])
         return KernelTrace(x, states, int(bad[0]) if bad.size else -1, *(total or [current]))
 
@@ -143,6 +155,12 @@ class EquationsOnTiles:
             return self._op.profile()
         except InvalidInput:
             return None
+
+    def _outputs(self, current: Tuple[int, ...]) -> List[Tuple[int, ...]]:
+        """Return the shapes of the values of `spike`, the states and a recurrent layer's total."""
+        steps, batch, neurons = current
+        states = (steps + 1, batch, len(self.layer.neuron.states), neurons)
+        return [current, states, *([current] if self.layer.recurrent else [])]
 
     def _rows(self, parameters: np.ndarray, batch: int) -> np.ndarray:
         """Return the parameters of each sample, and one row of zeros if there are none."""

@@ -81,3 +81,13 @@ def test_what_diverges_is_named(tmp_path: Path) -> None:
     ended = attempt(tmp_path / "a", spec([layer], epochs=1, data=SHORT, device=TILES))
     assert ended.done["reason"] == "diverged"
     assert "layer 1 (neuron explosive)" in ended.done["message"]
+
+
+def test_a_job_that_only_compiles_says_whether_the_neurons_fit(tmp_path: Path) -> None:
+    device = {**TILES, "connection_type": "NEVER"}
+    found = []
+    for name, filters in (("narrow", 2), ("wide", 128)):
+        layers = [{**OWN, "filters": filters, "padding": "same"}, DENSE]
+        ended = attempt(tmp_path / name, spec(layers, epochs=1, data=SHORT, device=device))
+        found.append(ended.done["reason"])
+    assert found == ["completed", "device_out_of_memory"]
