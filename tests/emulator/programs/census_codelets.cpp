@@ -2,6 +2,7 @@
 #include <arch/gc_tile_defines.h>
 #include <ipuvectormath>
 #include <limits>
+#include <poplar/Alignment.hpp>
 #include <poplar/InOutTypes.hpp>
 #include <poplar/Loops.hpp>
 #include <poplar/Vertex.hpp>

@@ -17,6 +17,14 @@ int sumOfRamp() {
 const poplar::Type kType = poplar::FLOAT;
 std::string nameOf(poplar::Type &type) { return type.toString(); }
 
+// Known from Graph.hpp, too.
+int sizeOf(const poplar::Type &type) {
+  const poplar::TypeTraits traits = type == poplar::HALF
+                                        ? poplar::TypeTraits::make<poplar::IeeeHalf>()
+                                        : poplar::TypeTraits::make<float>();
+  return traits.isFloat && traits.isSigned && !traits.isIntegral ? int(traits.size) : 0;
+}
+
 } // namespace
 
 #include <gcl/Collectives.hpp>
@@ -139,6 +147,11 @@ int main() {
   std::cout << "stamps " << cycles.numElements() << ' ' << stamps.size() << '\n';
   Tensor x = graph.addVariable(FLOAT, {}, "x");
   graph.setTileMapping(x, 1);
+  const IeeeHalf halves[] = {1.5f, -1e6f, IeeeHalf::fromBits(0x8001), IeeeHalf::fromBits(0x7c01)};
+  Tensor h = graph.addVariable(HALF, {4}, "h");
+  graph.setTileMapping(h, 1);
+  graph.setInitialValue(h, ArrayRef<IeeeHalf>(halves, 4));
+  graph.createHostRead("h", h);
   const DataStream stream = graph.addHostToDeviceFIFO("in", FLOAT, 1);
   graph.createHostRead("x", x);
   counted.add(program::Block(program::Copy(stream, x), "copy"));
@@ -150,7 +163,12 @@ int main() {
   float value = 0;
   engine.readTensor("x", &value, &value + 1);
   std::cout << "fetched " << value << ' ' << StreamCallback::Success << '\n';
-  std::cout << "metadata";
+  IeeeHalf read[4];
+  engine.readTensor("h", read, read + 4);
+  std::cout << "halves " << sizeOf(HALF) << sizeOf(FLOAT);
+  for (const IeeeHalf &half : read)
+    std::cout << ' ' << half.bit16() << ' ' << half.isNorm() << half.isInf() << half.issNaN();
+  std::cout << ' ' << (read[0] += 0.25f) << '\n' << "metadata";
   for (const auto &[name, t] : metadata) {
     unsigned char byte = 0;
     engine.readTensor(name, &byte, &byte + 1);

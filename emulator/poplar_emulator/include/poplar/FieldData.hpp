@@ -27,7 +27,7 @@ public:
   /// Whether V is a number of a device type or points to such numbers.
   template <typename V> static constexpr bool holds() {
     return std::is_arithmetic<Pointee<V>>::value || std::is_enum<Pointee<V>>::value ||
-           std::is_same<Pointee<V>, half>::value;
+           std::is_same<Pointee<V>, half>::value || std::is_same<Pointee<V>, IeeeHalf>::value;
   }
   /// Returns the number or the pointer's numbers, one for each element of a tensor of that shape.
   template <typename V> static FieldData of(V value, ArrayRef<std::size_t>) {

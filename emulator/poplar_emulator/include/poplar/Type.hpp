@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <poplar/HalfFloat.hpp>
+#include <poplar/IeeeHalf.hpp>
 #include <poplar/StringRef.hpp>
 #include <poplar/TypeId.hpp>
 
@@ -99,6 +100,9 @@ template <> struct equivalent_device_type<long long> {
   const Type value = LONGLONG;
 };
 template <> struct equivalent_device_type<half> {
+  const Type value = HALF;
+};
+template <> struct equivalent_device_type<IeeeHalf> {
   const Type value = HALF;
 };
 template <> struct equivalent_device_type<float> {

@@ -18,8 +18,19 @@ struct TypeTraits {
   bool isSigned = false;
 
   template <typename T> static TypeTraits make() {
-    return {sizeof(T), alignof(T), std::is_integral<T>::value, std::is_floating_point<T>::value,
-            std::is_signed<T>::value};
+    return {sizeof(T), alignof(T), std::is_integral<T>::value,
+            std::is_floating_point<T>::value || isHalf<T>(),
+            std::is_signed<T>::value || isHalf<T>()};
+  }
+  template <typename T> static TypeTraits make(const T &) { return make<T>(); }
+  /// Returns whether a T is a number.
+  template <typename T> static constexpr bool isSimpleType() {
+    return std::is_arithmetic<T>::value || isHalf<T>();
+  }
+
+private:
+  template <typename T> static constexpr bool isHalf() {
+    return std::is_same<T, half>::value || std::is_same<T, IeeeHalf>::value;
   }
 };
 
