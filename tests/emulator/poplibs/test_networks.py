@@ -76,6 +76,8 @@ def test_a_convolution_and_its_gradients(tensors: Tensors, done) -> None:
     np.testing.assert_allclose(tensors["d_weights"], dw, rtol=1e-5, atol=1e-5)
     biased = z + tensors["biases"][:, None, None]
     np.testing.assert_allclose(tensors["biased"], biased, rtol=1e-5, atol=1e-5)
+    assert "createBiases: activations {2,4,7,6}" in done.stderr
+    assert "6 output channels" in done.stderr
     assert f"flops {2 * 2 * len(channels) * len(rows) * len(columns)}" in done.stdout
     np.testing.assert_allclose(tensors["multi"], z, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(tensors["weights_updated"], w - dw / 2, rtol=1e-5, atol=1e-4)

@@ -37,7 +37,12 @@ void convolution(Network &n) {
   n.show("d_in", poplin::convolution(n.graph, dOut, weights, poplin::getGradientParams(params),
                                      true, n.prog, "backward"));
   n.show("d_weights", poplin::calculateWeightDeltas(n.graph, dOut, in, params, n.prog, "update"));
-  const Tensor biases = n.filled("biases", poplin::createBiases(n.graph, out), 4);
+  const Tensor biases = n.filled("biases", poplin::createBiases(n.graph, out, params, "b"), 4);
+  try {
+    poplin::createBiases(n.graph, in, params);
+  } catch (const poputil::poplibs_error &error) {
+    std::cerr << error.what() << '\n';
+  }
   const Tensor biased = poputil::duplicate(n.graph, out, n.prog);
   poplin::addBias(n.graph, biased, biases, n.prog);
   n.show("biased", biased);

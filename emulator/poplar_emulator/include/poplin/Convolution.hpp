@@ -30,6 +30,12 @@ poplar::Tensor createInput(poplar::Graph &graph, const ConvParams &params,
 /// [output channels] of activations [batch, output channels, ...field]
 poplar::Tensor createBiases(poplar::Graph &graph, const poplar::Tensor &activations,
                             const poplar::DebugContext &debugContext = {"biases"});
+/// The same for the output of the convolution with these parameters.
+poplar::Tensor createBiases(poplar::Graph &graph, const poplar::Tensor &activations,
+                            const ConvParams &params,
+                            const poplar::DebugContext &debugContext = {"biases"},
+                            const poplar::OptionFlags &options = {},
+                            PlanningCache *cache = nullptr);
 
 /// [batch, output channels, ...output field]. With transposeAndFlipWeights the weights are those
 /// of the forward pass, of which `params` are the gradient's.

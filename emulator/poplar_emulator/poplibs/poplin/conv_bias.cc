@@ -20,6 +20,16 @@ Tensor createBiases(Graph &graph, const Tensor &activations, const DebugContext 
                                          debugContext);
 }
 
+Tensor createBiases(Graph &graph, const Tensor &activations, const ConvParams &params,
+                    const DebugContext &debugContext, const OptionFlags &, PlanningCache *) {
+  const std::size_t channels = params.getNumOutputChans();
+  if (activations.rank() < 2 || activations.dim(1) != channels)
+    throw poputil::poplibs_error("createBiases: activations " + activations.shapeToString() +
+                                 " are not the output of a convolution with " +
+                                 std::to_string(channels) + " output channels");
+  return createBiases(graph, activations, debugContext);
+}
+
 namespace {
 
 Tensor biasGradient(Graph &graph, const Tensor &zDeltas, Sequence &prog, const DebugContext &dc) {
