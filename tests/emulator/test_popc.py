@@ -120,6 +120,17 @@ def test_errors_include_the_compiler_s_output(popc: Callable, tmp_path: Path) ->
     assert not (tmp_path / "wrong.gp").exists()
 
 
+def test_errors_of_both_passes(popc: Callable, tmp_path: Path) -> None:
+    source = tmp_path / "halves.cpp"
+    source.write_text(
+        "#include <poplar/Vertex.hpp>\n#ifdef __IPU__\n#include <no_such_header.h>\n#endif\n"
+        "int x = of_no_such_header;\n"
+    )
+    words = popc(str(source), "-o", str(tmp_path / "halves.gp")).stderr
+    assert "of_no_such_header" in words
+    assert words.index("of_no_such_header") < words.index("no_such_header.h")
+
+
 @pytest.mark.parametrize(
     ("name", "hint"), [("sum.S", "between #ifdef __IPU__ and #else"), ("sum.gp", "does not exist")]
 )

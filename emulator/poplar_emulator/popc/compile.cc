@@ -176,9 +176,11 @@ std::string compileCodelets(const std::vector<std::string> &sources,
   }
   try {
     warning = compilePass(sources, flags, target, device);
-  } catch (const CompileError &) {
-    if (device.empty())
+  } catch (const CompileError &error) {
+    if (device.empty() && refused == error.output)
       throw;
+    if (device.empty())
+      throw CompileError(error.what(), error.output + "and with __IPU__ defined:\n" + refused);
     compilePass(sources, deviceFlags, target, "");
     return "the part of the codelets for the CPU cannot be compiled: an IPUModel gets that for "
            "the IPU";
