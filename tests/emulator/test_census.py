@@ -198,12 +198,16 @@ def test_updates_multiply_or_keep_the_larger(run_program: Callable) -> None:
 
 class TestProducts:
     def test_a_static_sparse_matrix(self, run_program: Callable) -> None:
-        values = numbers(run_program("census_products", "sparse").stdout)
+        done = run_program("census_products", "sparse")
+        values = numbers(done.stdout)
         sparse = np.zeros((4, 6))
         sparse[0:2, 2:4] = [[1, 2], [3, 4]]
         sparse[2:4, 4:6] = [[5, 6], [7, 8]]
         right, left = np.arange(18.0).reshape(6, 3), np.arange(12.0).reshape(3, 4)
         assert values["sparse dense"] == list((sparse @ right).ravel())
+        assert values["constant dense"] == list((2 * sparse @ right).ravel())
+        assert "8 values: it has no metadata" in done.stderr
+        assert "7 values: its metadata has 8 places" in done.stderr
         assert values["dense sparse"] == list((left @ sparse).ravel())
         ending = np.zeros((2, 6))
         ending[0, 1], ending[1, 0] = 9, 8

@@ -31,7 +31,8 @@ void sparse(Graph &graph, const Device &device) {
   const popsparse::CSRMatrix<float> csr(4, 6, {1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}, {0, 4, 8}, {2, 2});
   ps::PlanningCache cache;
   program::Sequence prog;
-  const auto left = ps::MatMulParams::createForSparseDense(1, csr.numRows, csr.numColumns, 3);
+  ps::MatMulParams left;
+  left = ps::MatMulParams::createForSparseDense(1, csr.numRows, csr.numColumns, 3);
   const auto right = ps::MatMulParams::createForDenseSparse(1, 3, csr.numRows, csr.numColumns);
   const auto lhs =
       ps::createSparseDenseMatMulLHS<float>(graph, FLOAT, left, csr, "lhs", {}, &cache);
@@ -49,6 +50,22 @@ void sparse(Graph &graph, const Device &device) {
   }
   graph.createHostRead("sparse dense", ps::sparseDenseMatMul(graph, lhs, x, prog));
   graph.createHostRead("dense sparse", ps::denseSparseMatMul(graph, y, rhs, prog));
+  // Constants at the places of another tensor's values.
+  std::vector<float> doubled = values;
+  for (float &value : doubled)
+    value *= 2;
+  const Tensor constant =
+      graph.addConstant<float>(FLOAT, lhs.getNzValuesTensor().shape(), doubled, "doubled");
+  graph.setTileMapping(constant, graph.getTileMapping(lhs.getNzValuesTensor()));
+  const ps::SparseTensor placed(constant, lhs.getOpMetaData());
+  graph.createHostRead("constant dense", ps::sparseDenseMatMul(graph, placed, x, prog));
+  for (const ps::SparseTensor &wrong :
+       {ps::SparseTensor(constant), ps::SparseTensor(constant.slice(1, 8), lhs.getOpMetaData())})
+    try {
+      ps::sparseDenseMatMul(graph, wrong, x, prog);
+    } catch (const poputil::poplibs_error &error) {
+      std::cerr << error.what() << '\n';
+    }
   // The last value is followed by zeros.
   const popsparse::CSRMatrix<float> ends(2, 6, {9, 8}, {1, 0}, {0, 1, 2}, {1, 1});
   const auto few = ps::MatMulParams::createForSparseDense(1, 2, 6, 3);
@@ -59,6 +76,7 @@ void sparse(Graph &graph, const Device &device) {
   engine.load(device);
   engine.run(0);
   show(engine, "ending dense", 6);
+  show(engine, "constant dense", 12);
   show(engine, "sparse dense", 12);
   show(engine, "dense sparse", 18);
 }

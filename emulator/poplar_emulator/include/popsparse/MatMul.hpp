@@ -46,25 +46,6 @@ poplar::Tensor sparseDenseMatMul(poplar::Graph &graph, const SparseTensor &lhs,
 } // namespace dynamic
 namespace static_ {
 
-/// The values of a sparse matrix in the order of its CSRMatrix, and their places.
-class SparseTensor {
-public:
-  SparseTensor() = default;
-  const poplar::Tensor &getNzValuesTensor() const { return nzValues; }
-
-  // For internal use.
-  SparseTensor(poplar::Tensor nzValues, std::vector<std::size_t> places, std::size_t rows,
-               std::size_t columns)
-      : nzValues(std::move(nzValues)), places(std::move(places)), rows(rows), columns(columns) {}
-  /// Returns the matrix as a view, with one constant zero everywhere else.
-  poplar::Tensor dense(poplar::Graph &graph, const poplar::DebugContext &debugContext) const;
-
-private:
-  poplar::Tensor nzValues;
-  std::vector<std::size_t> places; // row-major index of each value
-  std::size_t rows = 0, columns = 0;
-};
-
 /// Returns the row-major index of each value of a matrix of that size. Raises poplibs_error for
 /// places outside of it.
 std::vector<std::size_t> placesOf(const std::vector<std::size_t> &rowIndices,

@@ -57,6 +57,8 @@ namespace static_ {
 /// [groups, n, k] x [groups, k, m] with the sparse matrix on the right.
 class MatMulParams {
 public:
+  /// Of no product, to be assigned to.
+  MatMulParams() = default;
   static MatMulParams createForSparseDense(std::size_t groups, std::size_t m, std::size_t k,
                                            std::size_t n) {
     return {groups, m, k, n, false};
@@ -82,8 +84,8 @@ private:
       : groups(groups), m(m), k(k), n(n), transposed(transposed) {}
   using Key = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, bool>;
   Key key() const { return Key(groups, m, k, n, transposed); }
-  std::size_t groups, m, k, n;
-  bool transposed;
+  std::size_t groups = 0, m = 0, k = 0, n = 0;
+  bool transposed = false;
 };
 
 std::ostream &operator<<(std::ostream &os, const MatMulParams &params);

@@ -26,6 +26,24 @@ private:
 };
 
 } // namespace dynamic
+namespace static_ {
+
+/// The values of a sparse matrix in the order of its CSRMatrix; their places are in its metadata.
+class SparseTensor {
+public:
+  SparseTensor() = default;
+  /// Other values, for example constants, at the places of the tensor that has this metadata.
+  SparseTensor(const poplar::Tensor &nzValues, const poputil::TensorMetaData &opMetaData = {})
+      : nzValues(nzValues), opMetaData(opMetaData) {}
+  const poplar::Tensor &getNzValuesTensor() const { return nzValues; }
+  const poputil::TensorMetaData &getOpMetaData() const { return opMetaData; }
+
+private:
+  poplar::Tensor nzValues;
+  poputil::TensorMetaData opMetaData;
+};
+
+} // namespace static_
 } // namespace popsparse
 
 #endif

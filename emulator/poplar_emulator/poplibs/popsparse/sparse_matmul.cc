@@ -1,3 +1,6 @@
+#include <memory>
+#include <tuple>
+
 #include <poplin/MatMul.hpp>
 #include <popsparse/MatMul.hpp>
 #include <poputil/TileMapping.hpp>
@@ -14,6 +17,14 @@ using poplar::Tensor;
 
 namespace {
 
+/// Where the values of a sparse matrix are.
+struct Places : poputil::TensorMetaDataBase {
+  Places(std::vector<std::size_t> places, std::size_t rows, std::size_t columns)
+      : places(std::move(places)), rows(rows), columns(columns) {}
+  std::vector<std::size_t> places; // row-major index of each value
+  std::size_t rows, columns;
+};
+
 void checkGroups(const MatMulParams &params) {
   if (params.getNumGroups() != 1)
     throw poputil::poplibs_error("a static sparse product of " +
@@ -21,9 +32,16 @@ void checkGroups(const MatMulParams &params) {
                                  " groups: only one is emulated");
 }
 
-} // namespace
-
-Tensor SparseTensor::dense(Graph &graph, const DebugContext &debugContext) const {
+/// Returns the matrix as a view, with one constant zero everywhere else.
+Tensor dense(Graph &graph, const SparseTensor &sparse, const DebugContext &debugContext) {
+  const auto *data = dynamic_cast<const Places *>(sparse.getOpMetaData().getData());
+  const Tensor nzValues = sparse.getNzValuesTensor().flatten();
+  if (!data || nzValues.numElements() != data->places.size())
+    throw poputil::poplibs_error(
+        "a sparse tensor of " + std::to_string(nzValues.numElements()) + " values: " +
+        (data ? "its metadata has " + std::to_string(data->places.size()) + " places"
+              : "it has no metadata of createSparseDenseMatMulLHS or createDenseSparseMatMulRHS"));
+  const auto &[places, rows, columns] = std::tie(data->places, data->rows, data->columns);
   const Tensor zero = graph.addConstant(nzValues.elementType(), {1}, 0.f, {debugContext, "zero"});
   graph.setTileMapping(zero, 0);
   std::vector<std::size_t> valueAt(rows * columns, places.size());
@@ -41,6 +59,8 @@ Tensor SparseTensor::dense(Graph &graph, const DebugContext &debugContext) const
   }
   return concat(parts).reshape({rows, columns});
 }
+
+} // namespace
 
 std::vector<std::size_t> placesOf(const std::vector<std::size_t> &rowIndices,
                                   const std::vector<std::size_t> &columnIndices,
@@ -73,8 +93,10 @@ SparseTensor createSparse(Graph &graph, const poplar::Type &inputType, const Mat
   const Tensor values = poplar::emulator::linearVariable(graph, inputType, {places.size()},
                                                          {debugContext, "nzValues"});
   const bool right = params.isTransposed();
-  return {values, std::move(places), right ? params.getK() : params.getM(),
-          right ? params.getM() : params.getK()};
+  const std::size_t rows = right ? params.getK() : params.getM(),
+                    columns = right ? params.getM() : params.getK();
+  return {values, poputil::TensorMetaData(
+                      std::make_shared<const Places>(std::move(places), rows, columns))};
 }
 
 Tensor createDense(Graph &graph, const poplar::Type &inputType, const MatMulParams &params,
@@ -91,7 +113,7 @@ Tensor sparseDenseMatMul(Graph &graph, const SparseTensor &lhs, const Tensor &rh
                          const DebugContext &debugContext, const poplar::OptionFlags &,
                          PlanningCache *) {
   const DebugContext dc{debugContext, "sparseDenseMatMul"};
-  const Tensor left = lhs.dense(graph, dc);
+  const Tensor left = dense(graph, lhs, dc);
   return poplin::matMulGrouped(graph, (transposeLHS ? left.transpose() : left).expand({0}),
                                transposeRHS ? rhs.dimShuffle({0, 2, 1}) : rhs, prog,
                                rhs.elementType(), dc);
@@ -102,7 +124,7 @@ Tensor denseSparseMatMul(Graph &graph, const Tensor &lhs, const SparseTensor &rh
                          const DebugContext &debugContext, const poplar::OptionFlags &,
                          PlanningCache *) {
   const DebugContext dc{debugContext, "denseSparseMatMul"};
-  const Tensor right = rhs.dense(graph, dc);
+  const Tensor right = dense(graph, rhs, dc);
   return poplin::matMulGrouped(graph, transposeLHS ? lhs.dimShuffle({0, 2, 1}) : lhs,
                                (transposeRHS ? right.transpose() : right).expand({0}), prog,
                                lhs.elementType(), dc);
