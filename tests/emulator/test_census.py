@@ -70,6 +70,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
         "metadata": f"quarter_metadata {0x80 | (-2 & 0x3F)} quarter_metadata 3",
         "stamps": "2 2",
         "fetched": "3 0",
+        "constants": "-3 4 1.5 1.5",
         "halves": f"24 {0x3E00} 100 {0xFC00} 010 {0x8001} 000 {0x7C01} 001 1.75",
     }
 

@@ -152,6 +152,14 @@ int main() {
   graph.setTileMapping(h, 1);
   graph.setInitialValue(h, ArrayRef<IeeeHalf>(halves, 4));
   graph.createHostRead("h", h);
+  const short shorts[] = {-3, 4};
+  const Tensor constants[] = {
+      graph.addConstant(INT, {2}, shorts, TypeTraits::make<short>(), false, "shorts"),
+      graph.addConstant(HALF, {2}, halves, TypeTraits::make<IeeeHalf>(), true, "one half")};
+  for (const Tensor &constant : constants)
+    graph.setTileMapping(constant, 0);
+  graph.createHostRead("shorts", constants[0]);
+  graph.createHostRead("one half", constants[1]);
   const DataStream stream = graph.addHostToDeviceFIFO("in", FLOAT, 1);
   graph.createHostRead("x", x);
   counted.add(program::Block(program::Copy(stream, x), "copy"));
@@ -163,7 +171,12 @@ int main() {
   float value = 0;
   engine.readTensor("x", &value, &value + 1);
   std::cout << "fetched " << value << ' ' << StreamCallback::Success << '\n';
+  int integers[2];
   IeeeHalf read[4];
+  engine.readTensor("shorts", integers, integers + 2);
+  engine.readTensor("one half", read, read + 2);
+  std::cout << "constants " << integers[0] << ' ' << integers[1] << ' ' << read[0] << ' ' << read[1]
+            << '\n';
   engine.readTensor("h", read, read + 4);
   std::cout << "halves " << sizeOf(HALF) << sizeOf(FLOAT);
   for (const IeeeHalf &half : read)

@@ -4,12 +4,14 @@
 // [M] but for what PopLibs or public programs use: Poplar's headers are closed.
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
 #include <poplar/ArrayRef.hpp>
 #include <poplar/HalfFloat.hpp>
 #include <poplar/Type.hpp>
+#include <poplar/TypeTraits.hpp>
 
 namespace poplar {
 
@@ -40,12 +42,36 @@ public:
     return FieldData(ArrayRef<typename std::remove_cv<T>::type>(values, n));
   }
 
+  /// Returns numbers of a type with these traits, one for each element or one for all.
+  static FieldData of(const void *values, const TypeTraits &traits, bool broadcast,
+                      ArrayRef<std::size_t> shape) {
+    const bool isWide = traits.size == 4, isLong = traits.size == 8;
+    if (traits.isFloat)
+      return isLong   ? of<double>(values, broadcast, shape)
+             : isWide ? of<float>(values, broadcast, shape)
+                      : of<IeeeHalf>(values, broadcast, shape);
+    if (traits.isSigned)
+      return isLong             ? of<std::int64_t>(values, broadcast, shape)
+             : isWide           ? of<std::int32_t>(values, broadcast, shape)
+             : traits.size == 2 ? of<std::int16_t>(values, broadcast, shape)
+                                : of<std::int8_t>(values, broadcast, shape);
+    return isLong             ? of<std::uint64_t>(values, broadcast, shape)
+           : isWide           ? of<std::uint32_t>(values, broadcast, shape)
+           : traits.size == 2 ? of<std::uint16_t>(values, broadcast, shape)
+                              : of<std::uint8_t>(values, broadcast, shape);
+  }
+
   Type type() const { return element; }
   std::size_t size() const { return count; }
   bool isScalar() const { return scalar; }
   const std::vector<char> &bytes() const { return data; }
 
 private:
+  template <typename T>
+  static FieldData of(const void *values, bool broadcast, ArrayRef<std::size_t> shape) {
+    const T *typed = static_cast<const T *>(values);
+    return broadcast ? FieldData(*typed) : of(typed, shape);
+  }
   /// The device type of a T; the device has no double and no enumerations.
   template <typename T, bool = std::is_enum<T>::value> struct OnDevice {
     using Type = T;

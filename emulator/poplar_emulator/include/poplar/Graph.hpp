@@ -92,6 +92,13 @@ public:
     using Value = typename std::conditional<std::is_pointer<V>::value, V, T>::type;
     return addConstant(type, shape, FieldData::of(static_cast<Value>(value), shape), debugContext);
   }
+  /// Numbers of a type that only its traits tell: one for every element if `broadcast` is true,
+  /// else one for each.
+  Tensor addConstant(const Type &type, ArrayRef<std::size_t> shape, const void *values,
+                     const TypeTraits &traits, bool broadcast,
+                     const DebugContext &debugContext = {"<const>"}) {
+    return addConstant(type, shape, FieldData::of(values, traits, broadcast, shape), debugContext);
+  }
   /// The values are binary16 bits.
   Tensor addConstantHalf(const Type &type, ArrayRef<std::size_t> shape, std::uint16_t value,
                          const DebugContext &debugContext = {"<const>"});
