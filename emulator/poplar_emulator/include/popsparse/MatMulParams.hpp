@@ -57,7 +57,7 @@ namespace static_ {
 /// [groups, n, k] x [groups, k, m] with the sparse matrix on the right.
 class MatMulParams {
 public:
-  /// Of no product, to be assigned to.
+  /// Creates parameters without sizes, to be assigned to.
   MatMulParams() = default;
   static MatMulParams createForSparseDense(std::size_t groups, std::size_t m, std::size_t k,
                                            std::size_t n) {
