@@ -61,9 +61,9 @@ TASKS = (
     Task("delayed_recall", 0.0, quick_target=0.0, quick_epochs=20, adapts=False, at_most=0.6),
     Task("few_samples", 0.88, int4_target=0.87, quick_epochs=60, quick_target=0.75, splits=True),
     Task("few_samples", 0.86, quick_epochs=60, drops=False, splits=True),
-    Task("moving_digits", 0.9, quick_epochs=1, quick_target=0.5, program="moving_digits.py"),
+    Task("moving_digits", 0.9, quick_epochs=2, quick_target=0.5, program="moving_digits.py"),
     TEMPORAL_ORDER,
-    replace(TEMPORAL_ORDER, target=0.82, quick_target=0.6, delays="synapse"),
+    replace(TEMPORAL_ORDER, target=0.82, quick_epochs=8, quick_target=0.6, delays="synapse"),
     # The purpose of the task: membranes forget a sound before the next one.
     WITHOUT_DELAYS,
     replace(WITHOUT_DELAYS, decay=0.97, at_most=0.85),
