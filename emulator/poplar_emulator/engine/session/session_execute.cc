@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 
 #include <poplar/exceptions.hpp>
 
@@ -139,7 +140,8 @@ void Session::readClock(const ProgramNode &node) {
 void Session::printTensor(const ProgramNode &node) {
   const Tensor &t = node.source;
   std::vector<char> bytes(bytesOf(t));
-  std::ostream &out = *print;
+  std::ostringstream out; // the stream may write each piece at once, as std::cerr does
+  out.copyfmt(*print);
   for (const unsigned replica : active) {
     memories[replica]->gather(t.view(), bytes.data());
     out << node.text;
@@ -163,6 +165,8 @@ void Session::printTensor(const ProgramNode &node) {
     dimension(0);
     out << '\n';
   }
+  const std::string text = out.str();
+  print->write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 } // namespace poplar::emulator
