@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -48,23 +48,32 @@ has the fields below."""
 def spec_page() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
-    # Once each: several kinds of data have the same encodings.
-    models = list(dict.fromkeys(_models(ExperimentSpec, "")))
-    paths = [path for path, _ in models]
-    for path, model in models:
-        parts.append(_section(path, _tag(model) if paths.count(path) > 1 else "", model))
+    # Once each: several kinds of data have the same encodings, of layers the same neurons.
+    tags: dict[tuple[str, type[StrictModel]], list[str]] = {}
+    for path, model, tag in _models(ExperimentSpec, ""):
+        tags.setdefault((path, model), []).append(tag)
+    paths = [path for path, _ in tags]
+    for (path, model), found in tags.items():
+        selecting = tuple(dict.fromkeys(found)) if paths.count(path) > 1 else ()
+        parts.append(_section(path, selecting, model))
     parts.append(_PROGRAM)
-    for path, model in _models(PoplarProgramSpec, ""):
-        parts.append(_section(path and f"program.{path}", "" if path else _tag(model), model))
+    for path, model, tag in _models(PoplarProgramSpec, ""):
+        parts.append(_section(path and f"program.{path}", () if path else (tag,), model))
     return "\n\n".join(parts) + "\n"
 
 
-def _models(model: type[StrictModel], path: str) -> Iterator[tuple[str, type[StrictModel]]]:
-    """Yields a model and those in its fields, each with its path in a spec."""
-    yield path, model
+def _models(
+    model: type[StrictModel], path: str, outer: str = ""
+) -> Iterator[tuple[str, type[StrictModel], str]]:
+    """Yields a model and those in its fields, each with its path in a spec and what selects it.
+
+    outer: the tag of the model around it, which selects a model without a tag of its own.
+    """
+    tag = _tag(model) or outer
+    yield path, model, tag
     for name, field in model.model_fields.items():
         for inner, is_item in _models_in(field.annotation):
-            yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."))
+            yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."), tag)
 
 
 def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[StrictModel], bool]]:
@@ -81,14 +90,18 @@ def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[StrictModel]
 
 
 def _tag(model: type[StrictModel]) -> str:
-    """Returns the field that selects a class among others, and its value."""
+    """Returns the field that selects a class among others, and its value; "" if it has none."""
     name = "kind" if "kind" in model.model_fields else "name"
-    return f"{name}: {get_args(model.model_fields[name].annotation)[0]}"
+    field = model.model_fields.get(name)
+    if field is None or get_origin(field.annotation) is not Literal:
+        return ""
+    return f"{name}: {get_args(field.annotation)[0]}"
 
 
-def _section(path: str, tag: str, model: type[StrictModel]) -> str:
+def _section(path: str, tags: Sequence[str], model: type[StrictModel]) -> str:
     title = f"`{path}`" if path else "The document"
-    title += f" with `{tag}`" if tag else ""
+    if tags:
+        title += " with " + " or ".join(f"`{tag}`" for tag in tags)
     rows = [
         "| field | type | default | limits | unit | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
