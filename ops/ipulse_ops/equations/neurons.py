@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -64,11 +64,10 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
 
     def _make_kernel(self, tiles: Optional[int]) -> None:
         """Build what runs the neurons."""
-        self._kernel: Union[EquationsKernel, EquationsOnTiles] = (
-            EquationsKernel(self.layer, self.threads)
-            if tiles is None
-            else EquationsOnTiles(self.layer, tiles)
-        )
+        if tiles is None:
+            self._kernel: Any = EquationsKernel(self.layer, self.threads)
+        else:
+            self._kernel = EquationsOnTiles(self.layer, tiles)
 
     @property
     def kernels(self) -> List[Any]:
@@ -104,9 +103,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
 
     def neuron_spikes(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer; slots are as many as neurons."""
-        current = self.current(ids, counts)
         keep = training is None or bool(training)
-        return Spikes(*self._neurons(current, self._parameters_in_use(), keep))
+        return Spikes(*self._neurons(self.current(ids, counts), self._parameters_in_use(), keep))
 
     def current(self, ids: Any, counts: Any) -> Any:
         """Return the current that spikes and bias give, float32 `[time, batch, neurons]`."""

@@ -40,16 +40,12 @@ class PackageLayer(EquationsLayer):
         super().__init__(inputs, layer, bias, input_scale=input_scale, **kwargs)
 
     def _make_kernel(self, tiles: Optional[int]) -> None:
-        """Do nothing: the package is loaded."""
+        self._kernel = None  # the package is loaded
 
     @property
     def kernel_seconds(self) -> Dict[str, float]:
         """The seconds that the package took, by pass."""
         return dict(self._seconds)
-
-    def tile_profile(self) -> Optional[Dict[str, Any]]:
-        """Return None: packages do not run on tiles."""
-        return None
 
     def _forward(
         self, keep: bool, parameters: np.ndarray, current: np.ndarray, *recurrent: np.ndarray
