@@ -43,7 +43,7 @@ class PackageParameter:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a wrong name, or bounds that do not contain the default."""
-        if not re.match(PARAMETER_NAME, self.name):
+        if not re.fullmatch(PARAMETER_NAME, self.name):
             raise ValueError(f"a parameter's name must match {PARAMETER_NAME}; got {self.name!r}")
         values = (self.minimum, self.default, self.maximum)
         if not all(map(math.isfinite, values)) or list(values) != sorted(values):
@@ -88,7 +88,7 @@ def signed_off(text: str) -> Tuple[str, ...]:
     """
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for each in found:
-        if not re.match(PACKAGE, each):
+        if not re.fullmatch(PACKAGE, each):
             raise ValueError(
                 f"must list packages as NAME@sha256:DIGEST, separated by commas; got {each!r}: "
                 "`python -m ipulse_ops.neuron_package.check NAME` prints it"
