@@ -122,12 +122,21 @@ class TestForward:
         actual = [in_huge_pages(copy.read_value()) for copy in copies]
         if min(actual) >= 8:
             pytest.skip("TensorFlow put them into huge pages itself, as 2.6 does")
-        weights = [copies[actual.index(min(actual))], tf.zeros([2048, 2])]
         ids, counts = np.full((1, 1, 1), 7, np.int32), np.ones((1, 1), np.int32)
-        for _ in range(3):
-            run_network(network, weights, ids, counts)
-        assert in_huge_pages(weights[0].read_value()) >= 8, actual
-        np.testing.assert_array_equal(weights[0], drawn)
+        moved = []
+        # A system may be short of huge pages for a moment, or split some again: one is enough.
+        for copy, before in zip(copies, actual):
+            if before >= 8:
+                continue
+            for _ in range(3):
+                run_network(network, [copy, tf.zeros([2048, 2])], ids, counts)
+            np.testing.assert_array_equal(copy, drawn)
+            moved.append(in_huge_pages(copy.read_value()))
+            if moved[-1] >= 8:
+                return
+        if not can_collapse():
+            pytest.skip("no huge pages are free any more")
+        pytest.fail(f"MiB in huge pages before: {actual}, after: {moved}")
 
 
 class TestGradient:
