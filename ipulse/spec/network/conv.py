@@ -122,7 +122,8 @@ class _ConvLayer(StrictModel):
         if self.quantisation is not None:
             detail = "the weights of neurons with equations are not quantised: remove it"
             yield Problem("/quantisation", "unsupported", detail)
-        yield from wrong_lengths(neuron, self.filters, "filters")
+        values = (parameter.value for parameter in neuron.parameters)
+        yield from wrong_lengths(values, self.filters, "filters")
 
 
 class Conv2DSpec(_ConvLayer):

@@ -1,6 +1,6 @@
 """A layer of neurons that a spec describes by equations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from ipulse.models import Field, ListOf, StrictModel, few
@@ -124,13 +124,13 @@ class EquationsLayerSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""
-        yield from wrong_lengths(self.neuron, self.neurons, "neurons")
+        values = (parameter.value for parameter in self.neuron.parameters)
+        yield from wrong_lengths(values, self.neurons, "neurons")
 
 
-def wrong_lengths(neuron: NeuronSpec, number: int, what: str) -> Iterator[Problem]:
-    """Yields lists of parameters that have not one number for each of the neurons or filters."""
-    for index, parameter in enumerate(neuron.parameters):
-        value = parameter.value
+def wrong_lengths(values: Iterable[object], number: int, what: str) -> Iterator[Problem]:
+    """Yields values of parameters that are lists without one number for each neuron or filter."""
+    for index, value in enumerate(values):
         if isinstance(value, tuple) and len(value) != number:
             detail = f"must be one number or one for each of {number} {what}; got {len(value)}"
             yield Problem(f"/neuron/parameters/{index}/value", "wrong_length", detail)

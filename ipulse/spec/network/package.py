@@ -7,7 +7,7 @@ from ipulse.models import Field, ListOf, StrictModel, few
 from ipulse_core.errors import Problem
 from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
 
-from .equations import Number
+from .equations import Number, wrong_lengths
 from .layers import Neurons, PerNeuron
 
 _EXAMPLE = "coupled_dendrites@sha256:" + "0123456789abcdef" * 4
@@ -45,12 +45,15 @@ class PackageNeuronSpec(StrictModel):
     ] = Field(default=(), description="Parameters; others have the defaults of the package.")
 
     def problems(self) -> Iterator[Problem]:
-        """Yields parameters that are listed twice."""
+        """Yields parameters that are listed twice, and lists for the whole layer."""
         names = [parameter.name for parameter in self.parameters]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                detail = f"{name} is listed already"
+        for index, parameter in enumerate(self.parameters):
+            if parameter.name in names[:index]:
+                detail = f"{parameter.name} is listed already: remove one"
                 yield Problem(f"/parameters/{index}/name", "inconsistent", detail)
+            if parameter.per == "layer" and isinstance(parameter.value, tuple):
+                detail = "the layer has one value: give one number, or set per to neuron"
+                yield Problem(f"/parameters/{index}/value", "inconsistent", detail)
 
 
 class PackageLayerSpec(StrictModel):
@@ -71,9 +74,5 @@ class PackageLayerSpec(StrictModel):
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""
-        for index, parameter in enumerate(self.neuron.parameters):
-            value = parameter.value
-            wanted = self.neurons if parameter.per == "neuron" else 1
-            if isinstance(value, tuple) and len(value) != wanted:
-                detail = f"must be one number or one for each of {wanted} neurons; got {len(value)}"
-                yield Problem(f"/neuron/parameters/{index}/value", "wrong_length", detail)
+        values = (parameter.value for parameter in self.neuron.parameters)
+        yield from wrong_lengths(values, self.neurons, "neurons")
