@@ -24,19 +24,18 @@ from ipulse_ops.neuron_package.loading import (
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command line and return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m ipulse_ops.neuron_package.check", description=__doc__
+        prog="python -m ipulse_ops.neuron_package.check",
+        description=__doc__,
+        epilog="Example: python -m ipulse_ops.neuron_package.check coupled_dendrites --digest",
     )
     parser.add_argument("name", help=f"name of an entry point of the group {GROUP}")
     parser.add_argument("--digest", action="store_true", help="print the digest; import nothing")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print a document with every check")
     options = parser.parse_args(arguments)
     packages = installed_packages()
     named = [each for each in packages if each.name == options.name]
     if len(named) != 1:
-        names = ", ".join(sorted(each.name for each in packages)) or "none"
-        sys.stderr.write(
-            f"{len(named)} packages of neurons are named {options.name}; installed are: {names}\n"
-        )
+        sys.stderr.write(f"{_not_one(options.name, named, packages)}\n")
         return 2
     (package,) = named
     if package.unfit:
@@ -56,6 +55,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
     else:
         _show(package, found, fine)
     return 0 if fine else 1
+
+
+def _not_one(name: str, named: List[InstalledPackage], packages: List[InstalledPackage]) -> str:
+    if named:
+        versions = ", ".join(each.version for each in named)
+        return f"several packages have neurons {name}: {versions}; uninstall all but one"
+    names = ", ".join(sorted(each.name for each in packages)) or "none"
+    return (
+        f"no package of neurons {name} is installed in {sys.executable}: install its wheel there; "
+        f"installed are: {names}"
+    )
 
 
 def _document(package: InstalledPackage, found: List[CheckedCase], fine: bool) -> object:

@@ -74,12 +74,9 @@ def product_problems(calls: PackageCalls, case: Case) -> Iterator[str]:
             name: rng.standard_normal(case.parameters[name].shape) for name in calls.trainable
         }
 
-        def relaxed(size: float, moved: np.ndarray = moved, turned: Dict[str, np.ndarray] = turned):  # type: ignore[no-untyped-def]
-            changed = {name: case.parameters[name] + size * turned[name] for name in turned}
-            parameters = {**case.parameters, **changed}
-            return calls.reference_relaxed(case.currents + size * moved, parameters, spikes)
-
-        tangent = (relaxed(STEP) - relaxed(-STEP)) / (2 * STEP)
+        above = _relaxed_at(calls, case, spikes, STEP * moved, _scaled(turned, STEP))
+        below = _relaxed_at(calls, case, spikes, -STEP * moved, _scaled(turned, -STEP))
+        tangent = (above - below) / (2 * STEP)
         terms = [by_currents * moved, *(by_parameters[name] * turned[name] for name in turned)]
         forward = float((tangent * case.weights).sum())
         backward = float(sum(each.sum() for each in terms))
@@ -89,3 +86,19 @@ def product_problems(calls: PackageCalls, case: Case) -> Iterator[str]:
                 f"direction {number}: the product of the derivative is {forward:.8g}, that of "
                 f"reference_adjoint {backward:.8g}; {CLOSE:g} of {size:.3g} are allowed"
             )
+
+
+def _scaled(arrays: Dict[str, np.ndarray], factor: float) -> Dict[str, np.ndarray]:
+    return {name: factor * array for name, array in arrays.items()}
+
+
+def _relaxed_at(
+    calls: PackageCalls,
+    case: Case,
+    spikes: np.ndarray,
+    moved: np.ndarray,
+    turned: Dict[str, np.ndarray],
+) -> np.ndarray:
+    """Return the smooth function of currents and parameters that are changed by these."""
+    changed = {name: case.parameters[name] + change for name, change in turned.items()}
+    return calls.reference_relaxed(case.currents + moved, {**case.parameters, **changed}, spikes)
