@@ -15,7 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 import numpy as np
 import tensorflow as tf
 
-from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.conv.geometry_attribute import geometry_attribute
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.cpu import abi, native, op_library
 from ipulse_ops.lif.input_spikes import input_spikes
@@ -103,16 +103,6 @@ def _attributes(layer: ConvLIF) -> Dict[str, Any]:
         "width": surrogate.width,
         "values": list(getattr(layer.surrogate, "values", ())),
     }
-
-
-def geometry_attribute(g: ConvGeometry) -> List[int]:
-    """Return the sizes of a convolution in the order of the ops' attribute `geometry`."""
-    return [
-        *(g.entering.height, g.entering.width, g.entering.channels),
-        int(g.entering.channels_first),
-        *(*g.kernel, *g.strides, *g.padding, *g.dilation, *g.size, *g.pool),
-        *(g.groups, g.filters),
-    ]
 
 
 _INPUTS = ("ids", "counts", "port", "filled", "weights", "bias", "second_threshold")
