@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import List, Sequence, Tuple
 
+from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.conv.geometry_attribute import geometry_attribute
 from ipulse_ops.lif.poplar.attributes import surrogate_word
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.surrogate import SuperSpike, Surrogate
@@ -75,6 +77,41 @@ def spike_matmul_op(
     inputs = [(senders, neurons), (steps, batch, slots), (steps, batch, 2)]
     outputs = [(steps, batch, neurons)]
     return _op("SpikeMatmul", "ipulse-spike-matmul/1", inputs, outputs, (0, 1), tiles_per_ipu)
+
+
+def spike_conv_op(
+    geometry: ConvGeometry,
+    steps: int,
+    batch: int,
+    slots: int,
+    bias: bool = False,
+    ids_type: str = _FLOAT,
+    tiles_per_ipu: int = 16,
+) -> CustomOp:
+    """Compile SpikeConv.
+
+    Inputs: kernel `[height, width, channels / groups, filters]`, ids `[time, batch, slots]`, counts
+    `[time, batch, 2]`, bias `[filters]` if there is one. Output: currents `[time, batch, neurons]`.
+    Gradients: of the kernel, the slots and the bias; their bits and those of the currents are those
+    of ipulse_ops.conv.spike_conv_reference in float32. The geometry's pool has no effect.
+
+    ids_type: "float32", or "int32" for ids and counts without a gradient.
+    """
+    sizes = ",".join(str(size) for size in geometry_attribute(geometry))
+    words = f"ipulse-spike-conv/1 geometry={sizes}" + (" bias" if bias else "")
+    spikes = [(ids_type, (steps, batch, slots)), (ids_type, (steps, batch, 2))]
+    more = [*spikes, *([(_FLOAT, (geometry.filters,))] if bias else [])]
+    outputs = [(steps, batch, geometry.neurons)]
+    with_gradients = (0, 1, 3) if bias else (0, 1)
+    return _op(
+        "SpikeConv",
+        words,
+        [geometry.weights],
+        outputs,
+        with_gradients if ids_type == _FLOAT else (),
+        tiles_per_ipu,
+        more,
+    )
 
 
 def _op(

@@ -35,6 +35,17 @@ Words::Words(const std::string &text, const std::string &version,
 
 unsigned Words::whole(const std::string &key) const { return parseWhole(key, values.at(key), 1); }
 
+std::vector<unsigned> Words::wholes(const std::string &key, std::size_t number) const {
+  std::vector<unsigned> found;
+  std::istringstream in(values.at(key));
+  for (std::string word; std::getline(in, word, ',');)
+    found.push_back(parseWhole(key, word, 0));
+  if (found.size() != number)
+    throw poputil::poplibs_error("attributes: " + key + " must be " + std::to_string(number) +
+                                 " numbers; got '" + values.at(key) + "'");
+  return found;
+}
+
 double Words::real(const std::string &key) const {
   std::istringstream in(values.at(key));
   in.imbue(std::locale::classic());

@@ -17,6 +17,8 @@ public:
   Words(const std::string &text, const std::string &version, const std::vector<std::string> &keys,
         const std::vector<std::string> &flags = {});
   unsigned whole(const std::string &key) const;
+  /// Whole numbers from 0 on, between commas. Raises poputil::poplibs_error for another number.
+  std::vector<unsigned> wholes(const std::string &key, std::size_t number) const;
   double real(const std::string &key) const;
   bool flag(const std::string &name) const { return values.count(name) != 0; }
   Surrogate surrogate() const;

@@ -1,0 +1,47 @@
+// `op_name="SpikeConv"`, a convolution of spikes, and its gradients.
+// docs/reference/poplar_op.md lists inputs, outputs, attributes.
+#include <string>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+
+#include "api_level.h"
+#include "conv/conv_operands.h"
+#include "exported_op.h"
+
+using poplar::Graph;
+using poplar::Tensor;
+using poplar::program::Program;
+using poplar::program::Sequence;
+
+extern "C" {
+
+IPULSE_METADATA(SpikeConv)
+IPULSE_METADATA(SpikeConv_grad)
+
+IPULSE_BUILD(SpikeConv) {
+  const lif::ConvOperands operands(attributes, inputs);
+  Tensor currents;
+  Program program = lif::convCurrents(graph, operands, currents);
+  outputs.push_back(currents.reshape({operands.steps, operands.batch, operands.conv.neurons()}));
+  return program;
+}
+
+IPULSE_GRADIENT(SpikeConv) {
+  static_cast<void>(results);
+  lif::needFloat("SpikeConv", inputs[1]);
+  const lif::ConvOperands operands(attributes, inputs);
+  const Tensor by_currents = gradients[0].flatten(0, 2);
+  Tensor kernel, slots, bias;
+  Sequence program;
+  program.add(lif::convWeightGradients(graph, operands, by_currents, kernel));
+  program.add(lif::convSlotGradients(graph, operands, by_currents, slots));
+  outputs = {kernel, slots.reshape(inputs[1].shape())};
+  if (operands.biased) {
+    program.add(lif::convBiasGradients(graph, operands, by_currents, bias));
+    outputs.push_back(bias);
+  }
+  return std::move(program);
+}
+
+} // extern "C"

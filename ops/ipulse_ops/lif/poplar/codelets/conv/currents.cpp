@@ -1,0 +1,72 @@
+// The currents of a convolution of spikes (ops/ipulse_ops/conv/spike_conv_reference.py), for a part
+// of the outputs.
+#include <poplar/Vertex.hpp>
+
+#include "../slots.h"
+#include "convolution.h"
+
+using namespace poplar;
+
+// The bias, then the weights of the spikes by ascending slot: neither tiles nor workers change the
+// order of a sum. Ids that are no input's, and counts beyond the slots, are ignored.
+template <typename T> class ConvCurrents : public MultiVertex {
+public:
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
+  Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> kernel; // [height, width, channels, filters]
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> bias;   // [filters], read if biased
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> geometry;
+  Output<Vector<float, VectorLayout::ONE_PTR, 4>> currents; // [rows, positions, filters]
+  const unsigned rows, slots, countWidth, firstPosition, positions;
+  const bool biased;
+
+  bool compute(unsigned worker) {
+    const Convolution conv(&geometry[0]);
+    const unsigned all = rows * positions;
+    const unsigned begin = all * worker / numWorkers(), end = all * (worker + 1) / numWorkers();
+    for (unsigned place = begin; place < end;) {
+      const unsigned row = place / positions, first = place - row * positions;
+      const unsigned rest = positions - first;
+      const unsigned own = rest < end - place ? rest : end - place;
+      run(conv, row, firstPosition + first, own, &currents[place * conv.filters]);
+      place += own;
+    }
+    return true;
+  }
+
+private:
+  // The outputs [first, first + own) of a row.
+  void run(const Convolution &conv, unsigned row, unsigned first, unsigned own, float *to) {
+    for (unsigned p = 0; p < own; ++p)
+      for (unsigned f = 0; f < conv.filters; ++f)
+        to[p * conv.filters + f] = biased ? bias[f] : 0.0f;
+    const unsigned spikes = countOf(counts[row * countWidth]);
+    const T *list = &ids[row * slots];
+    for (unsigned k = 0; k < spikes && k < slots; ++k)
+      if (isNeuron(list[k], conv.sites()))
+        add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(list[k]))), first, own, to);
+  }
+
+  void add(const Convolution &conv, const ConvSite &site, unsigned first, unsigned own, float *to) {
+    const unsigned filters = conv.groupFilters(), channels = conv.groupChannels();
+    const unsigned group = site.channel / channels, channel = site.channel - group * channels;
+    for (unsigned ky = 0; ky < conv.kernel[0]; ++ky) {
+      const int y = conv.reached(0, site, ky);
+      if (y < 0)
+        continue;
+      for (unsigned kx = 0; kx < conv.kernel[1]; ++kx) {
+        const int x = conv.reached(1, site, kx);
+        const unsigned place = static_cast<unsigned>(y) * conv.size[1] + static_cast<unsigned>(x);
+        if (x < 0 || place - first >= own)
+          continue;
+        const unsigned tap = ky * conv.kernel[1] + kx;
+        const float *from = &kernel[(tap * channels + channel) * conv.filters + group * filters];
+        float *sums = to + (place - first) * conv.filters + group * filters;
+        for (unsigned f = 0; f < filters; ++f)
+          sums[f] += from[f];
+      }
+    }
+  }
+};
+template class ConvCurrents<float>;
+template class ConvCurrents<int>;

@@ -1,0 +1,71 @@
+#include "conv_operands.h"
+
+#include <poputil/exceptions.hpp>
+
+#include "builders/operands.h"
+#include "builders/words.h"
+
+namespace lif {
+
+using poplar::Tensor;
+
+namespace {
+
+std::vector<unsigned> sizesOf(const Words &words) {
+  std::vector<unsigned> sizes = words.wholes("geometry", kConvolutionSizes);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const bool mayBeZero = i == 3 || i == 8 || i == 9; // channels first, padding
+    if (sizes[i] == 0 && !mayBeZero)
+      throw poputil::poplibs_error("SpikeConv: number " + std::to_string(i + 1) +
+                                   " of geometry must be at least 1; got 0");
+  }
+  const Convolution conv(sizes.data());
+  if (conv.channels % conv.groups != 0 || conv.filters % conv.groups != 0)
+    throw poputil::poplibs_error(
+        "SpikeConv: groups must divide the channels and the filters; got " +
+        std::to_string(conv.groups));
+  return sizes;
+}
+
+Words wordsOf(const std::string &attributes) {
+  return {attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias"}};
+}
+
+const std::vector<Tensor> &checked(const std::vector<Tensor> &inputs, bool biased) {
+  checkNumber("SpikeConv", inputs, 3u + biased, "kernel, ids, counts, bias if there is one");
+  return inputs;
+}
+
+} // namespace
+
+ConvOperands::ConvOperands(const std::string &attributes, const std::vector<Tensor> &inputs)
+    : sizes(sizesOf(wordsOf(attributes))), conv(sizes.data()),
+      biased(wordsOf(attributes).flag("bias")), slots(checked(inputs, biased)[1], inputs[2]) {
+  steps = static_cast<unsigned>(inputs[1].dim(0));
+  batch = static_cast<unsigned>(inputs[1].dim(1));
+  if (inputs[1].numElements() == 0)
+    throw poputil::poplibs_error("SpikeConv: ids must have at least one step, sample and slot; "
+                                 "got " +
+                                 inputs[1].shapeToString());
+  checkShape("kernel", inputs[0],
+             {conv.kernel[0], conv.kernel[1], conv.groupChannels(), conv.filters});
+  needFloat("SpikeConv", inputs[0]);
+  kernel = inputs[0].flatten();
+  if (!biased)
+    return;
+  checkShape("bias", inputs[3], {conv.filters});
+  needFloat("SpikeConv", inputs[3]);
+  bias = inputs[3];
+}
+
+NewVertex ConvOperands::vertex(poplar::Graph &graph, poplar::ComputeSet set,
+                               const std::string &type, unsigned tile) const {
+  const Tensor geometry =
+      graph.addConstant<unsigned>(poplar::UNSIGNED_INT, {kConvolutionSizes}, sizes.data());
+  graph.setTileMapping(geometry, tile);
+  NewVertex found(graph, set, type, tile);
+  found.connect("geometry", geometry);
+  return found;
+}
+
+} // namespace lif
