@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import List, Optional
 
 from ipulse_core.ipu import MOST_SENDERS
+from ipulse_core.spec.conv_geometry import ConvGeometry
+from ipulse_ops.conv.geometry_attribute import geometry_attribute
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
@@ -153,6 +155,11 @@ def surrogate_word(surrogate: Surrogate) -> str:
     if isinstance(surrogate, Table):
         numbers = [surrogate.width, *surrogate.values]
     return ":".join([name, *(repr(float(number)) for number in numbers)])
+
+
+def geometry_word(geometry: ConvGeometry) -> str:
+    """Return the sizes of a convolution as in attribute strings."""
+    return "geometry=" + ",".join(str(size) for size in geometry_attribute(geometry))
 
 
 def _check_supported(network: Network, placement: Placement) -> None:

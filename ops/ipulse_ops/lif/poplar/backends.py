@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence, Tuple
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar import sdk
 from ipulse_ops.lif.poplar.attributes import UnsupportedNetwork, states_of
+from ipulse_ops.lif.poplar.conv_ops import PoplarConvOps
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
@@ -52,6 +53,14 @@ def step_ops(emulated_tiles: Optional[int]) -> PoplarStepOps:
     if emulated_tiles is None:
         return PoplarStepOps(sdk.precompiled_user_op(), sdk.built_op())
     return PoplarStepOps(*_emulated(1, emulated_tiles))
+
+
+def conv_ops(emulated_tiles: int) -> PoplarConvOps:
+    """Return the ops around the neurons of a convolution, on one emulated IPU.
+
+    Raises MissingEmulator, MissingCompiler, BuildFailed.
+    """
+    return PoplarConvOps(*_emulated(1, emulated_tiles))
 
 
 def _check(network: Network, options: RunOptions) -> None:

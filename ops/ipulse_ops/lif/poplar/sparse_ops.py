@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import List, Sequence, Tuple
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.conv.geometry_attribute import geometry_attribute
-from ipulse_ops.lif.poplar.attributes import surrogate_word
+from ipulse_ops.lif.poplar.attributes import geometry_word, surrogate_word
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.surrogate import SuperSpike, Surrogate
 from poplar_emulator.custom_op import POISON, CustomOp
@@ -97,8 +96,7 @@ def spike_conv_op(
 
     ids_type: "float32", or "int32" for ids and counts without a gradient.
     """
-    sizes = ",".join(str(size) for size in geometry_attribute(geometry))
-    words = f"ipulse-spike-conv/1 geometry={sizes}" + (" bias" if bias else "")
+    words = f"ipulse-spike-conv/1 {geometry_word(geometry)}" + (" bias" if bias else "")
     spikes = [(ids_type, (steps, batch, slots)), (ids_type, (steps, batch, 2))]
     more = [*spikes, *([(_FLOAT, (geometry.filters,))] if bias else [])]
     outputs = [(steps, batch, geometry.neurons)]
@@ -112,6 +110,20 @@ def spike_conv_op(
         tiles_per_ipu,
         more,
     )
+
+
+def pooled_spikes_op(
+    geometry: ConvGeometry, steps: int, batch: int, slots: int, tiles_per_ipu: int = 16
+) -> CustomOp:
+    """Compile PooledSpikes, which lists what ipulse_ops.sparse.pooled_spikes lists.
+
+    Inputs: ids of the geometry's neurons `[time, batch, slots]`, counts `[time, batch, 2]`.
+    Outputs: ids of pooled sites, as many slots, 0 behind the filled ones; counts. Gradient: of the
+    slots. All are float32.
+    """
+    shapes = [(steps, batch, slots), (steps, batch, 2)]
+    words = f"ipulse-pooled-spikes/1 {geometry_word(geometry)}"
+    return _op("PooledSpikes", words, shapes, shapes, (0,), tiles_per_ipu)
 
 
 def _op(

@@ -83,17 +83,38 @@ class PoplarStepOps(NamedTuple):
         outputs: Sequence[Sequence[int]],
         with_gradients: List[int],
     ) -> List[Any]:
-        return self.user_op(
-            list(inputs),
-            str(self.built.library),
-            gp_path=str(self.built.codelets),
-            outs={
-                "output_types": [tf.float32] * len(outputs),
-                "output_shapes": [tf.TensorShape(shape) for shape in outputs],
-            },
-            name=f"ipulse_{name.lower()}",
-            op_name=name,
-            inputs_with_gradients=with_gradients,
-            attributes=attributes,
-            gradient_attributes=attributes,
+        return run_small_op(
+            self.user_op, self.built, name, attributes, inputs, outputs, with_gradients
         )
+
+
+def run_small_op(
+    user_op: PrecompiledUserOp,
+    built: BuiltOp,
+    name: str,
+    attributes: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Sequence[int]],
+    with_gradients: List[int],
+) -> List[Any]:
+    """Return the float32 outputs of one of the smaller ops, which have these shapes.
+
+    name: the op's `op_name`.
+    with_gradients: places of the inputs that receive a gradient.
+
+    Raises what precompiled_user_op raises.
+    """
+    return user_op(
+        list(inputs),
+        str(built.library),
+        gp_path=str(built.codelets),
+        outs={
+            "output_types": [tf.float32] * len(outputs),
+            "output_shapes": [tf.TensorShape(shape) for shape in outputs],
+        },
+        name=f"ipulse_{name.lower()}",
+        op_name=name,
+        inputs_with_gradients=with_gradients,
+        attributes=attributes,
+        gradient_attributes=attributes,
+    )

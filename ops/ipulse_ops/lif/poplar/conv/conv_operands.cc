@@ -3,29 +3,34 @@
 #include <poputil/exceptions.hpp>
 
 #include "builders/operands.h"
-#include "builders/words.h"
 
 namespace lif {
 
 using poplar::Tensor;
 
-namespace {
-
-std::vector<unsigned> sizesOf(const Words &words) {
-  std::vector<unsigned> sizes = words.wholes("geometry", kConvolutionSizes);
+std::vector<unsigned> convolutionSizes(const char *op, const Words &words) {
+  const std::vector<unsigned> sizes = words.wholes("geometry", kConvolutionSizes);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool mayBeZero = i == 3 || i == 8 || i == 9; // channels first, padding
     if (sizes[i] == 0 && !mayBeZero)
-      throw poputil::poplibs_error("SpikeConv: number " + std::to_string(i + 1) +
+      throw poputil::poplibs_error(std::string(op) + ": number " + std::to_string(i + 1) +
                                    " of geometry must be at least 1; got 0");
   }
   const Convolution conv(sizes.data());
   if (conv.channels % conv.groups != 0 || conv.filters % conv.groups != 0)
-    throw poputil::poplibs_error(
-        "SpikeConv: groups must divide the channels and the filters; got " +
-        std::to_string(conv.groups));
+    throw poputil::poplibs_error(std::string(op) +
+                                 ": groups must divide the channels and the filters; got " +
+                                 std::to_string(conv.groups));
+  const double most = 1 << 24; // a float has every whole number below
+  const double neurons = static_cast<double>(conv.positions()) * conv.filters;
+  const double sites = static_cast<double>(conv.input[0]) * conv.input[1] * conv.channels;
+  if (neurons >= most || sites >= most)
+    throw poputil::poplibs_error(std::string(op) +
+                                 ": inputs and neurons must each be fewer than 16777216");
   return sizes;
 }
+
+namespace {
 
 Words wordsOf(const std::string &attributes) {
   return {attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias"}};
@@ -39,7 +44,7 @@ const std::vector<Tensor> &checked(const std::vector<Tensor> &inputs, bool biase
 } // namespace
 
 ConvOperands::ConvOperands(const std::string &attributes, const std::vector<Tensor> &inputs)
-    : sizes(sizesOf(wordsOf(attributes))), conv(sizes.data()),
+    : sizes(convolutionSizes("SpikeConv", wordsOf(attributes))), conv(sizes.data()),
       biased(wordsOf(attributes).flag("bias")), slots(checked(inputs, biased)[1], inputs[2]) {
   steps = static_cast<unsigned>(inputs[1].dim(0));
   batch = static_cast<unsigned>(inputs[1].dim(1));

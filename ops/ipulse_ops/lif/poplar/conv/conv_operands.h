@@ -9,11 +9,15 @@
 #include <poplar/Graph.hpp>
 #include <poplar/Program.hpp>
 
+#include "builders/words.h"
 #include "codelets/conv/convolution.h"
 #include "layout/new_vertex.h"
 #include "layout/slot_rows.h"
 
 namespace lif {
+
+/// The attribute `geometry`. Raises poputil::poplibs_error for sizes that no convolution has.
+std::vector<unsigned> convolutionSizes(const char *op, const Words &words);
 
 /// Kernel, ids, counts and maybe a bias, with the sizes that the attributes give.
 struct ConvOperands {

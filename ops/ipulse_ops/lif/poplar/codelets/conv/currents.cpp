@@ -48,20 +48,21 @@ private:
   }
 
   void add(const Convolution &conv, const ConvSite &site, unsigned first, unsigned own, float *to) {
-    const unsigned filters = conv.groupFilters(), channels = conv.groupChannels();
-    const unsigned group = site.channel / channels, channel = site.channel - group * channels;
+    const unsigned filters = conv.groupFilters, channels = conv.groupChannels();
     for (unsigned ky = 0; ky < conv.kernel[0]; ++ky) {
       const int y = conv.reached(0, site, ky);
-      if (y < 0)
+      const unsigned line = static_cast<unsigned>(y) * conv.size[1];
+      if (y < 0 || line + conv.size[1] <= first || line >= first + own)
         continue;
       for (unsigned kx = 0; kx < conv.kernel[1]; ++kx) {
         const int x = conv.reached(1, site, kx);
-        const unsigned place = static_cast<unsigned>(y) * conv.size[1] + static_cast<unsigned>(x);
+        const unsigned place = line + static_cast<unsigned>(x);
         if (x < 0 || place - first >= own)
           continue;
         const unsigned tap = ky * conv.kernel[1] + kx;
-        const float *from = &kernel[(tap * channels + channel) * conv.filters + group * filters];
-        float *sums = to + (place - first) * conv.filters + group * filters;
+        const float *from =
+            &kernel[(tap * channels + site.channel) * conv.filters + site.firstFilter];
+        float *sums = to + (place - first) * conv.filters + site.firstFilter;
         for (unsigned f = 0; f < filters; ++f)
           sums[f] += from[f];
       }

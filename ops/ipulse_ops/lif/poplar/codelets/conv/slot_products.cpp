@@ -23,25 +23,26 @@ public:
   bool compute(unsigned worker) {
     const Convolution conv(&geometry[0]);
     const bool begins = endRow == conv.size[0], ends = beginRow == 0;
-    for (unsigned i = worker; i < rows * slots; i += numWorkers()) {
-      const unsigned row = i / slots, k = i - row * slots;
-      float sums[kLanes];
-      for (unsigned lane = 0; lane < kLanes; ++lane)
-        sums[lane] = begins ? 0.0f : lanes[k * kLanes + lane];
+    for (unsigned row = 0; row < rows; ++row) {
       unsigned filled = countOf(counts[(row + 1) * countWidth - 1]);
       filled = filled < allSlots ? filled : allSlots;
-      if (firstSlot + k < filled && isNeuron(ids[i], conv.sites())) {
-        const bool inOrder = conv.groups == 1 && 2 * filled >= conv.sites();
-        add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(ids[i]))), row,
-            inOrder ? 0 : kLanes - 1, sums);
+      const unsigned mask = conv.groups == 1 && 2 * filled >= conv.sites() ? 0 : kLanes - 1;
+      for (unsigned k = worker; k < slots; k += numWorkers()) {
+        float *kept = &lanes[ends && begins ? 0 : k * kLanes];
+        float sums[kLanes];
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+          sums[lane] = begins ? 0.0f : kept[lane];
+        const float id = ids[row * slots + k];
+        if (firstSlot + k < filled && isNeuron(id, conv.sites()))
+          add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(id))), row, mask, sums);
+        for (unsigned lane = 0; lane < kLanes && !ends; ++lane)
+          kept[lane] = sums[lane];
+        for (unsigned half = kLanes / 2; ends && half != 0; half /= 2)
+          for (unsigned lane = 0; lane < half; ++lane)
+            sums[lane] += sums[lane + half];
+        if (ends)
+          values[row * slots + k] = sums[0];
       }
-      for (unsigned lane = 0; lane < kLanes && !ends; ++lane)
-        lanes[k * kLanes + lane] = sums[lane];
-      for (unsigned half = kLanes / 2; ends && half != 0; half /= 2)
-        for (unsigned lane = 0; lane < half; ++lane)
-          sums[lane] += sums[lane + half];
-      if (ends)
-        values[i] = sums[0];
     }
     return true;
   }
@@ -51,8 +52,7 @@ private:
 
   void add(const Convolution &conv, const ConvSite &site, unsigned row, unsigned laneMask,
            float *sums) {
-    const unsigned filters = conv.groupFilters(), channels = conv.groupChannels();
-    const unsigned group = site.channel / channels, channel = site.channel - group * channels;
+    const unsigned filters = conv.groupFilters, channels = conv.groupChannels();
     for (unsigned ky = 0; ky < conv.kernel[0]; ++ky) {
       const int y = conv.reached(0, site, ky);
       if (y < static_cast<int>(beginRow) || y >= static_cast<int>(endRow))
@@ -68,9 +68,10 @@ private:
           lane = 0; // a new run of neighbouring outputs
         before = x;
         const unsigned tap = ky * conv.kernel[1] + kx;
-        const float *weights = &kernel[(tap * channels + channel) * conv.filters + group * filters];
+        const float *weights =
+            &kernel[(tap * channels + site.channel) * conv.filters + site.firstFilter];
         const float *by = &plane[(line * conv.size[1] + static_cast<unsigned>(x)) * conv.filters +
-                                 group * filters];
+                                 site.firstFilter];
         for (unsigned f = 0; f < filters; ++f, ++lane) {
           const float product = by[f] * weights[f];
           sums[lane & laneMask] += product;

@@ -22,47 +22,80 @@ public:
     const Convolution conv(&geometry[0]);
     const unsigned all = taps * width, channels = conv.groupChannels();
     const unsigned begin = all * worker / numWorkers(), end = all * (worker + 1) / numWorkers();
-    for (unsigned i = begin; begins && i < end; ++i)
+    if (begin == end)
+      return true;
+    const unsigned tap = begin / width, line = (firstTap + tap) / conv.kernel[1];
+    const Own own{begin, end, tap, line, firstTap + tap - line * conv.kernel[1]};
+    for (unsigned at = tap; begins && at * width < end; ++at)
       for (unsigned c = 0; c < channels; ++c)
-        sums[(i / width * channels + c) * width + i % width] = 0.0f;
-    for (unsigned row = 0; row < rows && begin < end; ++row) {
+        for (unsigned f = own.first(at, width); f < own.last(at, width); ++f)
+          sums[(at * channels + c) * width + f] = 0.0f;
+    for (unsigned row = 0; row < rows; ++row) {
       const unsigned spikes = countOf(counts[row * countWidth]);
       for (unsigned k = 0; k < spikes && k < slots; ++k) {
         const float id = ids[row * slots + k];
         if (isNeuron(id, conv.sites()))
-          add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(id))), row, begin, end);
+          add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(id))), row, own);
       }
     }
     return true;
   }
 
 private:
-  // To the pairs [begin, end) of a tap and a filter.
-  void add(const Convolution &conv, const ConvSite &site, unsigned row, unsigned begin,
-           unsigned end) {
-    const unsigned filters = conv.groupFilters(), channels = conv.groupChannels();
-    const unsigned group = site.channel / channels, channel = site.channel - group * channels;
+  // A worker's pairs [begin, end) of a tap and a filter: the first tap, and its row and column.
+  struct Own {
+    unsigned begin, end, tap, line, column;
+    unsigned first(unsigned at, unsigned width) const {
+      return begin > at * width ? begin - at * width : 0;
+    }
+    unsigned last(unsigned at, unsigned width) const {
+      return end < (at + 1) * width ? end - at * width : width;
+    }
+  };
+
+  void add(const Convolution &conv, const ConvSite &site, unsigned row, const Own &own) {
+    const unsigned channels = conv.groupChannels();
     // The filters of the input's group that are this tile's.
-    const unsigned low = group * filters, high = low + filters;
+    const unsigned low = site.firstFilter, high = low + conv.groupFilters;
     const unsigned from = low > firstFilter ? low - firstFilter : 0;
-    const unsigned to = high <= firstFilter          ? 0
-                        : high - firstFilter < width ? high - firstFilter
-                                                     : width;
-    for (unsigned tap = begin / width; tap * width < end; ++tap) {
-      const unsigned whole = firstTap + tap, line = whole / conv.kernel[1];
-      const int y = conv.reached(0, site, line);
-      const int x = conv.reached(1, site, whole - line * conv.kernel[1]);
+    const unsigned to = high > firstFilter ? high - firstFilter : 0;
+    unsigned line = own.line, column = own.column;
+    for (unsigned tap = own.tap; tap * width < own.end; ++tap) {
+      const int y = conv.reached(0, site, line), x = conv.reached(1, site, column);
+      if (++column == conv.kernel[1]) {
+        column = 0;
+        ++line;
+      }
       if (y < 0 || x < 0)
         continue;
-      const unsigned first = begin > tap * width ? begin - tap * width : 0;
-      const unsigned last = end < (tap + 1) * width ? end - tap * width : width;
+      const unsigned first = own.first(tap, width), last = own.last(tap, width);
       const unsigned place =
           (row * conv.size[0] + static_cast<unsigned>(y)) * conv.size[1] + static_cast<unsigned>(x);
       const float *by = &plane[place * width];
-      float *own = &sums[(tap * channels + channel) * width];
+      float *added = &sums[(tap * channels + site.channel) * width];
       for (unsigned f = from > first ? from : first; f < to && f < last; ++f)
-        own[f] += by[f];
+        added[f] += by[f];
     }
+  }
+};
+
+// Moves the gradients of parts of the filters together, so that each part is sent in one piece.
+class ConvSplitFilters : public MultiVertex {
+public:
+  Input<Vector<float, VectorLayout::ONE_PTR, 4>> gradients; // [positions, filters]
+  Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> bounds; // [parts + 1]
+  Output<Vector<float, VectorLayout::ONE_PTR, 4>> byParts;  // of each part [positions, width]
+  const unsigned positions, filters, parts;
+
+  bool compute(unsigned worker) {
+    for (unsigned p = worker; p < positions; p += numWorkers())
+      for (unsigned part = 0; part < parts; ++part) {
+        const unsigned begin = bounds[part], width = bounds[part + 1] - begin;
+        float *to = &byParts[begin * positions + p * width];
+        for (unsigned f = 0; f < width; ++f)
+          to[f] = gradients[p * filters + begin + f];
+      }
+    return true;
   }
 };
 
