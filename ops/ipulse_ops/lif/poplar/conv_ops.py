@@ -15,7 +15,7 @@ from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp
 
 
 class PoplarConvOps(NamedTuple):
-    """spike_conv and pooled_spikes for float32 ids `[time, batch, slots]` with static shapes."""
+    """spike_conv and pooled_spikes for ids `[time, batch, slots]` with static shapes."""
 
     user_op: PrecompiledUserOp
     built: BuiltOp
@@ -29,18 +29,23 @@ class PoplarConvOps(NamedTuple):
         bias: Optional[Any] = None,
         input_scale: float = 1.0,
     ) -> Any:
-        """Run ipulse_ops.conv.spike_conv.spike_conv, to the same bits; counts `[time, batch, 2]`.
+        """Run ipulse_ops.conv.spike_conv.spike_conv, to the same bits.
 
-        Ids that are no input's are ignored.
+        Ids that are no input's are ignored. ids of a type other than float32 carry no gradient.
         """
         if input_scale != 1.0:
             kernel = kernel * np.float32(input_scale)
         words = f"ipulse-spike-conv/1 {geometry_word(geometry)}"
-        inputs, with_gradients = [kernel, tf.cast(ids, tf.float32), counts], [0, 1]
+        ids = tf.convert_to_tensor(ids)
+        inputs = [kernel, tf.cast(ids, tf.float32), tf.cast(counts, tf.float32)]
+        with_gradients = [0, 1]
+        if not ids.dtype.is_floating:
+            words += " weights_only"
+            with_gradients = [0]
         if bias is not None:
             words += " bias"
+            with_gradients.append(len(inputs))
             inputs.append(bias)
-            with_gradients.append(3)
         shape = (*ids.shape[:2], geometry.neurons)
         named = "SpikeConv", words, inputs, [shape], with_gradients
         return run_small_op(self.user_op, self.built, *named)[0]

@@ -1,7 +1,5 @@
 """The pool of spikes on emulated tiles against its reference."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -48,6 +46,6 @@ def test_ids_that_are_no_neurons_are_ignored() -> None:
 
 
 def test_too_many_slots_are_refused() -> None:
-    geometry: Any = conv_geometry(Planes(2, 2, 1), 1, (1, 1))
+    geometry = conv_geometry(Planes(2, 2, 1), 1, (1, 1))
     with pytest.raises(CustomOpError, match="1 to 65535 slots"):
         pooled_spikes_op(geometry, 1, 1, 65536)

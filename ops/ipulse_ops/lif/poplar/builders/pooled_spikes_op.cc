@@ -45,6 +45,7 @@ public:
 
   Program execute(Graph &graph, const char *type, const std::vector<Field> &fields) const {
     const poplar::ComputeSet set = graph.addComputeSet(type);
+    // Even, so that no two workers write to one word.
     const unsigned stride = (ConvPool(sizes.data()).sites() + 1) / 2 * 2;
     for (std::size_t part = 0; part < rows.parts; ++part) {
       const auto tile = static_cast<unsigned>(part);

@@ -35,8 +35,11 @@ IPULSE_GRADIENT(SpikeConv) {
   Tensor kernel, slots, bias;
   Sequence program;
   program.add(lif::convWeightGradients(graph, operands, by_currents, kernel));
-  program.add(lif::convSlotGradients(graph, operands, by_currents, slots));
-  outputs = {kernel, slots.reshape(inputs[1].shape())};
+  outputs.push_back(kernel);
+  if (!operands.weightsOnly) {
+    program.add(lif::convSlotGradients(graph, operands, by_currents, slots));
+    outputs.push_back(slots.reshape(inputs[1].shape()));
+  }
   if (operands.biased) {
     program.add(lif::convBiasGradients(graph, operands, by_currents, bias));
     outputs.push_back(bias);

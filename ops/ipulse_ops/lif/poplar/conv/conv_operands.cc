@@ -33,7 +33,7 @@ std::vector<unsigned> convolutionSizes(const char *op, const Words &words) {
 namespace {
 
 Words wordsOf(const std::string &attributes) {
-  return {attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias"}};
+  return {attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias", "weights_only"}};
 }
 
 const std::vector<Tensor> &checked(const std::vector<Tensor> &inputs, bool biased) {
@@ -45,7 +45,9 @@ const std::vector<Tensor> &checked(const std::vector<Tensor> &inputs, bool biase
 
 ConvOperands::ConvOperands(const std::string &attributes, const std::vector<Tensor> &inputs)
     : sizes(convolutionSizes("SpikeConv", wordsOf(attributes))), conv(sizes.data()),
-      biased(wordsOf(attributes).flag("bias")), slots(checked(inputs, biased)[1], inputs[2]) {
+      biased(wordsOf(attributes).flag("bias")),
+      weightsOnly(wordsOf(attributes).flag("weights_only")),
+      slots(checked(inputs, biased)[1], inputs[2]) {
   steps = static_cast<unsigned>(inputs[1].dim(0));
   batch = static_cast<unsigned>(inputs[1].dim(1));
   if (inputs[1].numElements() == 0)

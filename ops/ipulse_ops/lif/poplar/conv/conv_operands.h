@@ -26,7 +26,7 @@ struct ConvOperands {
 
   std::vector<unsigned> sizes; // the attribute `geometry`
   Convolution conv;
-  bool biased;
+  bool biased, weightsOnly; // whether there is a bias; whether slots receive no gradient
   unsigned steps, batch;
   SlotRows slots;              // row `step * batch + sample`
   poplar::Tensor kernel, bias; // flat; bias only if there is one
