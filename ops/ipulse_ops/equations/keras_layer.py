@@ -13,6 +13,7 @@ from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_ops.keras.convolutions.convolution import PooledRun
 from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.sparse import pooled_spikes, spike_matmul
 
 
@@ -56,7 +57,8 @@ class EquationsConvolution(EquationsNeurons):
     bias: True adds a trained current per filter at every step.
 
     The other arguments are those of EquationsNeurons. A call takes spikes and returns Spikes of
-    the pooled sites, as ipulse_ops.sparse.pooled_spikes lists them.
+    the pooled sites, as ipulse_ops.sparse.pooled_spikes lists them. With `tiles`, the convolution
+    and the pool run on the emulated IPU, too, and the shapes of the spikes must be static.
 
     Raises ValueError if the equations are of another number of neurons, or recurrent.
     """
@@ -85,7 +87,7 @@ class EquationsConvolution(EquationsNeurons):
         )
         self.geometry = geometry
         self._sites = np.array(geometry.site_of, np.int32)
-        self._is_on_tiles = tiles is not None
+        self._on_tiles = None if tiles is None else conv_ops(tiles)
 
     def call(self, ids: Any, counts: Any, training: Optional[bool] = None) -> Spikes:
         """Run the layer on spikes, as a LIFLayer."""
@@ -96,26 +98,20 @@ class EquationsConvolution(EquationsNeurons):
         neurons = self.neuron_spikes(ids, counts, training)
         spikes = neurons
         if self.geometry.pool != (1, 1):
-            spikes = Spikes(*pooled_spikes(neurons.ids, neurons.counts, self._sites))
-            if self._is_on_tiles:
-                spikes = self._of_fixed_size(spikes)
+            spikes = self._pooled(neurons)
         return PooledRun(spikes, neurons.ids, neurons.counts)
 
     def current(self, ids: Any, counts: Any) -> Any:
         """Return the convolution of the spikes, and the bias."""
-        return spike_conv(
-            self.geometry,
-            tf.convert_to_tensor(self._kernels[0]),
-            ids,
-            counts,
-            None if self._bias is None else tf.convert_to_tensor(self._bias),
-            input_scale=self.input_scale,
-            threads=self.threads,
-        )
+        bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
+        inputs = self.geometry, tf.convert_to_tensor(self._kernels[0]), ids, counts, bias
+        if self._on_tiles is not None:
+            return self._on_tiles.spike_conv(*inputs, input_scale=self.input_scale)
+        return spike_conv(*inputs, input_scale=self.input_scale, threads=self.threads)
 
-    def _of_fixed_size(self, spikes: Spikes) -> Spikes:
-        """Return spikes with as many slots as neurons in the pool: programs have fixed shapes."""
-        slots = self.geometry.pooled_neurons
-        ids = tf.pad(spikes.ids, [[0, 0], [0, 0], [0, slots - tf.shape(spikes.ids)[2]]])
-        ids.set_shape([*spikes.counts.shape[:2], slots])
-        return Spikes(ids, spikes.counts)
+    def _pooled(self, neurons: Spikes) -> Spikes:
+        """Return the pooled sites: on tiles with as many slots as neurons in the pool."""
+        if self._on_tiles is None:
+            return Spikes(*pooled_spikes(neurons.ids, neurons.counts, self._sites))
+        ids, counts = self._on_tiles.pooled_spikes(self.geometry, neurons.ids, neurons.counts)
+        return Spikes(ids[..., : self.geometry.pooled_neurons], counts)
