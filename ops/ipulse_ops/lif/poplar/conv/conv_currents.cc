@@ -27,7 +27,9 @@ poplar::program::Program convCurrents(poplar::Graph &graph, const ConvOperands &
       const Tensor out =
           graph.addVariable(poplar::FLOAT, {own, places * conv.filters}, "SpikeConv/currents");
       graph.setTileMapping(out, tile);
-      const double additions = slots.slots * (20.0 + conv.taps() * (10.0 + conv.filters));
+      // Every worker looks at every spike; those of a band's places add it.
+      const double hits = (40.0 + 5.0 * conv.filters) / static_cast<double>(bands);
+      const double bySpike = 400 + conv.taps() * (20 + hits);
       operands.vertex(graph, set, type, tile)
           .connect("ids", slots.ids.slice(rows.begin(part), rows.end(part)).flatten())
           .connect("counts", slots.counts.slice(rows.begin(part), rows.end(part)).flatten())
@@ -40,7 +42,8 @@ poplar::program::Program convCurrents(poplar::Graph &graph, const ConvOperands &
           .set("firstPosition", static_cast<unsigned>(positions.begin(band)))
           .set("positions", places)
           .set("biased", operands.biased)
-          .estimate(6 * shareOf(own * places) * conv.filters + own * additions);
+          .estimate(12 * shareOf(std::size_t(own) * places) * conv.filters +
+                    double(own) * slots.slots * bySpike);
       ofBands.push_back(out);
     }
     ofRows.push_back(poplar::concat(ofBands, 1));

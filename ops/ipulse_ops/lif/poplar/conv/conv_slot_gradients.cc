@@ -85,7 +85,7 @@ poplar::program::Program convSlotGradients(poplar::Graph &graph, const ConvOpera
             .set("beginRow", piece.beginOutput)
             .set("endRow", piece.endOutput)
             .estimate(6 * shareOf(std::size_t(count) * own) *
-                      (100 + conv.taps() * (10.0 + 4 * conv.groupFilters)));
+                      (150 + conv.taps() * (15.0 + 6 * conv.groupFilters)));
       }
       ofSlots.push_back(values);
     }

@@ -114,7 +114,7 @@ Program convWeightGradients(Graph &graph, const ConvOperands &operands, const Te
               .set("firstFilter", static_cast<unsigned>(filters.begin(filter)))
               .set("width", static_cast<unsigned>(width))
               .set("begins", first == 0)
-              .estimate(100 + 6 * items * (30 + shareOf(taps.size(tap) * width) * 10));
+              .estimate(100 + 6 * items * (90 + shareOf(taps.size(tap) * width) * 30));
         }
       }
       ofFilters.push_back(addGroups(graph, add, sums, tileOfGroup(0)));

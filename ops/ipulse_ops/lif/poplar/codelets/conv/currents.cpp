@@ -2,6 +2,7 @@
 // of the outputs.
 #include <poplar/Vertex.hpp>
 
+#include "../pair.h"
 #include "../slots.h"
 #include "convolution.h"
 
@@ -13,10 +14,10 @@ template <typename T> class ConvCurrents : public MultiVertex {
 public:
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> ids; // [rows, slots]
   Input<Vector<T, VectorLayout::ONE_PTR, 4>> counts;
-  Input<Vector<float, VectorLayout::ONE_PTR, 4>> kernel; // [height, width, channels, filters]
+  Input<Vector<float, VectorLayout::ONE_PTR, 8>> kernel; // [height, width, channels, filters]
   Input<Vector<float, VectorLayout::ONE_PTR, 4>> bias;   // [filters], read if biased
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> geometry;
-  Output<Vector<float, VectorLayout::ONE_PTR, 4>> currents; // [rows, positions, filters]
+  Output<Vector<float, VectorLayout::ONE_PTR, 8>> currents; // [rows, positions, filters]
   const unsigned rows, slots, countWidth, firstPosition, positions;
   const bool biased;
 
@@ -37,9 +38,16 @@ public:
 private:
   // The outputs [first, first + own) of a row.
   void run(const Convolution &conv, unsigned row, unsigned first, unsigned own, float *to) {
-    for (unsigned p = 0; p < own; ++p)
-      for (unsigned f = 0; f < conv.filters; ++f)
-        to[p * conv.filters + f] = biased ? bias[f] : 0.0f;
+    // Copied: the compiler does not know that stores leave the fields as they are.
+    const unsigned filters = conv.filters;
+    const float *from = &bias[0];
+    if (biased)
+      for (unsigned p = 0; p < own; ++p)
+        for (unsigned f = 0; f < filters; ++f)
+          to[p * filters + f] = from[f];
+    else
+      for (unsigned i = 0; i < own * filters; ++i)
+        to[i] = 0.0f;
     const unsigned spikes = countOf(counts[row * countWidth]);
     const T *list = &ids[row * slots];
     for (unsigned k = 0; k < spikes && k < slots; ++k)
@@ -63,8 +71,12 @@ private:
         const float *from =
             &kernel[(tap * channels + site.channel) * conv.filters + site.firstFilter];
         float *sums = to + (place - first) * conv.filters + site.firstFilter;
-        for (unsigned f = 0; f < filters; ++f)
-          sums[f] += from[f];
+        if (filters % 2 == 0) // then every position begins with a pair
+          for (unsigned pair = 0; pair < filters / 2; ++pair)
+            pairs(sums)[pair] += pairs(from)[pair];
+        else
+          for (unsigned f = 0; f < filters; ++f)
+            sums[f] += from[f];
       }
     }
   }
