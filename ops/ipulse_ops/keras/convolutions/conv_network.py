@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.keras.single_layer import LIFReadout, later
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.validation import instance
@@ -29,8 +30,18 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         self,
         convolutions: Sequence[Convolution],
         rest: Union[MultiLIF, LIFReadout],
+        on_part: OnPart = lambda number: None,
         **kwargs: Any,
     ) -> None:
+        """Take the layers.
+
+        Args:
+            convolutions: in the order in which they run.
+            rest: the layers behind them.
+            on_part: called with the number of each convolution, from 0, and with the next number
+                for the rest, before it is traced.
+            kwargs: of the Keras layer.
+        """
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         if not convolutions:
@@ -53,7 +64,13 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             )
         self.convolutions = list(convolutions)
         self.rest = rest
+        self._on_part = on_part
         self.built = True  # its layers have their variables already
+
+    @property
+    def parts(self) -> List[Any]:
+        """The convolutions, then the rest."""
+        return [*self.convolutions, self.rest]
 
     @property
     def kernels(self) -> List[Any]:
@@ -93,11 +110,13 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     ) -> LIFOutputs:
         """Run the network on spikes, as Convolution takes them."""
         neuron_ids, activity = [], []
-        for layer in self.convolutions:
+        for number, layer in enumerate(self.convolutions):
+            self._on_part(number)
             run = layer.run_pooled(ids, counts, training)
             neuron_ids.append(run.neuron_ids)
             activity.append(run.activity)
             ids, counts = run.spikes
+        self._on_part(len(self.convolutions))
         delay = self.rest.network.delay
         if isinstance(self.rest, MultiLIF) and isinstance(delay, int):
             # It delays between its own layers only.
