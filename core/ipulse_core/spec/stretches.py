@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
-from ipulse_core.spec.conv_layers import is_conv, senders_of
+from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
 from ipulse_core.spec.neuron_packages import has_package
-from ipulse_core.spec.part_layers import has_equations, is_part
+from ipulse_core.spec.part_layers import has_equations, is_part, part_layers
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,13 @@ class Stretch:
         return {**dict(zip(own[:-1], whole)), "readout": whole[-1]}
 
 
+def runs_in_parts(network: Any) -> bool:
+    """Returns whether a network is several programs on tiles: one for each stretch."""
+    return bool(part_layers(network) or conv_layers(network))
+
+
 def stretches_of(spec: Any) -> List[Stretch]:
-    """Return the parts of a network in order; without ops and equations it is one."""
+    """Return the parts of a network in order; dense layers of LIF neurons alone are one."""
     senders = senders_of(spec)
     found: List[Stretch] = []
     current: List[int] = []

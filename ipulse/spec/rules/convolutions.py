@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.ipu import MOST_SENDERS
+from ipulse_core.ipu import MOST_LISTED, MOST_SENDERS
 from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import conv_layers, geometry_of, planes_of
 from ipulse_core.spec.part_layers import has_equations
@@ -23,9 +23,7 @@ def convolution_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     layers = conv_layers(spec.network)
     if not layers:
         return
-    if not isinstance(spec.device, CPUDevice):
-        yield from _problems_on_tiles(spec)
-    elif spec.device.weights_dtype != "float32":
+    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
         detail = "the weights of convolutions are float32: remove it"
         yield Problem("/device/weights_dtype", "unsupported", detail)
     for number, bound in enumerate(spec.training.regularisers):
@@ -62,18 +60,18 @@ def convolution_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             )
             yield Problem(f"{pointer}/filters", "too_large", detail)
             return
+        listed_by_host = has_equations(layer) and geometry.pool == (1, 1)
+        is_listed = not (isinstance(spec.device, CPUDevice) or listed_by_host)
+        if is_listed and geometry.neurons > MOST_LISTED:
+            detail = (
+                f"slots are counted in 16 bits on {spec.device.kind}: at most {MOST_LISTED:,} "
+                f"neurons in front of the pool; got {geometry.neurons:,}: use strides or fewer "
+                "filters"
+            )
+            yield Problem(f"{pointer}/filters", "too_large", detail)
+            return
         entering = geometry.pooled
     yield from _problems_of_ids(spec, len(layers), entering.sites)
-
-
-def _problems_on_tiles(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yields convolutions of LIF neurons, which have no vertices."""
-    kind = spec.device.kind
-    hint = ": give the layer a neuron with equations" if kind == "emulator" else ""
-    for index, layer in enumerate(conv_layers(spec.network)):
-        if not has_equations(layer):
-            detail = f"convolutions of LIF neurons run on the device cpu only; got {kind}{hint}"
-            yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
 
 
 def _problems_of_ids(spec: ExperimentSpec, convolutions: int, sites: int) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from ipulse.models import StrictModel
 from ipulse_core.errors import Problem
 from ipulse_core.spec.derived_values import has_own_loss, reads_spikes
 from ipulse_core.spec.device_training import DEVICE_LOSSES
+from ipulse_core.spec.stretches import runs_in_parts
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -38,6 +39,8 @@ _OF_TRAINING = frozenset(
 def device_training_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields the parts of a spec that need device.training to be host."""
     training, network = spec.training, spec.network
+    if runs_in_parts(network):
+        return  # part_problems refuses the whole network
     if has_own_loss(training):
         if reads_spikes(training):
             detail = "the device computes losses of the membrane: use a leaky readout, or set "

@@ -1,4 +1,4 @@
-"""The rules between custom ops or equations in a network, the training and the device."""
+"""The rules between a network of several programs, the training and the device."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from ipulse_core.spec.part_layers import (
     part_layers,
     part_name,
 )
+from ipulse_core.spec.stretches import runs_in_parts
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
+    from ipulse.spec.network.network import NetworkSpec
 
 MAX_VALUES = 2**31  # of all states in all steps of a batch
 _NOT_RAMPED = (
@@ -28,21 +30,15 @@ _NOT_RAMPED = (
 
 
 def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yields what cannot be combined with custom ops and with layers with equations."""
+    """Yields what cannot be combined with convolutions, custom ops and layers with equations."""
+    device = spec.device
+    if runs_in_parts(spec.network) and isinstance(device, (EmulatorDevice, IPUDevice)):
+        yield from _problems_on_tiles(spec.network, device)
     if not part_layers(spec.network):
         return
-    parts, device = part_name(spec.network), spec.device
+    parts = part_name(spec.network)
     if isinstance(device, IPUDevice):
         yield from _problems_on_ipus(spec)
-    if isinstance(device, (EmulatorDevice, IPUDevice)) and device.ipus != 1:
-        detail = f"a network with {parts} is on one IPU; got {device.ipus}"
-        yield Problem("/device/ipus", "unsupported", detail)
-    if isinstance(device, EmulatorDevice) and device.training == "device":
-        detail = f"the loss of a network with {parts} is on the host: set it to host"
-        yield Problem("/device/training", "unsupported", detail)
-    if isinstance(device, (EmulatorDevice, IPUDevice)) and device.states_dtype != "float32":
-        detail = f"the states of a network with {parts} are float32: remove it"
-        yield Problem("/device/states_dtype", "unsupported", detail)
     for number, bound in enumerate(spec.training.regularisers):
         if bound.kind == "membrane":
             detail = f"membranes cannot be bounded in a network with {parts}: remove it"
@@ -58,6 +54,22 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
     if package_layers(spec.network) and not equation_layers(spec.network):
         yield from _problems_of_weights(spec)
+
+
+def _problems_on_tiles(
+    network: NetworkSpec, device: EmulatorDevice | IPUDevice
+) -> Iterator[Problem]:
+    """Yields what only a network of one program has on tiles."""
+    parts = part_name(network) if part_layers(network) else "convolutions"
+    if device.ipus != 1:
+        detail = f"a network with {parts} is on one IPU; got {device.ipus}"
+        yield Problem("/device/ipus", "unsupported", detail)
+    if isinstance(device, EmulatorDevice) and device.training == "device":
+        detail = f"the loss of a network with {parts} is on the host: set it to host"
+        yield Problem("/device/training", "unsupported", detail)
+    if device.states_dtype != "float32":
+        detail = f"the states of a network with {parts} are float32: remove it"
+        yield Problem("/device/states_dtype", "unsupported", detail)
 
 
 def _problems_on_ipus(spec: ExperimentSpec) -> Iterator[Problem]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.equations.neurons import EquationsNeurons
+from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_worker.runner.devices.device import Log
 from ipulse_worker.runner.model.op_network import OpNetwork
 from ipulse_worker.runner.op.ops import CustomOps
@@ -28,7 +29,9 @@ def cycles_of(profile: Dict[str, Any]) -> float:
     return float(profile.get("execution", {"totalCycles": {"total": 0}})["totalCycles"]["total"])
 
 
-def equations_profiles(spec: ExperimentSpec, network: OpNetwork) -> List[ProfiledPart]:
+def equations_profiles(
+    spec: ExperimentSpec, network: Union[OpNetwork, ConvNetwork]
+) -> List[ProfiledPart]:
     """Return the profiles of the layers with equations that ran."""
     found = []
     for part, stretch in zip(network.parts, stretches_of(spec)):

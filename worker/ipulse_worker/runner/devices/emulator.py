@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.errors import InvalidSpec, Problem
-from ipulse_core.spec.part_layers import equation_layers, part_layers
+from ipulse_core.spec.part_layers import equation_layers
+from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
@@ -62,7 +63,7 @@ class Emulator(Device):
         self._ops: List[CustomOp] = []
         self._mappings: List[Optional[Dict[str, Any]]] = []  # of layers on tiles, by op
         self._parts: List[Tuple[int, str]] = []  # part of the network and name, by op
-        self._part = 0  # of a network with custom ops or equations, that is traced
+        self._part = 0  # of a network of several stretches, that is traced
         self._model: Optional[Model] = None  # of such a network
         self._lease: Optional[Reservation] = None
 
@@ -93,7 +94,7 @@ class Emulator(Device):
             sparse_native.build(self.build_progress(OP_FROM, PROGRAMS_FROM))
         for layer in equations_layers_of(self.spec):
             build_poplar_equations(layer, self.build_progress(OP_FROM, PROGRAMS_FROM))
-        if part_layers(self.spec.network):  # each part is compiled for itself
+        if runs_in_parts(self.spec.network):  # each part is compiled for itself
             self._model = Model(
                 self.spec,
                 slots,
@@ -161,7 +162,7 @@ class Emulator(Device):
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op with most cycles: a growing capacity compiles new ops.
 
-        That of a network with custom ops or equations is of all its programs.
+        That of a network of several stretches is of all its programs.
         """
         if not self._ops:
             return None

@@ -14,7 +14,7 @@ from ipulse_core.build_cache.executables import file_sha256, key_of
 from ipulse_core.build_cache.limits import Limits
 from ipulse_core.errors import Conflict, InvalidSpec, Problem
 from ipulse_core.poplar_environment import REPORTS, TRACES
-from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_ops.build_cache.poplar_executables import InUse, PoplarExecutables
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
@@ -107,7 +107,7 @@ class IPU(Device):
     def compile(self, slots: int) -> IPUModel:
         """Connect according to the spec and build the model."""
         native.build_kernels(self.build_progress(0.0, 0.2))  # they report the host's properties
-        if not part_layers(self.spec.network):  # each part is checked when it is traced
+        if not runs_in_parts(self.spec.network):  # each part is checked when it is traced
             try:
                 attributes_of(network_of(self.spec), slots, placement_of(self._settings))
             except UnsupportedNetwork as error:

@@ -12,8 +12,7 @@ from ipulse_core.spec.conv_layers import (
     senders_to_dense,
 )
 from ipulse_core.spec.part_layers import part_layers
-from ipulse_core.spec.stretches import Stretch, stretches_of
-from ipulse_ops.conv.layer import ConvLIF
+from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
 from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
@@ -30,7 +29,6 @@ from ipulse_worker.runner.model.layers_of_spec import (
 from ipulse_worker.runner.model.network import (
     LayerLimits,
     convolution_of,
-    convolutions_of,
     network_of,
     scale_behind_convolutions,
     spiking_neurons,
@@ -56,7 +54,7 @@ def keras_network(
     """Return the network as a Keras layer.
 
     ops: runs its custom ops, if it has any.
-    on_part: called with the number of each of its parts, from 0, before the part is traced.
+    on_part: called with the number of each of its stretches, from 0, before it is traced.
     """
     if part_layers(spec.network):
         return OpNetwork(
@@ -65,7 +63,7 @@ def keras_network(
             on_part,
             name="network_of_parts",
         )
-    convolutions = convolutions_of(spec, limits)
+    convolutions = len(conv_layers(spec.network))
     if not convolutions:
         return _dense_network(spec, limits, threads)
     rest: Union[MultiLIF, LIFReadout]
@@ -82,15 +80,12 @@ def keras_network(
             quantisation=rule_of(spec.network.readout),
             standardised=is_standardised(spec.network.readout),
             name="readout",
+            **_backend(spec.device),
         )
     return ConvNetwork(
-        [
-            _convolution(neurons, layer, threads, number)
-            for number, (neurons, layer) in enumerate(
-                zip(convolutions, conv_layers(spec.network)), start=1
-            )
-        ],
+        [_convolution(spec, index, limits, threads) for index in range(convolutions)],
         rest,
+        on_part,
         name="convolutional_network",
     )
 
@@ -144,7 +139,7 @@ def _single_part(
         name = f"layer_{index + 1}"
         return PackageLayer(stretch.senders, own, described.bias, scale, name=name)
     if not stretch.is_equations:
-        return _convolution(convolution_of(spec, index, limits), described, threads, index + 1)
+        return _convolution(spec, index, limits, threads)
     equations = equations_of(spec, index)
     options: Dict[str, Any] = {
         "bias": described.bias,
@@ -158,9 +153,21 @@ def _single_part(
     return EquationsLayer(stretch.senders, equations, **options)
 
 
-def _convolution(neurons: ConvLIF, layer: Any, threads: int, number: int) -> Convolution:
+def _convolution(
+    spec: ExperimentSpec, index: int, limits: LayerLimits, threads: int
+) -> Convolution:
+    device = spec.device
+    backend: Dict[str, Any] = {}
+    if device.kind != "cpu":
+        backend["backend"] = device.kind
+    if device.kind == "emulator":
+        backend["tiles_per_ipu"] = device.tiles
     return Convolution(
-        neurons, threads=threads, quantisation=rule_of(layer), name=f"convolution_{number}"
+        convolution_of(spec, index, limits),
+        threads=threads,
+        quantisation=rule_of(spec.network.layers[index]),
+        name=f"convolution_{index + 1}",
+        **backend,
     )
 
 
@@ -237,6 +244,6 @@ def placement_of(device: IPUs) -> Placement:
 def placed(spec: ExperimentSpec, device: IPUs) -> Dict[str, str]:
     """Return the placement as it is shown in a job's documents."""
     split = "layers"  # a network of parts is on one IPU
-    if not part_layers(spec.network):
+    if not runs_in_parts(spec.network):
         split = split_of(network_of(spec), placement_of(device))
     return {"mapping": device.mapping, "split": split}
