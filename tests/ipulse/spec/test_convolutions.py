@@ -103,10 +103,21 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "/data/shape",
             "25",
         ),
+        (document(CONV, device={"kind": "emulator", "ipus": 2}), "/device/ipus", "one IPU"),
         (
-            document(CONV, device={"kind": "emulator"}),
-            "/network/layers/0/kind",
-            "cpu only",
+            document(CONV, device={"kind": "emulator", "training": "device"}),
+            "/device/training",
+            "set it to host",
+        ),
+        (
+            document(CONV, device={"kind": "emulator", "states_dtype": "float16"}),
+            "/device/states_dtype",
+            "float32",
+        ),
+        (
+            document({**CONV, "filters": 73}, device={"kind": "emulator"}),
+            "/network/layers/0/filters",
+            "65,700",
         ),
         (
             document(CONV, device={"kind": "cpu", "weights_dtype": "bfloat16"}),
@@ -211,18 +222,17 @@ def test_ops_and_convolutions_are_not_combined() -> None:
 
 
 TILES = {"kind": "emulator"}
+DENSE = {"kind": "equations", "neurons": 7, "neuron": NEURON}
 SMALL = {"batch_size": 16}
 
 
-def test_tiles_take_convolutions_with_equations_only() -> None:
-    dense = {"kind": "equations", "neurons": 7, "neuron": NEURON}
-    assert parse_spec(document(OWN, OWN, dense, {"neurons": 5}, device=TILES)).device.kind
-    row = {**OWN, "kind": "conv1d", "kernel_size": 7}
-    parse_spec(document(row, data={"kind": "shd"}, device=TILES))
-    (problem,) = problems(document(OWN, CONV, device=TILES))
-    assert problem[0] == "/network/layers/1/kind"
-    assert "cpu only" in problem[1]
-    assert "neuron" in problem[1]
+@pytest.mark.parametrize(
+    "layers", [[OWN, OWN, DENSE, {"neurons": 5}], [OWN, CONV, {"neurons": 5}], [CONV, OWN], [CONV]]
+)
+def test_tiles_take_convolutions(layers: Any) -> None:
+    assert parse_spec(document(*layers, device=TILES)).device.kind == "emulator"
+    rows = [{**each, "kind": "conv1d"} if each.get("kind") == "conv2d" else each for each in layers]
+    parse_spec(document(*rows, data={"kind": "shd"}, device=TILES))
 
 
 def test_tiles_have_ids_of_16_bits() -> None:
@@ -231,7 +241,15 @@ def test_tiles_have_ids_of_16_bits() -> None:
         (problem,) = problems(document(wide, *behind, device=TILES, training=SMALL))
         assert problem[0] == f"{LAYER}/filters"
         assert "115,600" in problem[1]
-    dense = {"kind": "equations", "neurons": 7, "neuron": NEURON}
-    parse_spec(document(wide, dense, device=TILES, training=SMALL))
-    parse_spec(document({**wide, "pool": {}}, device=TILES, training=SMALL))
+    parse_spec(document(wide, DENSE, device=TILES, training=SMALL))
     parse_spec(document(wide, training=SMALL))
+
+
+@pytest.mark.parametrize("layer", [{**OWN, "kernel_size": 1}, {**CONV, "kernel_size": 1}])
+def test_tiles_count_slots_in_16_bits(layer: Any) -> None:
+    fits, wide = ({**layer, "filters": filters} for filters in (56, 57))  # of 34 x 34 positions
+    parse_spec(document(fits, DENSE, device=TILES, training=SMALL))
+    (problem,) = problems(document(wide, DENSE, device=TILES, training=SMALL))
+    assert problem[0] == f"{LAYER}/filters"
+    assert "65,892" in problem[1]
+    parse_spec(document(wide, DENSE, training=SMALL))
