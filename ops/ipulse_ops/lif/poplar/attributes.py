@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional
 
+import numpy as np
+
 from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.geometry_attribute import geometry_attribute
+from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
@@ -160,6 +163,27 @@ def surrogate_word(surrogate: Surrogate) -> str:
 def geometry_word(geometry: ConvGeometry) -> str:
     """Return the sizes of a convolution as in attribute strings."""
     return "geometry=" + ",".join(str(size) for size in geometry_attribute(geometry))
+
+
+def conv_lif_attributes(layer: ConvLIF, weights_only: bool = False) -> str:
+    """Return the attribute string of ConvLIF and of its gradient.
+
+    weights_only: there is no gradient of the slots.
+    """
+    return " ".join(
+        (
+            "ipulse-conv-lif/1",
+            geometry_word(layer.geometry),
+            f"decay={np.float32(layer.decay)!s}",
+            f"threshold={np.float32(layer.threshold)!s}",
+            f"reset={layer.reset}",
+            f"reset_gradient={layer.reset_gradient}",
+            f"surrogate={surrogate_word(layer.surrogate)}",
+            *(["bias"] if layer.bias else []),
+            *(["weights_only"] if weights_only else []),
+            *(["second_threshold"] if layer.second_threshold is not None else []),
+        )
+    )
 
 
 def _check_supported(network: Network, placement: Placement) -> None:

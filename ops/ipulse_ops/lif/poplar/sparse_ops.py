@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import List, Sequence, Tuple
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.lif.poplar.attributes import geometry_word, surrogate_word
+from ipulse_ops.conv.layer import ConvLIF
+from ipulse_ops.lif.poplar.attributes import conv_lif_attributes, geometry_word, surrogate_word
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.surrogate import SuperSpike, Surrogate
 from poplar_emulator.custom_op import POISON, CustomOp
@@ -109,6 +110,40 @@ def spike_conv_op(
         with_gradients if ids_type == _FLOAT else (),
         tiles_per_ipu,
         more,
+    )
+
+
+def conv_lif_op(
+    layer: ConvLIF,
+    steps: int,
+    batch: int,
+    slots: int,
+    ids_type: str = _FLOAT,
+    tiles_per_ipu: int = 16,
+) -> CustomOp:
+    """Compile ConvLIF.
+
+    Inputs: kernel and ids as for SpikeConv, counts, bias if there is one, second threshold `[1]` if
+    there is one. Kernel and bias are multiplied by the layer's `scale`, the kernel by its
+    `input_scale`, too; delay and pool have no effect. Outputs: ids of neurons
+    `[time, batch, neurons]`, counts `[time, batch, 2]`. Gradients: of the kernel, the slots and the
+    bias. All have the bits of ipulse_ops.conv.tensorflow_op.
+
+    ids_type: as for spike_conv_op.
+    """
+    geometry = layer.geometry
+    spikes = [(ids_type, (steps, batch, slots)), (ids_type, (steps, batch, 2))]
+    spikes += [(_FLOAT, (geometry.filters,))] if layer.bias else []
+    spikes += [(_FLOAT, (1,))] if layer.second_threshold is not None else []
+    with_gradients = (0, 1, 3) if layer.bias else (0, 1)
+    return _op(
+        "ConvLIF",
+        conv_lif_attributes(layer),
+        [geometry.weights],
+        [(steps, batch, geometry.neurons), (steps, batch, 2)],
+        with_gradients if ids_type == _FLOAT else (),
+        tiles_per_ipu,
+        spikes,
     )
 
 

@@ -117,6 +117,18 @@ unsigned parseWhole(const std::string &name, const std::string &text, unsigned l
   return value;
 }
 
+Reset parseReset(const std::string &text) {
+  return choice<Reset>(
+      "reset", text, {{"zero", Reset::Zero}, {"subtract", Reset::Subtract}, {"none", Reset::None}});
+}
+
+ResetGradient parseResetGradient(const std::string &text) {
+  return choice<ResetGradient>("reset_gradient", text,
+                               {{"mask", ResetGradient::Mask},
+                                {"term", ResetGradient::Term},
+                                {"none", ResetGradient::None}});
+}
+
 Surrogate parseSurrogate(const std::string &text) {
   static const std::map<std::string, unsigned> kinds{
       {"superspike", 0}, {"arctan", 1}, {"boxcar", 2}, {"exponential", 3}, {"table", 4}};
@@ -174,13 +186,8 @@ Network parseNetwork(const std::string &attributes) {
     values.erase(found);
     return value;
   };
-  network.reset =
-      choice<Reset>("reset", take("reset"),
-                    {{"zero", Reset::Zero}, {"subtract", Reset::Subtract}, {"none", Reset::None}});
-  network.resetGradient = choice<ResetGradient>("reset_gradient", take("reset_gradient"),
-                                                {{"mask", ResetGradient::Mask},
-                                                 {"term", ResetGradient::Term},
-                                                 {"none", ResetGradient::None}});
+  network.reset = parseReset(take("reset"));
+  network.resetGradient = parseResetGradient(take("reset_gradient"));
   network.resetOnEmission =
       choice<bool>("reset_on", take("reset_on"), {{"state", false}, {"emission", true}});
   network.delay = choice<unsigned>("delay", take("delay"), {{"0", 0}, {"1", 1}});

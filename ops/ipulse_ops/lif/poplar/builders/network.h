@@ -102,6 +102,8 @@ struct Network {
 /// Pieces of attribute strings; both raise poputil::poplibs_error for another text.
 unsigned parseWhole(const std::string &name, const std::string &text, unsigned least);
 Surrogate parseSurrogate(const std::string &text);
+Reset parseReset(const std::string &text);
+ResetGradient parseResetGradient(const std::string &text);
 
 /// Raises poputil::poplibs_error, which says what was expected, if the text is not such a string:
 ///

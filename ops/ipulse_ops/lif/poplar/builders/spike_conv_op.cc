@@ -14,13 +14,24 @@ using poplar::Tensor;
 using poplar::program::Program;
 using poplar::program::Sequence;
 
+namespace {
+
+lif::ConvOperands operandsOf(const std::string &attributes, const std::vector<Tensor> &inputs) {
+  const lif::Words words(attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias", "weights_only"});
+  lif::checkNumber("SpikeConv", inputs, 3u + words.flag("bias"),
+                   "kernel, ids, counts, bias if there is one");
+  return {"SpikeConv", words, inputs};
+}
+
+} // namespace
+
 extern "C" {
 
 IPULSE_METADATA(SpikeConv)
 IPULSE_METADATA(SpikeConv_grad)
 
 IPULSE_BUILD(SpikeConv) {
-  const lif::ConvOperands operands(attributes, inputs);
+  const lif::ConvOperands operands = operandsOf(attributes, inputs);
   Tensor currents;
   Program program = lif::convCurrents(graph, operands, currents);
   outputs.push_back(currents.reshape({operands.steps, operands.batch, operands.conv.neurons()}));
@@ -30,7 +41,7 @@ IPULSE_BUILD(SpikeConv) {
 IPULSE_GRADIENT(SpikeConv) {
   static_cast<void>(results);
   lif::needFloat("SpikeConv", inputs[1]);
-  const lif::ConvOperands operands(attributes, inputs);
+  const lif::ConvOperands operands = operandsOf(attributes, inputs);
   const Tensor by_currents = gradients[0].flatten(0, 2);
   Tensor kernel, slots, bias;
   Sequence program;

@@ -22,6 +22,8 @@ public:
   double real(const std::string &key) const;
   bool flag(const std::string &name) const { return values.count(name) != 0; }
   Surrogate surrogate() const;
+  /// The value of a key. Raises std::out_of_range for a key that was not asked for.
+  const std::string &text(const std::string &key) const { return values.at(key); }
 
 private:
   std::string version;

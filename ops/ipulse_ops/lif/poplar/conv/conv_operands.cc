@@ -30,38 +30,23 @@ std::vector<unsigned> convolutionSizes(const char *op, const Words &words) {
   return sizes;
 }
 
-namespace {
-
-Words wordsOf(const std::string &attributes) {
-  return {attributes, "ipulse-spike-conv/1", {"geometry"}, {"bias", "weights_only"}};
-}
-
-const std::vector<Tensor> &checked(const std::vector<Tensor> &inputs, bool biased) {
-  checkNumber("SpikeConv", inputs, 3u + biased, "kernel, ids, counts, bias if there is one");
-  return inputs;
-}
-
-} // namespace
-
-ConvOperands::ConvOperands(const std::string &attributes, const std::vector<Tensor> &inputs)
-    : sizes(convolutionSizes("SpikeConv", wordsOf(attributes))), conv(sizes.data()),
-      biased(wordsOf(attributes).flag("bias")),
-      weightsOnly(wordsOf(attributes).flag("weights_only")),
-      slots(checked(inputs, biased)[1], inputs[2]) {
+ConvOperands::ConvOperands(const char *op, const Words &words, const std::vector<Tensor> &inputs)
+    : sizes(convolutionSizes(op, words)), conv(sizes.data()), biased(words.flag("bias")),
+      weightsOnly(words.flag("weights_only")), slots(inputs.at(1), inputs.at(2)) {
   steps = static_cast<unsigned>(inputs[1].dim(0));
   batch = static_cast<unsigned>(inputs[1].dim(1));
   if (inputs[1].numElements() == 0)
-    throw poputil::poplibs_error("SpikeConv: ids must have at least one step, sample and slot; "
-                                 "got " +
+    throw poputil::poplibs_error(std::string(op) +
+                                 ": ids must have at least one step, sample and slot; got " +
                                  inputs[1].shapeToString());
   checkShape("kernel", inputs[0],
              {conv.kernel[0], conv.kernel[1], conv.groupChannels(), conv.filters});
-  needFloat("SpikeConv", inputs[0]);
+  needFloat(op, inputs[0]);
   kernel = inputs[0].flatten();
   if (!biased)
     return;
   checkShape("bias", inputs[3], {conv.filters});
-  needFloat("SpikeConv", inputs[3]);
+  needFloat(op, inputs[3]);
   bias = inputs[3];
 }
 

@@ -1,4 +1,4 @@
-// The inputs of the op SpikeConv, and how its work is spread over tiles.
+// The inputs of a convolution of spikes, and how its work is spread over tiles.
 #ifndef IPULSE_LIF_POPLAR_CONV_OPERANDS_H
 #define IPULSE_LIF_POPLAR_CONV_OPERANDS_H
 
@@ -22,7 +22,9 @@ std::vector<unsigned> convolutionSizes(const char *op, const Words &words);
 /// Kernel, ids, counts and maybe a bias, with the sizes that the attributes give.
 struct ConvOperands {
   /// Raises poputil::poplibs_error if attributes and inputs do not fit each other.
-  ConvOperands(const std::string &attributes, const std::vector<poplar::Tensor> &inputs);
+  /// words: `geometry` and the flags `bias` and `weights_only`; op: for messages.
+  /// inputs: these, and any others behind them.
+  ConvOperands(const char *op, const Words &words, const std::vector<poplar::Tensor> &inputs);
 
   std::vector<unsigned> sizes; // the attribute `geometry`
   Convolution conv;

@@ -2,8 +2,8 @@
 // of the outputs.
 #include <poplar/Vertex.hpp>
 
-#include "../pair.h"
 #include "../slots.h"
+#include "add_spike.h"
 #include "convolution.h"
 
 using namespace poplar;
@@ -52,33 +52,8 @@ private:
     const T *list = &ids[row * slots];
     for (unsigned k = 0; k < spikes && k < slots; ++k)
       if (isNeuron(list[k], conv.sites()))
-        add(conv, conv.siteOf(static_cast<unsigned>(static_cast<int>(list[k]))), first, own, to);
-  }
-
-  void add(const Convolution &conv, const ConvSite &site, unsigned first, unsigned own, float *to) {
-    const unsigned filters = conv.groupFilters, channels = conv.groupChannels();
-    for (unsigned ky = 0; ky < conv.kernel[0]; ++ky) {
-      const int y = conv.reached(0, site, ky);
-      const unsigned line = static_cast<unsigned>(y) * conv.size[1];
-      if (y < 0 || line + conv.size[1] <= first || line >= first + own)
-        continue;
-      for (unsigned kx = 0; kx < conv.kernel[1]; ++kx) {
-        const int x = conv.reached(1, site, kx);
-        const unsigned place = line + static_cast<unsigned>(x);
-        if (x < 0 || place - first >= own)
-          continue;
-        const unsigned tap = ky * conv.kernel[1] + kx;
-        const float *from =
-            &kernel[(tap * channels + site.channel) * conv.filters + site.firstFilter];
-        float *sums = to + (place - first) * conv.filters + site.firstFilter;
-        if (filters % 2 == 0) // then every position begins with a pair
-          for (unsigned pair = 0; pair < filters / 2; ++pair)
-            pairs(sums)[pair] += pairs(from)[pair];
-        else
-          for (unsigned f = 0; f < filters; ++f)
-            sums[f] += from[f];
-      }
-    }
+        addSpike(conv, static_cast<unsigned>(static_cast<int>(list[k])), &kernel[0], first, own,
+                 to);
   }
 };
 template class ConvCurrents<float>;
