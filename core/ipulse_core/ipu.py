@@ -2,7 +2,7 @@
 
 MK2_TILES = 1472  # tiles of one IPU of the second generation
 MOST_SENDERS = 2**16  # channels, or neurons of a layer: the Poplar op's ids have 16 bits
-MOST_LISTED = 2**16 - 1  # neurons of a convolution: the Poplar ops count its slots in 16 bits
+MOST_POOLED = 2**16 - 1  # neurons in front of a pool: the Poplar op counts slots in 16 bits
 EMULATED_IPUS = 4  # of a worker, by default: the number in an IPU-M2000
 EMULATED_IPUS_VARIABLE = "IPULSE_EMULATED_IPUS"  # another number
 API_LEVEL = 5  # custom-op interface of SDK 2.3 to 3.4; 4 is that of SDK 2.0 to 2.2

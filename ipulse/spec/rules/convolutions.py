@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ipulse.spec.device import CPUDevice
 from ipulse_core.errors import Problem
-from ipulse_core.ipu import MOST_LISTED, MOST_SENDERS
+from ipulse_core.ipu import MOST_POOLED, MOST_SENDERS
 from ipulse_core.spec.conv_geometry import EmptyOutput
 from ipulse_core.spec.conv_layers import conv_layers, geometry_of, planes_of
 from ipulse_core.spec.part_layers import has_equations
@@ -60,13 +60,11 @@ def convolution_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             )
             yield Problem(f"{pointer}/filters", "too_large", detail)
             return
-        listed_by_host = has_equations(layer) and geometry.pool == (1, 1)
-        is_listed = not (isinstance(spec.device, CPUDevice) or listed_by_host)
-        if is_listed and geometry.neurons > MOST_LISTED:
+        is_pooled_on_tiles = geometry.pool != (1, 1) and not isinstance(spec.device, CPUDevice)
+        if is_pooled_on_tiles and geometry.neurons > MOST_POOLED:
             detail = (
-                f"slots are counted in 16 bits on {spec.device.kind}: at most {MOST_LISTED:,} "
-                f"neurons in front of the pool; got {geometry.neurons:,}: use strides or fewer "
-                "filters"
+                f"a pool counts in 16 bits on {spec.device.kind}: at most {MOST_POOLED:,} neurons "
+                f"in front of it; got {geometry.neurons:,}: use strides or fewer filters"
             )
             yield Problem(f"{pointer}/filters", "too_large", detail)
             return

@@ -115,7 +115,7 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "float32",
         ),
         (
-            document({**CONV, "filters": 73}, device={"kind": "emulator"}),
+            document({**CONV, "filters": 73, "pool": {}}, device={"kind": "emulator"}),
             "/network/layers/0/filters",
             "65,700",
         ),
@@ -246,7 +246,8 @@ def test_tiles_have_ids_of_16_bits() -> None:
 
 
 @pytest.mark.parametrize("layer", [{**OWN, "kernel_size": 1}, {**CONV, "kernel_size": 1}])
-def test_tiles_count_slots_in_16_bits(layer: Any) -> None:
+def test_pools_on_tiles_count_in_16_bits(layer: Any) -> None:
+    layer = {**layer, "pool": {}}
     fits, wide = ({**layer, "filters": filters} for filters in (56, 57))  # of 34 x 34 positions
     parse_spec(document(fits, DENSE, device=TILES, training=SMALL))
     (problem,) = problems(document(wide, DENSE, device=TILES, training=SMALL))
