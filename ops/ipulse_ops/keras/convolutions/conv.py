@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 
 import tensorflow as tf
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_geometry import Pair, Planes, conv_geometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.config import plain_surrogate
@@ -40,6 +41,7 @@ class LIFConv2D(Convolution):
         MultiLIF.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
+    backend, tiles_per_ipu: as for Convolution.
 
     With `training=False` computing a gradient is an error.
 
@@ -70,6 +72,8 @@ class LIFConv2D(Convolution):
         threads: int = 0,
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        backend: str = "cpu",
+        tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
     ) -> None:
         neurons = ConvLIF(
@@ -94,7 +98,9 @@ class LIFConv2D(Convolution):
             delay=delay,
             surrogate=surrogate_of(surrogate),
         )
-        super().__init__(neurons, threads, time_major, quantisation, **kwargs)
+        super().__init__(
+            neurons, threads, time_major, quantisation, backend, tiles_per_ipu, **kwargs
+        )
         self._padding = padding  # as given: "same" may pad more behind than before
 
     def get_config(self) -> Dict[str, Any]:
@@ -122,6 +128,8 @@ class LIFConv2D(Convolution):
             "surrogate": plain_surrogate(neurons.surrogate),
             "threads": self.threads,
             "time_major": self.time_major,
+            "backend": self.backend,
+            "tiles_per_ipu": self.tiles_per_ipu,
             "quantisation": None if self.quantisation is None else asdict(self.quantisation),
         }
 

@@ -8,13 +8,17 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 import numpy as np
 import tensorflow as tf
 
+from ipulse_core.ipu import MK2_TILES
 from ipulse_core.spec.conv_geometry import ConvGeometry
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.conv.tensorflow_op import ConvOutputs, run_conv
-from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
+from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes, later
+from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.quantisation import Quantisation, quantisation_of
 from ipulse_ops.training.quantised_weights import quantised
-from ipulse_ops.validation import flag, whole
+from ipulse_ops.validation import choice, flag, whole
+
+BACKENDS = ("cpu", "emulator", "ipu")
 
 
 class PooledRun(NamedTuple):
@@ -33,6 +37,14 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         filter or layer; None to use the kernel as it is. The gradient passes straight through.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
+    backend: "cpu", or "emulator" and "ipu", which run the Poplar ops on one IPU. They need inputs
+        with static shapes, and their outputs have a slot for each neuron that is not cropped by the
+        pool; pooled sites without a spike are listed in another order. Spikes and gradients have
+        the bits of the CPU, but for gradients with the surrogate Exponential, which may differ in
+        the last ones.
+    tiles_per_ipu: number of tiles of an emulated IPU.
+
+    Runs raise MissingCompiler, BuildFailed, and MissingEmulator or MissingSDK with the back end.
     """
 
     # Otherwise Keras 3 compiles a model with this layer by XLA, which has no custom CPU ops.
@@ -44,6 +56,8 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         threads: int = 0,
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        backend: str = "cpu",
+        tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
@@ -54,6 +68,8 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         (self.quantisation,) = quantisation_of(quantisation, 1)
         self.threads = whole("threads", threads, 0)
         self.time_major = flag("time_major", time_major)
+        self.backend = choice("backend", backend, BACKENDS)
+        self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
             self._add_variables()
 
@@ -125,34 +141,72 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             sites.
         """
         ids, counts = self._entering(ids, counts)
-        neurons = self.neurons
-        if not is_pooled:
-            neurons = replace(neurons, geometry=replace(neurons.geometry, pool=(1, 1)))
-        second = self.second_threshold
-        if second is not None:
-            second = tf.minimum(tf.convert_to_tensor(second), np.float32(neurons.threshold))
-        outputs = run_conv(
-            neurons,
-            quantised(self._kernel, self.quantisation),
-            None if self._bias is None else tf.convert_to_tensor(self._bias),
-            ids,
-            counts,
-            second_threshold=second,
-            threads=self.threads,
-            keep=training is None or bool(training),
-        )
+        if self.backend == "cpu":
+            outputs = self._on_cpu(ids, counts, training, is_pooled)
+        else:
+            outputs, neurons = self._on_tiles(ids, counts)
+            outputs = outputs if is_pooled else neurons
         return outputs if self.time_major else ConvOutputs(*map(_swapped, outputs))
 
     def run_pooled(
         self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None
     ) -> PooledRun:
         """Run the layer, and list its neurons and its pooled sites."""
+        if self.backend != "cpu":
+            run, listed = self._on_tiles(*self._entering(ids, counts))
+            if not self.time_major:
+                run, listed = (ConvOutputs(*map(_swapped, each)) for each in (run, listed))
+            return PooledRun(
+                Spikes(run.spike_ids, run.spike_counts), listed.spike_ids, run.activity
+            )
         run = self.run(ids, counts, training)
         listed = run
         if self.geometry.pool != (1, 1):
             # In a graph nothing computes this a second time unless somebody reads it.
             listed = self.run(ids, counts, training, is_pooled=False)
         return PooledRun(Spikes(run.spike_ids, run.spike_counts), listed.spike_ids, run.activity)
+
+    def _on_cpu(
+        self, ids: Any, counts: Any, training: Optional[bool], is_pooled: bool
+    ) -> ConvOutputs:
+        neurons = self.neurons
+        if not is_pooled:
+            neurons = replace(neurons, geometry=replace(neurons.geometry, pool=(1, 1)))
+        return run_conv(
+            neurons,
+            *self._weights_in_use(),
+            ids,
+            counts,
+            second_threshold=self._second_threshold_in_use(),
+            threads=self.threads,
+            keep=training is None or bool(training),
+        )
+
+    def _on_tiles(self, ids: Any, counts: Any) -> Tuple[ConvOutputs, ConvOutputs]:
+        """Return the pooled sites and the neurons."""
+        ops = conv_ops(self.tiles_per_ipu if self.backend == "emulator" else None)
+        kernel, bias = self._weights_in_use()
+        delay = self.neurons.delay
+        ids, counts = later(ids, delay), later(counts, delay)
+        second = self._second_threshold_in_use()
+        found, activity = ops.conv_lif(self.neurons, kernel, ids, counts, bias, second)
+        neurons = ConvOutputs(found, activity, activity)
+        if self.geometry.pool == (1, 1):
+            return neurons, neurons
+        pooled, pooled_counts = ops.pooled_spikes(self.geometry, found, activity)
+        pooled = pooled[..., : self.geometry.pooled_neurons]
+        return ConvOutputs(pooled, pooled_counts, activity), neurons
+
+    def _weights_in_use(self) -> Tuple[Any, Optional[Any]]:
+        """Return kernel and bias as runs read them."""
+        bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
+        return quantised(self._kernel, self.quantisation), bias
+
+    def _second_threshold_in_use(self) -> Optional[Any]:
+        second = self.second_threshold
+        if second is None:
+            return None
+        return tf.minimum(tf.convert_to_tensor(second), np.float32(self.neurons.threshold))
 
     def _entering(self, ids: Any, counts: Optional[Any]) -> Tuple[Any, Any]:
         if isinstance(ids, Spikes) and isinstance(ids, BatchFirstSpikes) is self.time_major:

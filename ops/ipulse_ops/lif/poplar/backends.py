@@ -50,17 +50,23 @@ def step_ops(emulated_tiles: Optional[int]) -> PoplarStepOps:
 
     Raises MissingEmulator, MissingSDK, MissingCompiler, BuildFailed.
     """
-    if emulated_tiles is None:
-        return PoplarStepOps(sdk.precompiled_user_op(), sdk.built_op())
-    return PoplarStepOps(*_emulated(1, emulated_tiles))
+    return PoplarStepOps(*_ops_of(emulated_tiles))
 
 
-def conv_ops(emulated_tiles: int) -> PoplarConvOps:
-    """Return the ops around the neurons of a convolution, on one emulated IPU.
+def conv_ops(emulated_tiles: Optional[int]) -> PoplarConvOps:
+    """Return the ops of convolutions, on one IPU.
 
-    Raises MissingEmulator, MissingCompiler, BuildFailed.
+    emulated_tiles: as for step_ops.
+
+    Raises what step_ops raises.
     """
-    return PoplarConvOps(*_emulated(1, emulated_tiles))
+    return PoplarConvOps(*_ops_of(emulated_tiles))
+
+
+def _ops_of(emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
+    if emulated_tiles is None:
+        return sdk.precompiled_user_op(), sdk.built_op()
+    return _emulated(1, emulated_tiles)
 
 
 def _check(network: Network, options: RunOptions) -> None:
