@@ -10,6 +10,7 @@ from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.ipu import MK2_TILES
 from ipulse_core.op_manifest.layer import indexed_ops
 from ipulse_core.spec.conv_layers import conv_geometries, hidden_sizes
+from ipulse_core.spec.conv_memory import TileConvolution, predict_convolution, predict_pool
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,
@@ -20,8 +21,8 @@ from ipulse_core.spec.derived_values import (
     splits_neurons,
 )
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
-from ipulse_core.spec.part_layers import is_recurrent, part_layers
-from ipulse_core.spec.stretches import stretches_of
+from ipulse_core.spec.part_layers import is_recurrent
+from ipulse_core.spec.stretches import runs_in_parts, stretches_of
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
@@ -131,14 +132,15 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
 
 
 def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPrediction]:
-    """Return the prediction of each program: with equations, every part of the network is one.
+    """Return the prediction of each program: each stretch of the network has its own.
 
     Raises ValueError if an IPU has fewer tiles than layers.
     """
-    if not part_layers(spec.network):
+    if not runs_in_parts(spec.network):
         return [_predict(network)]
     found, slots = [], network.input_slots
-    listed = [geometry.pooled_neurons for geometry in conv_geometries(spec)]
+    geometries = conv_geometries(spec)
+    run = (network.steps, network.batch, network.tiles_per_ipu)
     for stretch in stretches_of(spec):
         if stretch.is_equations:
             (index,) = stretch.layers
@@ -146,9 +148,17 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
             neurons = network.layers[index].neurons
             states, parameters = len(layer.neuron.states), len(layer.neuron.parameters)
             sizes = (neurons, states, max(1, parameters), is_recurrent(layer))
-            run = (network.steps, network.batch, network.tiles_per_ipu)
             found.append(predict_equations(TileEquations(*sizes, *run)))
-            slots = listed[index] if stretch.is_conv else neurons
+            slots = neurons
+        if stretch.is_conv:
+            geometry = geometries[stretch.layers[0]]
+            convolution = TileConvolution(geometry, slots, *run)
+            if not stretch.is_equations:
+                found.append(predict_convolution(convolution))
+            if geometry.pool != (1, 1):
+                found.append(predict_pool(convolution))
+            slots = geometry.pooled_neurons
+        if stretch.is_conv or stretch.is_equations:
             continue
         layers = [network.layers[index] for index in stretch.layers]
         layers += network.layers[-1:] if stretch.has_readout else []

@@ -45,9 +45,8 @@ def predict_convolution(layer: TileConvolution) -> MemoryPrediction:
     band = layer.steps * geometry.filters * divide_up(positions, bands)
     band *= divide_up(layer.batch * bands, tiles)  # membranes, and their gradients
     given = rows * (geometry.neurons + 2 * layer.slots) // tiles
-    scattered = (
-        lists if rows % tiles == 0 and holders == tiles else 2 * lists
-    )  # else gradients are sent to the lists
+    stays = rows % tiles == 0 and holders == tiles  # gradients of lists are where lists are
+    scattered = lists if stays else 2 * lists
     stages = (_forward(layer), scattered, *_products(layer, band), _slots(layer, band))
     words = lists + given + 2 * band + max(stages)
     used = min(tiles, max(layer.batch * bands, holders))
