@@ -48,33 +48,43 @@ def streams(spec: ExperimentSpec, part: int, **arguments: Any) -> Dict[str, List
         part: number of the part of the network that the op runs, from 0.
         arguments: the others of CustomOp.
     """
-    stretch = stretches_of(spec)[part]
+    stretches = stretches_of(spec)
+    behind = part > 0 and _is_lif_convolution(stretches[part - 1])
     return {
-        "streamed_inputs": streamed_inputs(**arguments),
-        "streamed_outputs": streamed_outputs(spec, stretch, **arguments),
+        "streamed_inputs": streamed_inputs(behind, **arguments),
+        "streamed_outputs": streamed_outputs(spec, stretches[part], **arguments),
     }
 
 
-def streamed_inputs(attributes: str, inputs: Any, **_: Any) -> List[int]:
-    """Return the inputs of the LIF op that change with every batch; weights stay on the device.
+def streamed_inputs(behind_convolution: bool, attributes: str, inputs: Any, **_: Any) -> List[int]:
+    """Return the inputs of a LIF op that change with every batch; weights stay on the device.
 
     These are ids, counts and the seed of the policy "cyclic"; with loss and update on the device
     also labels, mask, rate and the number of the step. Another op has none.
+
+    Args:
+        behind_convolution: the spikes are of a convolution of LIF neurons, and on the device.
+        attributes: of the op.
+        inputs: of the op.
     """
     if attributes.startswith("ipulse-train/"):
         last = len(inputs)
         return [*_of_batch(inputs), *range(last - len(STEP_INPUTS), last)]
-    return _of_batch(inputs) if attributes.startswith("ipulse-lif/") else []
+    if attributes.startswith("ipulse-conv-lif/"):
+        return [] if behind_convolution else [1, 2]  # behind the kernel
+    found = _of_batch(inputs) if attributes.startswith("ipulse-lif/") else []
+    return found[2:] if behind_convolution else found
 
 
 def streamed_outputs(
     spec: ExperimentSpec, part: Stretch, attributes: str, inputs: Any, **_: Any
 ) -> List[int]:
-    """Return the outputs of the LIF op that a training step reads on the host.
+    """Return the outputs of a LIF op that a training step reads on the host.
 
     These are counts of spikes and dropped spikes for the metrics; the readout's membrane, or the
     spikes of one that spikes, for the loss; and what regularisers read. With loss and update on the
-    device also the losses. What the backward pass reads stays on the device, as do weights.
+    device also the losses. What the backward pass reads stays on the device, as do weights and the
+    spikes that a convolution sends.
 
     Args:
         spec: of the job.
@@ -82,6 +92,8 @@ def streamed_outputs(
         attributes: of the op.
         inputs: of the op.
     """
+    if attributes.startswith("ipulse-conv-lif/"):
+        return [0, 1] if _read_spikes(spec, part) else [1]  # ids, counts
     at = attributes.find("ipulse-lif/")
     if at < 0:
         return []
@@ -103,6 +115,10 @@ def streamed_outputs(
         return name in ("spike_counts", "dropped")
 
     return losses + [first + place for place, of in enumerate(names) if is_read(*of)]
+
+
+def _is_lif_convolution(part: Stretch) -> bool:
+    return part.is_conv and not part.is_equations
 
 
 def _read_spikes(spec: ExperimentSpec, part: Stretch) -> Set[int]:
