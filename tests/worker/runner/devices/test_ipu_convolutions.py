@@ -21,6 +21,8 @@ POOLED = {
     "second_threshold": 0.3,
     "pool": {"kind": "average"},
 }
+DATA = {"kind": "digits", "samples": 64, "steps": 6}
+TRAINING = {"epochs": 1, "batch_size": 16}
 NARROW = {"kind": "conv2d", "filters": 4, "kernel_size": [2, 1]}
 
 
@@ -31,9 +33,11 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path, delay: int) -> None
     """Several steps a program, which XLA takes as a whole."""
     layers = [POOLED, NARROW, {"neurons": 6, "capacity": 4}]
     network: Dict[str, Any] = {"layers": layers, "delay": delay, "reset": "subtract"}
-    on_ipu = {"kind": "ipu", "steps_per_execution": 3}
+    on_ipu = {"kind": "ipu", "steps_per_execution": 2}
     found, expected = (
-        attempt(tmp_path / each["kind"], ipu_spec(each, network=network))
+        attempt(
+            tmp_path / each["kind"], ipu_spec(each, network=network, data=DATA, training=TRAINING)
+        )
         for each in (on_ipu, {"kind": "cpu", "threads": 1})
     )
     assert found.done["reason"] == "completed", found.done
@@ -46,6 +50,8 @@ def test_trains_as_a_cpu_does(device: State, tmp_path: Path, delay: int) -> None
 
 def test_a_readout_may_follow_directly(device: State, tmp_path: Path) -> None:
     device.checks_with_xla = False
-    result = attempt(tmp_path / "a", ipu_spec({"kind": "ipu"}, network={"layers": [POOLED]}))
+    network = {"layers": [POOLED]}
+    document = ipu_spec({"kind": "ipu"}, network=network, data=DATA, training=TRAINING)
+    result = attempt(tmp_path / "a", document)
     assert result.done["reason"] == "completed", result.done
     assert np.isfinite(weights(result)["layer_1"]).all()
