@@ -13,7 +13,8 @@ from ipulse_ops.equations.kernel import EquationsKernel
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
 from ipulse_ops.keras.constraints import clipped
-from ipulse_ops.keras.single_layer import Spikes, later
+from ipulse_ops.keras.single_layer import Spikes
+from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.sparse import native
 
 

@@ -19,7 +19,7 @@ from ipulse_ops.keras.weights_in_use import (
 )
 from ipulse_ops.lif.cpu.tensorflow_op import MEMORIES
 from ipulse_ops.lif.poplar.attributes import Placement
-from ipulse_ops.lif.run_options import LIFOutputs, check_states
+from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, check_states
 from ipulse_ops.lif.tensorflow_op import BACKENDS, run_network
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.quantisation import Quantising, quantisation_of
@@ -109,6 +109,8 @@ class SequenceLayer(NetworkLayer):
         self.placement = Placement(**placement) if isinstance(placement, dict) else placement
         instance("placement", self.placement, Placement)
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
+        # Called with the number of each layer, from 0, before it is run alone.
+        self.on_layer: OnLayer = lambda number: None
 
     def run(
         self,
@@ -140,6 +142,7 @@ class SequenceLayer(NetworkLayer):
             backend=self.backend,
             placement=self.placement,
             tiles_per_ipu=self.tiles_per_ipu,
+            on_layer=self.on_layer,
         )
         return outputs if self.time_major else tf.nest.map_structure(_swapped, outputs)
 

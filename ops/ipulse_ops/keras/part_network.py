@@ -8,8 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from ipulse_ops.keras.multi_lif import MultiLIF
-from ipulse_ops.keras.single_layer import LIFReadout, later
+from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.lif.run_options import LIFOutputs
+from ipulse_ops.lif.slot_lists import later
 
 OnPart = Callable[[int], None]
 

@@ -11,6 +11,7 @@ from ipulse_ops.keras.multi_lif import SequenceLayer
 from ipulse_ops.keras.trained_constants import trained_of
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.neuron_constants import NEVER
+from ipulse_ops.lif.slot_lists import later
 
 
 class Spikes(NamedTuple):
@@ -118,11 +119,3 @@ class LIFReadout(SingleLayer):
         del config["layers"], config["reset"]
         config["readout"] = plain_layer(self._leaky)
         return config
-
-
-def later(tensor: Any, steps: int) -> Any:
-    """Delay a tensor `[time, ...]` by some steps, and fill with zeros."""
-    tensor = tf.convert_to_tensor(tensor)
-    if not steps:
-        return tensor
-    return tf.concat([tf.zeros_like(tensor[:steps]), tensor[:-steps]], axis=0)

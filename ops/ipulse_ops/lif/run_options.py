@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 
 from ipulse_core.ipu import MK2_TILES
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.validation import choice, flag
 
+OnLayer = Callable[[int], None]  # called with the number of a layer that runs alone, from 0
 STATE_TYPES = ("float32", "float16")
 
 
@@ -42,6 +43,7 @@ class RunOptions:
     return_membranes: bool = False
     placement: Placement = Placement()
     tiles_per_ipu: int = MK2_TILES
+    on_layer: OnLayer = lambda number: None
 
 
 def check_states(states_dtype: str, stochastic_rounding: bool, backend: str) -> None:

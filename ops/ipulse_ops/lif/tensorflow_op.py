@@ -18,7 +18,7 @@ from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.poplar.backends import run_on_emulator, run_on_ipus
 from ipulse_ops.lif.reference.tensorflow_op import run_reference
-from ipulse_ops.lif.run_options import LIFOutputs, RunOptions, check_states
+from ipulse_ops.lif.run_options import LIFOutputs, OnLayer, RunOptions, check_states
 from ipulse_ops.lif.weights import check_shapes
 from ipulse_ops.training.weight_types import WEIGHT_TYPES
 from ipulse_ops.unsupported import refuse_xla
@@ -53,6 +53,7 @@ def run_network(
     backend: str = "cpu",
     placement: Placement = Placement(),
     tiles_per_ipu: int = MK2_TILES,
+    on_layer: OnLayer = lambda number: None,
 ) -> LIFOutputs:
     """Run the network from rest on input spikes.
 
@@ -83,12 +84,14 @@ def run_network(
     backend: a name in BACKENDS. "numpy" runs the float64 reference, slowly and without a compiler;
         "emulator" runs the Poplar op on emulated IPUs of `tiles_per_ipu` tiles, "ipu" on the IPUs
         of Graphcore's TensorFlow, both with a `placement`.
+    on_layer: called with the number of each layer, from 0, before it is run alone: with dropout,
+        residual additions or delays.
 
     Raises ValueError for an argument out of range; tf.errors.InvalidArgumentError (ValueError while
     tracing) if the input's shapes or numbers or a constant do not fit; NotImplementedError under
-    XLA, unless the backend is "ipu"; UnsupportedNetwork for dropout, residual additions and delays
-    of connections on "emulator" and "ipu"; MissingCompiler, BuildFailed or MissingEmulator on the
-    first call.
+    XLA, unless the backend is "ipu"; UnsupportedNetwork for what the Poplar op lacks, and on "ipu"
+    for dropout, residual additions and delays of more than a step; MissingCompiler, BuildFailed or
+    MissingEmulator on the first call.
     """
     instance("network", network, Network)
     choice("backend", backend, tuple(BACKENDS))
@@ -117,6 +120,7 @@ def run_network(
         return_membranes=return_membranes,
         placement=placement,
         tiles_per_ipu=tiles_per_ipu,
+        on_layer=on_layer,
     )
     return BACKENDS[backend](network, weights, ids, counts, options)
 

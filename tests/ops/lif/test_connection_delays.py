@@ -180,13 +180,12 @@ def test_delays_are_drawn_from_the_whole_range() -> None:
     assert not np.array_equal(synapses, drawn_delays(ConnectionDelays(3), 1, 1, 50, 41))
 
 
-@pytest.mark.parametrize("backend", ["emulator", "ipu"])
-def test_poplar_refuses_them(backend: str) -> None:
+def test_ipus_refuse_them() -> None:
     readout = LeakyReadout(neurons=3, delays=ConnectionDelays(3))
     network = Network(inputs=4, layers=(LIF(neurons=5),), readout=readout)
     problem = random_problem(network, seed=3, steps=4, batch=2)
     with pytest.raises(UnsupportedNetwork, match="delays"):
-        arrays(problem, None, backend=backend, tiles_per_ipu=8)
+        arrays(problem, None, backend="ipu")
 
 
 @pytest.mark.parametrize(

@@ -154,11 +154,10 @@ def test_layers_draw_different_offsets() -> None:
     np.testing.assert_array_equal(second, again.spike_ids[1])
 
 
-@pytest.mark.parametrize("backend", ["emulator", "ipu"])
-def test_poplar_refuses_it(backend: str) -> None:
+def test_ipus_refuse_it() -> None:
     problem = problem_of()
     with pytest.raises(UnsupportedNetwork, match="dropout"):
-        arrays(problem, backend=backend, tiles_per_ipu=8)
+        arrays(problem, backend="ipu")
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, True])

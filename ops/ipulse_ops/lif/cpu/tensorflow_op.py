@@ -7,10 +7,10 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 from ipulse_ops.lif.constant_tensors import constant_tensors
 from ipulse_ops.lif.cpu import abi, native
 from ipulse_ops.lif.cpu.op_library import library
-from ipulse_ops.lif.cpu.single_layers import run_single_layers
 from ipulse_ops.lif.input_spikes import input_spikes
 from ipulse_ops.lif.network import LIF, Network
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.single_layers import run_single_layers
 from ipulse_ops.sparse.seed import word64
 
 # The storage of the forward pass (LifStore in lif.h) by the argument `memory`.

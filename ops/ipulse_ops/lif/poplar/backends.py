@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Optional, Sequence, Tuple
 
 from ipulse_ops.lif.network import Network
@@ -12,6 +13,8 @@ from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.poplar.step_ops import PoplarStepOps
 from ipulse_ops.lif.poplar.user_op import PrecompiledUserOp, run_user_op
 from ipulse_ops.lif.run_options import LIFOutputs, RunOptions
+from ipulse_ops.lif.single_layers import Result, run_single_layers
+from ipulse_ops.lif.slot_lists import later, sorted_lists
 
 
 class MissingEmulator(ImportError):
@@ -27,9 +30,21 @@ def run_on_emulator(
 
     Raises MissingEmulator, MissingCompiler, BuildFailed, and what run_user_op raises.
     """
-    _check(network, options)
-    tiles = options.tiles_per_ipu
-    return _run(network, weights, ids, counts, options, *_emulated(options.placement.ipus, tiles))
+    ipus = options.placement.ipus
+    ops = _emulated(ipus, options.tiles_per_ipu)
+    if not runs_layers_alone(network):
+        return _run(network, weights, ids, counts, options, *ops)
+    if ipus != 1:
+        raise UnsupportedNetwork(
+            "layers with dropout, residual additions or delays of more than a step are programs of "
+            f"their own, on one IPU; got {ipus}"
+        )
+
+    def run(*arguments: Any, reads_out: bool) -> Result:
+        outputs = _run_alone(*arguments, *ops)
+        return outputs, lambda: outputs.spike_ids
+
+    return run_single_layers(run, network, weights, ids, counts, options, sorted_lists)
 
 
 def run_on_ipus(
@@ -39,7 +54,7 @@ def run_on_ipus(
 
     Raises MissingSDK, BuildFailed, and what run_user_op raises.
     """
-    _check(network, options)
+    _check(network)
     return _run(network, weights, ids, counts, options, sdk.precompiled_user_op(), sdk.built_op())
 
 
@@ -69,19 +84,33 @@ def _ops_of(emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
     return _emulated(1, emulated_tiles)
 
 
-def _check(network: Network, options: RunOptions) -> None:
-    if options.dropout_seed is not None:
+def runs_layers_alone(network: Network) -> bool:
+    """Return whether emulated IPUs run each layer of a network as a program of its own."""
+    apart = network.has_dropout or network.has_residual or network.has_delays
+    return apart or network.delay not in (0, 1)
+
+
+def _check(network: Network) -> None:
+    if runs_layers_alone(network):
         raise UnsupportedNetwork(
-            "the Poplar op does not drop spikes in training: remove dropout, or use the backend cpu"
+            "dropout, residual additions and delays of more than a step run on an emulated IPU and "
+            "on the backend cpu: remove them, or use one of these"
         )
-    if network.has_residual:
-        raise UnsupportedNetwork(
-            "the Poplar op has no residual additions: remove residual, or use the backend cpu"
-        )
-    if network.has_delays:
-        raise UnsupportedNetwork(
-            "the Poplar op has no delays of connections: remove delays, or use the backend cpu"
-        )
+
+
+def _run_alone(
+    network: Network,
+    weights: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    options: RunOptions,
+    user_op: PrecompiledUserOp,
+    built: BuiltOp,
+) -> LIFOutputs:
+    """Run a network of one layer, whose input may be delayed by any number of steps."""
+    (delay,) = network.delays
+    ids, counts = later(ids, delay), later(counts, delay)
+    return _run(replace(network, delay=0), weights, ids, counts, options, user_op, built)
 
 
 def _run(

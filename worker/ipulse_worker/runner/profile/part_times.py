@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.equations.keras_layer import EquationsLayer
-from ipulse_ops.keras.single_layer import later
 from ipulse_ops.lif.cpu import native
+from ipulse_ops.lif.slot_lists import later
 from ipulse_worker.runner.model.op_network import OpNetwork
 
 # Functions of the kernels that the forward pass calls; all others belong to the backward pass.

@@ -1,9 +1,9 @@
-"""Networks with dropout, residual additions or delays of connections: each layer runs alone."""
+"""Networks with dropout, residual additions or delays, of which each layer runs alone."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -24,12 +24,23 @@ _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different number
 # Returns the outputs of a network, and a function for its lists of spikes without empty slots.
 Result = Tuple[LIFOutputs, Callable[[], List[Any]]]
 Run = Callable[..., Result]
+# From ids and counts, and the number of slots that is enough for them, those that a layer receives.
+Arrange = Callable[[Any, Any, int], Tuple[Any, Any]]
 
 
 def run_single_layers(
-    run: Run, network: Network, weights: Sequence[Any], ids: Any, counts: Any, options: RunOptions
+    run: Run,
+    network: Network,
+    weights: Sequence[Any],
+    ids: Any,
+    counts: Any,
+    options: RunOptions,
+    arrange: Optional[Arrange] = None,
 ) -> LIFOutputs:
     """Run the network layer by layer; `run` runs a network of one layer.
+
+    arrange: changes the lists that were made for a layer of those of several layers or steps, or
+        of some senders; all lists must have static shapes then.
 
     Layers pass on only as many slots as the longest list of spikes fills.
 
@@ -42,9 +53,12 @@ def run_single_layers(
     outputs: List[LIFOutputs] = []
     sent = [(ids, counts)]  # of the input and the layers
     for number, (layer, arrays, given) in enumerate(zip(layers, matrices, constants)):
+        options.on_layer(number)
         ids, counts = sent[number]
+        most = ids.shape[-1]
         if layer.residual:
             slots = [sent[source + 1] for source in network.senders(number)]
+            most = sum(each.shape[-1] for each, _ in slots) if arrange else None
             ids, counts = added_spikes(slots, network.sizes[number])
         if layer.dropout and options.dropout_seed is not None:
             ids, counts = kept_spikes(
@@ -57,8 +71,11 @@ def run_single_layers(
         if layer.delays is not None:
             matrix, arrivals = taps_of(arrays[0], arrays.pop(), layer.delays)
             ids, counts = delayed_spikes(ids, counts, arrivals)
+            most = most * layer.delays.taps if arrange else None
             arrays[0] = matrix
             senders *= layer.delays.taps
+        if arrange and ids is not sent[number][0]:
+            ids, counts = arrange(ids, counts, most)
         out, filled = run(
             _alone(network, number, layer, senders),
             arrays,
