@@ -22,7 +22,8 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
 from ipulse_core.spec.part_layers import is_recurrent
-from ipulse_core.spec.stretches import runs_in_parts, stretches_of
+from ipulse_core.spec.single_layers import programs_of, runs_layers_alone
+from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
@@ -132,16 +133,18 @@ def tile_fit(spec: ExperimentSpec) -> TileFit | None:
 
 
 def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPrediction]:
-    """Return the prediction of each program: each stretch of the network has its own.
+    """Return the prediction of each program.
 
     Raises ValueError if an IPU has fewer tiles than layers.
     """
+    if runs_layers_alone(spec.network):
+        return _single_layers(spec, network)
     if not runs_in_parts(spec.network):
         return [_predict(network)]
     found, slots = [], network.input_slots
     geometries = conv_geometries(spec)
     run = (network.steps, network.batch, network.tiles_per_ipu)
-    for stretch in stretches_of(spec):
+    for stretch in programs_of(spec):
         if stretch.is_equations:
             (index,) = stretch.layers
             layer: Any = spec.network.layers[index]
@@ -165,6 +168,26 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
         part = network._replace(inputs=stretch.senders, input_slots=slots, layers=tuple(layers))
         found.append(_predict(part))
         slots = layers[-1].slots
+    return found
+
+
+def _single_layers(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPrediction]:
+    """Return the prediction of each layer of a network that runs them alone.
+
+    Raises ValueError if an IPU has fewer tiles than layers.
+    """
+    listed = [network.input_slots, *(layer.slots for layer in network.layers)]
+    found = []
+    for index, program in enumerate(programs_of(spec)):
+        layer: Any = [*spec.network.layers, spec.network.readout][index]
+        taps = 1 if layer.delays is None else layer.delays.taps
+        sources = [index, *getattr(layer, "residual", ())]
+        alone = network._replace(
+            inputs=taps * program.senders,
+            input_slots=taps * sum(listed[source] for source in sources),
+            layers=(network.layers[index],),
+        )
+        found.append(_predict(alone))
     return found
 
 

@@ -38,6 +38,11 @@ class DelaysSpec(StrictModel):
         description="Whether evaluations and results use trained delays rounded to whole steps.",
     )
 
+    @property
+    def taps(self) -> int:
+        """How many delays the spikes of a sender can take."""
+        return 2 if self.per == "neuron" else self.longest + 1
+
     def problems(self) -> Iterator[Problem]:
         """Yields fields that have no effect on delays of synapses."""
         if self.per == "synapse":

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ipulse.spec.device import CPUDevice
+from ipulse.spec.device import CPUDevice, EmulatorDevice
 from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
+from ipulse_core.ipu import MOST_SENDERS
 from ipulse_core.spec.conv_layers import conv_layers
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.part_layers import part_layers, part_name
@@ -28,8 +29,7 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         limits.append("in a network with convolutions")
     if part_layers(network):
         limits.append(f"in a network with {part_name(network)}")
-    if not isinstance(spec.device, CPUDevice):
-        limits.append(f"on {spec.device.kind}")
+    limits += _devices_without(spec)
     if network.delay > 1 and limits:
         detail = f"{limits[0]} spikes take 0 steps or 1; got {network.delay}"
         yield Problem("/network/delay", "unsupported", detail)
@@ -58,14 +58,20 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
             return
 
 
+def _devices_without(spec: ExperimentSpec) -> list[str]:
+    """Return the device, for messages, if its spikes take 0 steps or 1."""
+    device = spec.device
+    if isinstance(device, EmulatorDevice):
+        return ["where device.training is device"] if device.training == "device" else []
+    return [] if isinstance(device, CPUDevice) else [f"on {device.kind}"]
+
+
 def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields delays of connections that the network, the training or the device lacks."""
     network = spec.network
     layers = [*network.layers, network.readout]
-    limits = []
-    if not isinstance(spec.device, CPUDevice):
-        limits.append(f"on {spec.device.kind}")
-    elif spec.device.weights_dtype != "float32":
+    limits = _devices_without(spec)
+    if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
         limits.append("where device.weights_dtype is not float32")
     if conv_layers(network):
         limits.append("in a network with convolutions")
@@ -74,6 +80,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
     if spec.training.truncate_steps is not None:
         limits.append("where gradients are truncated")
     sizes = layer_sizes(spec)
+    most = MAX_SENDERS if isinstance(spec.device, CPUDevice) else MOST_SENDERS
     for index, layer in enumerate(layers):
         delays = getattr(layer, "delays", None)  # convolutions and custom ops have none
         if delays is None:
@@ -93,7 +100,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
             )
             yield Problem(f"{place}/delays/longest", "inconsistent", detail)
         senders, neurons = sizes[index : index + 2]
-        taps = 2 if delays.per == "neuron" else delays.longest + 1
+        taps = delays.taps
         each = f"{senders:,} senders with {taps:,} delays each"
         if taps * senders * neurons > MAX_TAPPED_WEIGHTS:
             takes = (
@@ -101,8 +108,8 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
                 f"{4 * taps * senders * neurons / 2**20:,.0f} MiB in a training step, of at most "
                 f"{4 * MAX_TAPPED_WEIGHTS // 2**20:,}"
             )
-        elif taps * senders > MAX_SENDERS:
-            takes = f"{each} make {taps * senders:,}, of at most {MAX_SENDERS:,}"
+        elif taps * senders > most:
+            takes = f"{each} make {taps * senders:,}, of at most {most:,}"
         else:
             continue
         if delays.per == "neuron":

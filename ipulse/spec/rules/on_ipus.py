@@ -14,6 +14,8 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
     splits_neurons,
 )
+from ipulse_core.spec.single_layers import runs_layers_alone, single_layer_features
+from ipulse_core.spec.stretches import runs_in_parts
 
 if TYPE_CHECKING:
     from ipulse.spec.device import EmulatorDevice, IPUDevice
@@ -28,7 +30,13 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
         detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
         yield Problem("/network/trainable", "unsupported", detail)
     yield from _problems_of_adaptation(network, on)
-    yield from _problems_of_single_layers(network, on)
+    if device.kind == "ipu" or runs_in_parts(network):
+        where = on if device.kind == "ipu" else f"{on} in a network of several kinds of layers"
+        yield from _problems_of_single_layers(network, where)
+    elif device.ipus != 1 and runs_layers_alone(network):
+        features = " and ".join(single_layer_features(network))
+        detail = f"layers with {features} are programs of their own, on one IPU; got {device.ipus}"
+        yield Problem("/device/ipus", "unsupported", detail)
     if device.kind == "ipu" and reads_first_spikes(spec.training):
         detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
         yield Problem("/training/loss", "unsupported", detail)
@@ -56,19 +64,19 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
             yield Problem(f"{pointer}/policy", "unsupported", detail)
 
 
-def _problems_of_single_layers(network: NetworkSpec, on: str) -> Iterator[Problem]:
-    """Yields dropout, residual additions and standardised weights, which only a CPU has."""
+def _problems_of_single_layers(network: NetworkSpec, where: str) -> Iterator[Problem]:
+    """Yields dropout, residual additions and standardised weights."""
     layers = network.layers
     places = [f"/network/layers/{index}" for index in range(len(layers))]
     for place, layer in zip([*places, "/network/readout"], [*layers, network.readout], strict=True):
         if getattr(layer, "dropout", 0.0):
-            detail = f"spikes are not dropped {on}: remove it, or use device kind cpu"
+            detail = f"spikes are not dropped {where}: remove it, or use device kind cpu"
             yield Problem(f"{place}/dropout", "unsupported", detail)
         if getattr(layer, "standardised", False):
-            detail = f"weights are not standardised {on}: remove it, or use device kind cpu"
+            detail = f"weights are not standardised {where}: remove it, or use device kind cpu"
             yield Problem(f"{place}/standardised", "unsupported", detail)
         if getattr(layer, "residual", ()):
-            detail = f"layers receive one layer {on}: remove it, or use device kind cpu"
+            detail = f"layers receive one layer {where}: remove it, or use device kind cpu"
             yield Problem(f"{place}/residual", "unsupported", detail)
 
 
@@ -77,5 +85,6 @@ def _problems_of_adaptation(network: NetworkSpec, on: str) -> Iterator[Problem]:
     for index, layer in enumerate(spiking_layers(network)):
         if getattr(layer, "adaptation", None) is not None:
             place = f"layers/{index}" if index < hidden else "readout"
-            detail = f"thresholds cannot adapt {on}: remove it, or use device kind cpu"
+            hint = "" if on.endswith("ipu") else ", write the neuron as equations"
+            detail = f"thresholds cannot adapt {on}: remove it{hint}, or use device kind cpu"
             yield Problem(f"/network/{place}/adaptation", "unsupported", detail)

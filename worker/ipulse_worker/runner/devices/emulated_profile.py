@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
+from ipulse_core.spec.single_layers import programs_of
 from ipulse_core.spec.stretches import stretches_of
 from ipulse_ops.equations.neurons import EquationsNeurons
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
@@ -34,7 +35,7 @@ def equations_profiles(
 ) -> List[ProfiledPart]:
     """Return the profiles of the layers with equations that ran."""
     found = []
-    for part, stretch in zip(network.parts, stretches_of(spec)):
+    for part, stretch in zip(getattr(network, "parts", ()), stretches_of(spec)):
         if isinstance(part, EquationsNeurons):
             profile = part.tile_profile()
             if profile is not None:
@@ -66,16 +67,16 @@ def profile_of_parts(
         found = op.profile()
         if part not in most or cycles_of(found) > cycles_of(most[part]):
             most[part] = found
-    stretches = stretches_of(spec)
+    programs = programs_of(spec)
     own = [
-        ProfiledPart(found, layers_renamed(stretches[part].names))
+        ProfiledPart(found, layers_renamed(programs[part].names))
         for (part, _), found in sorted(most.items(), key=lambda each: each[0])
     ]
     own += equations
     if custom is None:
         return merged(own)
     try:
-        of_ops = [custom.profile(each.layers[0]) for each in stretches if each.is_op]
+        of_ops = [custom.profile(each.layers[0]) for each in programs if each.is_op]
         return merged([*own, *of_ops])
     except (ProgramFailure, *FORGED) as error:
         log(f"the profile is without custom ops: {error}", level="warning")

@@ -9,6 +9,7 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.spec.part_layers import equation_layers
+from ipulse_core.spec.single_layers import runs_layers_alone
 from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
@@ -63,7 +64,7 @@ class Emulator(Device):
         self._ops: List[CustomOp] = []
         self._mappings: List[Optional[Dict[str, Any]]] = []  # of layers on tiles, by op
         self._parts: List[Tuple[int, str]] = []  # part of the network and name, by op
-        self._part = 0  # of a network of several stretches, that is traced
+        self._part = 0  # of a network of several programs, that is traced
         self._model: Optional[Model] = None  # of such a network
         self._lease: Optional[Reservation] = None
 
@@ -94,7 +95,8 @@ class Emulator(Device):
             sparse_native.build(self.build_progress(OP_FROM, PROGRAMS_FROM))
         for layer in equations_layers_of(self.spec):
             build_poplar_equations(layer, self.build_progress(OP_FROM, PROGRAMS_FROM))
-        if runs_in_parts(self.spec.network):  # each part is compiled for itself
+        network = self.spec.network
+        if runs_in_parts(network) or runs_layers_alone(network):  # several programs
             self._model = Model(
                 self.spec,
                 slots,
@@ -162,7 +164,7 @@ class Emulator(Device):
     def poplar_profile(self) -> Optional[Dict[str, Any]]:
         """Return the profile of the op with most cycles: a growing capacity compiles new ops.
 
-        That of a network of several stretches is of all its programs.
+        That of a network of several programs is of them all.
         """
         if not self._ops:
             return None

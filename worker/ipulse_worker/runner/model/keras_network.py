@@ -54,7 +54,7 @@ def keras_network(
     """Return the network as a Keras layer.
 
     ops: runs its custom ops, if it has any.
-    on_part: called with the number of each of its stretches, from 0, before it is traced.
+    on_part: called with the number of each of its programs on tiles, from 0, before it is traced.
     """
     if part_layers(spec.network):
         return OpNetwork(
@@ -65,7 +65,9 @@ def keras_network(
         )
     convolutions = len(conv_layers(spec.network))
     if not convolutions:
-        return _dense_network(spec, limits, threads)
+        whole = _dense_network(spec, limits, threads)
+        whole.on_layer = on_part
+        return whole
     rest: Union[MultiLIF, LIFReadout]
     scale = scale_behind_convolutions(spec)
     if dense_layers(spec.network) or spec.network.readout.kind == "spiking":
