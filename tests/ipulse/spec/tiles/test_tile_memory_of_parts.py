@@ -1,4 +1,4 @@
-"""The prediction of a tile's memory for networks with equations, and what is compiled."""
+"""The prediction of a tile's memory for networks of several programs, and what is compiled."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ ADAPTIVE = neuron_document(
 )
 CONV: dict[str, Any] = {"kind": "conv2d", "filters": 6, "kernel_size": 3, "neuron": ADAPTIVE}
 POOLED = {**CONV, "padding": "same", "pool": {"kind": "sum", "pool_size": 3}}
+LIF_CONV = {**POOLED, "neuron": None, "pool": {"kind": "average", "pool_size": 2}}
 DENSE: dict[str, Any] = {"kind": "equations", "neurons": 90, "neuron": lif()}
 # layers, steps, batch, tiles
 NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
@@ -35,6 +36,9 @@ NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
     "few tiles": ([DENSE, {"neurons": 40}, DENSE], 20, 16, 4),
     "own spikes": ([{**DENSE, "recurrent": True}], 16, 6, 16),
     "a readout": ([POOLED], 10, 8, 64),
+    "LIF neurons": ([LIF_CONV, {**LIF_CONV, "pool": None}, {"neurons": 20}], 20, 8, 64),
+    "LIF neurons before the readout": ([{**LIF_CONV, "filters": 20}], 30, 16, 200),
+    "LIF neurons before equations": ([LIF_CONV, CONV, DENSE], 12, 4, 16),
 }
 
 
