@@ -98,8 +98,8 @@ class _ConvLayer(StrictModel):
     neuron: NeuronSpec | None = Field(
         default=None,
         description="Equations of the neurons, which then have no decay, gain, threshold and "
-        "second_threshold; null: LIF neurons, which run on the device cpu only. A parameter per "
-        "neuron has one value for each filter.",
+        "second_threshold; null: LIF neurons. A parameter per neuron has one value for each "
+        "filter.",
     )
     gate: Gate | None = Field(default=None, description=f"With equations: {GATE}", examples=[-0.5])
 
