@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.equations import lif
 from tests.ipulse.spec_documents import assert_refused
 
 LAYER = "/network/layers/0"
+NEURON = lif("zero")
+DROPPING = {"neurons": 4, "dropout": 0.2}
 
 MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "quantised weights that are rounded again": (
@@ -21,8 +24,8 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/readout/quantisation",
         "use device kind cpu or emulator",
     ),
-    "a layer's delay on emulated tiles": (
-        {"/network/readout/delay": 1, "/device": {"kind": "emulator"}},
+    "a layer's delay on IPUs": (
+        {"/network/readout/delay": 1, "/device": {"kind": "ipu"}},
         "/network/readout/delay",
         "set network.delay",
     ),
@@ -39,7 +42,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "adaptive thresholds on an emulated IPU": (
         {"/network/layers/0/adaptation": {"strength": 0.1}, "/device": {"kind": "emulator"}},
         "/network/layers/0/adaptation",
-        "cpu",
+        "write the neuron as equations",
     ),
     "adaptive thresholds of a readout on IPUs": (
         {
@@ -50,13 +53,34 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/readout/adaptation",
         "cpu",
     ),
-    "dropout on an emulated IPU": (
-        {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator"}},
-        "/network/layers/0/dropout",
-        "cpu",
+    "dropout on several emulated IPUs": (
+        {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator", "ipus": 2}},
+        "/device/ipus",
+        "layers with dropout are programs of their own, on one IPU; got 2",
     ),
-    "standardised weights on an emulated IPU": (
-        {"/network/layers/0/standardised": True, "/device": {"kind": "emulator"}},
+    "dropout where emulated tiles compute the loss": (
+        {
+            "/network/layers/0/dropout": 0.2,
+            "/device": {"kind": "emulator", "training": "device"},
+        },
+        "/network/layers/0/dropout",
+        "set device.training to host",
+    ),
+    "dropout beside equations on emulated tiles": (
+        {
+            "/network/layers": [{"kind": "equations", "neurons": 4, "neuron": NEURON}, DROPPING],
+            "/device": {"kind": "emulator"},
+        },
+        "/network/layers/1/dropout",
+        "several kinds of layers",
+    ),
+    "a long delay where emulated tiles compute the loss": (
+        {"/network/delay": 2, "/device": {"kind": "emulator", "training": "device"}},
+        "/network/delay",
+        "0 steps or 1; got 2",
+    ),
+    "standardised weights on IPUs": (
+        {"/network/layers/0/standardised": True, "/device": {"kind": "ipu"}},
         "/network/layers/0/standardised",
         "cpu",
     ),
@@ -65,11 +89,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/readout/dropout",
         "cpu",
     ),
-    "an addition on an emulated IPU": (
+    "an addition on IPUs": (
         {
             "/network/layers": [{"neurons": 8}, {"neurons": 8}],
             "/network/readout": {"residual": [1]},
-            "/device": {"kind": "emulator"},
+            "/device": {"kind": "ipu"},
         },
         "/network/readout/residual",
         "cpu",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 from ipulse_core.equations.loss import MEMBRANE, read_loss
 from ipulse_core.spec.derived_values import has_own_loss
-from ipulse_core.spec.stretches import Stretch, stretches_of
+from ipulse_core.spec.single_layers import programs_of
+from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.lif.poplar.outputs import output_names
 from ipulse_ops.lif.poplar.train_op import STEP_INPUTS
 
@@ -48,8 +49,7 @@ def streams(spec: ExperimentSpec, part: int, **arguments: Any) -> Dict[str, List
         part: number of the part of the network that the op runs, from 0.
         arguments: the others of CustomOp.
     """
-    stretches = stretches_of(spec)
-    behind = part > 0 and _is_lif_convolution(stretches[part - 1])
+    stretch = programs_of(spec)[part]
     return {
         "streamed_inputs": streamed_inputs(behind, **arguments),
         "streamed_outputs": streamed_outputs(spec, stretches[part], **arguments),
