@@ -21,7 +21,11 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "on ipu",
     ),
     "more senders than ids on tiles can tell apart": (
-        {f"{LAYER}/delays": {"longest": 1200}, "/device": {"kind": "emulator"}},
+        {
+            f"{LAYER}/delays": {"longest": 1200},
+            "/data": {"kind": "digits", "steps": 2000},
+            "/device": {"kind": "emulator"},
+        },
         f"{LAYER}/delays/longest",
         "of at most 65,53",
     ),
