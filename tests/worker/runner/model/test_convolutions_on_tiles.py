@@ -53,7 +53,6 @@ def assert_close(found: Dict[str, np.ndarray], expected: Dict[str, np.ndarray]) 
         np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-4, err_msg=name)
 
 
-@pytest.mark.same_on_every_python
 def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     network = {"layers": [POOLED, GATED, {"neurons": 8}], "reset": "subtract", "delay": 1}
     on_cpu = job(tmp_path / "cpu", network)
