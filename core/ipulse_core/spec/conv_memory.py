@@ -17,6 +17,7 @@ _OTHER_BYTES = 22_000  # stacks, code and exchange code of a tile
 _POOL_BYTES = 14_000  # the same for a pool
 _PIECE = 12_288  # words that a vertex copies to its tile at once, unless one row is more
 _WORKERS = 6
+_WIDE = 4_096  # words of the rows of a tile that other tiles could have
 _GROUPS = 16  # of samples, whose gradients of weights are summed apart
 
 
@@ -38,7 +39,8 @@ class TileConvolution(NamedTuple):
 def predict_convolution(layer: TileConvolution) -> MemoryPrediction:
     """Return the prediction for the neurons."""
     geometry, rows, tiles = layer.geometry, layer.rows, layer.tiles
-    holders = min(tiles, divide_up(rows, _WORKERS))  # of lists: a row for each worker
+    together = max(1, min(_WORKERS, _WIDE // geometry.neurons))  # rows, before another tile
+    holders = min(tiles, divide_up(rows, together))  # of lists
     lists = divide_up(rows, holders) * geometry.neurons
     positions = geometry.size[0] * geometry.size[1]
     bands = _share(positions, layer.batch, tiles)

@@ -56,7 +56,7 @@ ConvNeurons::ConvNeurons(const std::string &attributes, const std::vector<Tensor
 Program convNeuronSlots(Graph &graph, const ConvNeurons &neurons, const Tensor &membranes,
                         Tensor &ids, Tensor &counts) {
   const unsigned width = neurons.operands.conv.neurons();
-  const Rows rows(graph, membranes.dim(0));
+  const Rows rows(graph, membranes.dim(0), width);
   ids = rows.variable(graph, width, "ConvLIF/ids");
   counts = rows.variable(graph, 2, "ConvLIF/counts");
   const Tensor second =

@@ -7,10 +7,18 @@ namespace lif {
 using poplar::Graph;
 using poplar::Tensor;
 
-Rows::Rows(const Graph &graph, std::size_t rows) : rows(rows) {
-  // A row for every worker before another tile is asked.
-  const unsigned workers = graph.getTarget().getNumWorkerContexts();
-  const std::size_t wanted = std::max<std::size_t>(1, (rows + workers - 1) / workers);
+namespace {
+
+constexpr std::size_t kWideFloats = 4096; // of the rows of a tile that other tiles could have
+
+} // namespace
+
+Rows::Rows(const Graph &graph, std::size_t rows, std::size_t width) : rows(rows) {
+  // A row for every worker before another tile is asked, unless they are wide.
+  std::size_t together = graph.getTarget().getNumWorkerContexts();
+  if (width != 0)
+    together = std::max<std::size_t>(1, std::min(together, kWideFloats / width));
+  const std::size_t wanted = std::max<std::size_t>(1, (rows + together - 1) / together);
   parts = static_cast<unsigned>(std::min<std::size_t>(graph.getTarget().getNumTiles(), wanted));
 }
 

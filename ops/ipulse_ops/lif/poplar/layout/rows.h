@@ -19,7 +19,8 @@ using RowField = std::pair<const char *, poplar::Tensor>;
 
 class Rows {
 public:
-  Rows(const poplar::Graph &graph, std::size_t rows);
+  /// width: of the widest field, if rows may be so wide that six of them are much of a tile.
+  Rows(const poplar::Graph &graph, std::size_t rows, std::size_t width = 0);
   /// Adds a float variable with the rows of each tile in one piece.
   poplar::Tensor variable(poplar::Graph &graph, std::size_t width, const std::string &name) const;
   /// A compute set of one vertex a tile, which has the field `rows`; `more` sets its others.

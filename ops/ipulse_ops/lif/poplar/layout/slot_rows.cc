@@ -1,5 +1,6 @@
 #include "slot_rows.h"
 
+#include <algorithm>
 #include <string>
 
 #include <poputil/exceptions.hpp>
@@ -28,7 +29,7 @@ SlotRows::SlotRows(const Tensor &ids, const Tensor &counts) {
 
 Program scatter(Graph &graph, const SlotRows &slots, const Tensor &values, const Tensor *factors,
                 unsigned neurons, Tensor &dense) {
-  const Rows rows(graph, slots.rows());
+  const Rows rows(graph, slots.rows(), std::max<std::size_t>(slots.slots, neurons));
   dense = rows.variable(graph, neurons, "dense");
   return rows.execute(graph, "ScatterSlots",
                       {{"ids", slots.ids},
