@@ -24,7 +24,7 @@ _LAYER_SEEDS = 0x9E3779B97F4A7C15  # odd: different layers draw different number
 # Returns the outputs of a network, and a function for its lists of spikes without empty slots.
 Result = Tuple[LIFOutputs, Callable[[], List[Any]]]
 Run = Callable[..., Result]
-# From ids and counts, and the number of slots that is enough for them, those that a layer receives.
+# Takes ids, counts, and how many slots are enough for them; returns ids and counts.
 Arrange = Callable[[Any, Any, int], Tuple[Any, Any]]
 
 

@@ -37,22 +37,13 @@ IPULSE_GRADIENT(ConvLIF) {
   const ConvNeurons neurons(attributes, inputs);
   const lif::ConvOperands &operands = neurons.operands;
   const lif::SlotRows listed(results[0], results[1]);
-  Tensor membranes, bySpikes, byMembranes, kernel, slots, bias;
+  Tensor membranes, bySpikes, byMembranes;
   Sequence program;
   program.add(lif::convMembranes(graph, neurons, membranes));
   program.add(lif::scatter(graph, listed, gradients[0].flatten(0, 2), nullptr,
                            operands.conv.neurons(), bySpikes));
   program.add(lif::convAdjoint(graph, neurons, membranes, bySpikes, byMembranes));
-  program.add(lif::convWeightGradients(graph, operands, byMembranes, kernel));
-  outputs.push_back(kernel);
-  if (!operands.weightsOnly) {
-    program.add(lif::convSlotGradients(graph, operands, byMembranes, slots));
-    outputs.push_back(slots.reshape(inputs[1].shape()));
-  }
-  if (operands.biased) {
-    program.add(lif::convBiasGradients(graph, operands, byMembranes, bias));
-    outputs.push_back(bias);
-  }
+  program.add(lif::convGradients(graph, operands, byMembranes, outputs));
   return std::move(program);
 }
 

@@ -12,7 +12,6 @@
 using poplar::Graph;
 using poplar::Tensor;
 using poplar::program::Program;
-using poplar::program::Sequence;
 
 namespace {
 
@@ -42,20 +41,7 @@ IPULSE_GRADIENT(SpikeConv) {
   static_cast<void>(results);
   lif::needFloat("SpikeConv", inputs[1]);
   const lif::ConvOperands operands = operandsOf(attributes, inputs);
-  const Tensor by_currents = gradients[0].flatten(0, 2);
-  Tensor kernel, slots, bias;
-  Sequence program;
-  program.add(lif::convWeightGradients(graph, operands, by_currents, kernel));
-  outputs.push_back(kernel);
-  if (!operands.weightsOnly) {
-    program.add(lif::convSlotGradients(graph, operands, by_currents, slots));
-    outputs.push_back(slots.reshape(inputs[1].shape()));
-  }
-  if (operands.biased) {
-    program.add(lif::convBiasGradients(graph, operands, by_currents, bias));
-    outputs.push_back(bias);
-  }
-  return std::move(program);
+  return lif::convGradients(graph, operands, gradients[0].flatten(0, 2), outputs);
 }
 
 } // extern "C"

@@ -60,4 +60,21 @@ NewVertex ConvOperands::vertex(poplar::Graph &graph, poplar::ComputeSet set,
   return found;
 }
 
+poplar::program::Program convGradients(poplar::Graph &graph, const ConvOperands &operands,
+                                       const Tensor &gradients, std::vector<Tensor> &found) {
+  Tensor kernel, slots, bias;
+  poplar::program::Sequence program;
+  program.add(convWeightGradients(graph, operands, gradients, kernel));
+  found.push_back(kernel);
+  if (!operands.weightsOnly) {
+    program.add(convSlotGradients(graph, operands, gradients, slots));
+    found.push_back(slots.reshape({operands.steps, operands.batch, operands.slots.slots}));
+  }
+  if (operands.biased) {
+    program.add(convBiasGradients(graph, operands, gradients, bias));
+    found.push_back(bias);
+  }
+  return std::move(program);
+}
+
 } // namespace lif

@@ -65,7 +65,11 @@ constexpr std::size_t kPieceFloats = 12288;
 poplar::program::Program convCurrents(poplar::Graph &graph, const ConvOperands &operands,
                                       poplar::Tensor &currents);
 
-/// The gradients of kernel, slots and bias for those of the currents, [rows, neurons].
+/// Adds the gradients of kernel, slots and bias for those of the currents, [rows, neurons]: of all
+/// inputs that receive one.
+poplar::program::Program convGradients(poplar::Graph &graph, const ConvOperands &operands,
+                                       const poplar::Tensor &gradients,
+                                       std::vector<poplar::Tensor> &found);
 poplar::program::Program convWeightGradients(poplar::Graph &graph, const ConvOperands &operands,
                                              const poplar::Tensor &gradients,
                                              poplar::Tensor &kernel);
