@@ -92,10 +92,9 @@ def test_cells_refuse_what_they_lack(cell: Any, options: Dict[str, Any]) -> None
         cell(20, LAYERS, LeakyReadout(4), **options)
 
 
-@pytest.mark.parametrize("options", [{"delay": 2}, {"truncate": 4}], ids=str)
-def test_emulated_tiles_refuse_what_they_lack(options: Dict[str, Any]) -> None:
+def test_emulated_tiles_refuse_truncated_gradients() -> None:
     with pytest.raises(UnsupportedNetwork, match="back end cpu"):
-        network(backend="emulator", **options)(spikes())
+        network(backend="emulator", truncate=4)(spikes())
 
 
 def aligned(rounded: bool = False) -> MultiLIF:
