@@ -8,7 +8,13 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    PackageNotFoundError,
+    distribution,
+    distributions,
+)
 from pathlib import Path
 from typing import Any, Collection, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -25,11 +31,30 @@ from ipulse_core.spec.neuron_packages import (
 from ipulse_ops.neuron_package.digest import UnfitDistribution, digest_of, module_paths
 from ipulse_ops.neuron_package.interface import NeuronPackage
 
+NOT_SIGNED_OFF = "not_signed_off"
+NOT_INSTALLED = "not_installed"
+NO_ENTRY_POINT = "no_entry_point"
+OTHER_DIGEST = "other_digest"
+UNFIT = "unfit"
+NOT_IMPORTABLE = "not_importable"
+PACKAGE_FAULTS = (
+    NOT_SIGNED_OFF,
+    NOT_INSTALLED,
+    NO_ENTRY_POINT,
+    OTHER_DIGEST,
+    UNFIT,
+    NOT_IMPORTABLE,
+)
+
 
 class PackageUnavailable(IPUlseError):
     """This machine has not the package of neurons, or its administrator did not sign it off."""
 
     code = "package_unavailable"
+
+    def __init__(self, message: str, state: str = NOT_IMPORTABLE) -> None:
+        super().__init__(message)
+        self.state = state  # what is wrong, one of PACKAGE_FAULTS
 
 
 @dataclass(frozen=True)
@@ -66,22 +91,20 @@ def installed_packages(path: Optional[Sequence[str]] = None) -> List[InstalledPa
     found = []
     options: Any = {} if path is None else {"path": list(path)}
     seen = set()
-    for distribution in distributions(**options):
-        name = str(distribution.metadata["Name"]).lower().replace("_", "-")
+    for each in distributions(**options):
+        name = str(each.metadata["Name"]).lower().replace("_", "-")
         if name in seen:  # a later one on the path, which Python does not import
             continue
         seen.add(name)
-        entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+        entries = [entry for entry in each.entry_points if entry.group == GROUP]
         if not entries:
             continue
         digest = unfit = ""
         try:
-            digest = digest_of(distribution)
+            digest = digest_of(each)
         except (UnfitDistribution, OSError) as error:
             unfit = str(error)
-        found += [
-            InstalledPackage(entry.name, distribution, entry, digest, unfit) for entry in entries
-        ]
+        found += [InstalledPackage(entry.name, each, entry, digest, unfit) for entry in entries]
     return found
 
 
@@ -108,13 +131,14 @@ def load_package(reference: str, allowed: Collection[str]) -> LoadedPackage:
     if reference not in allowed:
         raise PackageUnavailable(
             f"{reference} is not signed off on this worker: its administrator checks the package "
-            f"and lists it in {VARIABLE}"
+            f"and lists it in {VARIABLE}",
+            NOT_SIGNED_OFF,
         )
     named = [each for each in installed_packages() if each.name == OpReference.of(reference).name]
     for each in named:
         if each.digest and each.reference == reference:
             return import_package(each)
-    raise PackageUnavailable(_why_not(reference, named))
+    raise _why_not(reference, named)
 
 
 def import_package(package: InstalledPackage) -> LoadedPackage:
@@ -127,17 +151,32 @@ def import_package(package: InstalledPackage) -> LoadedPackage:
             raise UnfitDistribution(package.unfit)
         _require_own_module(package)
         with _without_bytecode():
-            neurons = package.entry_point.load()()
+            neurons = _entry_of(package)()
         if not isinstance(neurons, NeuronPackage):
             raise TypeError(f"{package.entry_point.value} is no NeuronPackage")
         parameters = _parameters_of(neurons)
     except Exception as error:  # the code of the package may raise anything
         raise PackageUnavailable(
             f"the package {package.reference} ({package.version}) cannot be used: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}",
+            getattr(error, "state", UNFIT if package.unfit else NOT_IMPORTABLE),
         ) from error
     description = PackageDescription(package.reference, package.version, parameters)
     return LoadedPackage(neurons, description)
+
+
+def _entry_of(package: InstalledPackage) -> Any:
+    """Import the module of an entry point, and return the object that it names."""
+    module, _, name = package.entry_point.value.partition(":")
+    try:
+        return package.entry_point.load()
+    except AttributeError as error:
+        if module.strip() not in sys.modules:  # raised by the module itself
+            raise
+        raise PackageUnavailable(
+            f"its entry point names {name.strip()}, which {module.strip()} does not have",
+            NO_ENTRY_POINT,
+        ) from error
 
 
 def _parameters_of(neurons: NeuronPackage) -> Tuple[PackageParameter, ...]:
@@ -175,9 +214,26 @@ def _without_bytecode() -> Iterator[None]:
             sys.pycache_prefix, sys.dont_write_bytecode = before
 
 
-def _why_not(reference: str, named: Sequence[InstalledPackage]) -> str:
+def _why_not(reference: str, named: Sequence[InstalledPackage]) -> PackageUnavailable:
     fix = "the administrator installs the wheel that was signed off"
-    if not named:
-        return f"{reference} is signed off, but not installed on this worker: {fix}"
-    found = "; ".join(each.unfit or f"{each.reference} ({each.version})" for each in named)
-    return f"{reference} is signed off, and this worker has another one: {found}; {fix}"
+    if named:
+        found = "; ".join(each.unfit or f"{each.reference} ({each.version})" for each in named)
+        message = f"{reference} is signed off, and this worker has another one: {found}; {fix}"
+        return PackageUnavailable(
+            message, OTHER_DIGEST if any(each.digest for each in named) else UNFIT
+        )
+    same = _of_this_name(OpReference.of(reference).name)
+    if same:
+        message = f"{reference} is signed off, but {same} has no entry point of {GROUP} with this"
+        return PackageUnavailable(f"{message} name; {fix}", NO_ENTRY_POINT)
+    message = f"{reference} is signed off, but not installed on this worker: {fix}"
+    return PackageUnavailable(message, NOT_INSTALLED)
+
+
+def _of_this_name(name: str) -> str:
+    """Return the installed distribution with the name of a package of neurons, or nothing."""
+    try:
+        found = distribution(name.replace("_", "-"))
+    except (PackageNotFoundError, ValueError):
+        return ""
+    return f"{found.metadata['Name']} {found.version}"

@@ -6,12 +6,14 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from ipulse import __version__
 from ipulse.cli.called import as_called
+from ipulse.cli.commands.service.check_result import CheckResult
+from ipulse.cli.commands.service.doctor_packages import packages_at_agents, packages_here
 from ipulse.cli.exits import Exit, exit_of
 from ipulse.cli.options import Address, AsJSON, addressed
 from ipulse.cli.terminal import emit, show, size_text
@@ -24,23 +26,12 @@ from ipulse_core.errors import IPUlseError
 
 LEAST_BYTES = 2**30  # of free disk space for jobs and results
 
-
 # The states of an agent's sandbox in words.
 _SANDBOX = {
     "bubblewrap": "programs and ops of users run in a sandbox",
     "off": "programs and ops of users run without a sandbox (IPULSE_SANDBOX=none)",
     "missing": "no programs and ops of users run there",
 }
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of one check; `detail` describes it, or says what to do."""
-
-    name: str
-    fine: bool
-    detail: str
-    exit: Exit = Exit.OTHER  # the exit code if it is not fine
 
 
 @addressed
@@ -50,12 +41,13 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
     Exit code 5: no service answers, or a dependency is not installed. If other things are wrong,
     too, it is 6.
     """
-    findings = list(_examine(at))
+    packages: list[dict[str, Any]] = []  # of neurons, signed off on this machine
+    findings = list(_examine(at, packages))
     fine = all(finding.fine for finding in findings)
     if as_json:
         names = ("name", "fine", "detail")
         shown = [{name: getattr(finding, name) for name in names} for finding in findings]
-        emit({"fine": fine, "findings": shown})
+        emit({"fine": fine, "findings": shown, "neuron_packages": packages})
     else:
         for finding in findings:
             style = "green" if finding.fine else "red"
@@ -65,10 +57,11 @@ def doctor(at: Address, as_json: AsJSON = False) -> Exit:
     return Exit.OK if fine else exits.pop() if len(exits) == 1 else Exit.OTHER
 
 
-def _examine(at: Address) -> Iterator[CheckResult]:
+def _examine(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult]:
     yield CheckResult("ipulse", True, f"{__version__} on Python {platform.python_version()}")
     yield _compiler()
     yield _op_builds()
+    yield from packages_here(packages)
     yield _check("redis-server", _redis_server)
     home = home_folder(at.home, os.environ)
     yield _home(home)
@@ -77,7 +70,7 @@ def _examine(at: Address) -> Iterator[CheckResult]:
     service = _check("service", lambda: _ask_service(at))
     yield service
     if service.fine:
-        yield from _agents(at)
+        yield from _agents(at, packages)
 
 
 def _redis_server() -> str:
@@ -140,7 +133,7 @@ def _ask_service(at: Address) -> str:
         return f"{client.url} is ready and accepts the token"
 
 
-def _agents(at: Address) -> Iterator[CheckResult]:
+def _agents(at: Address, packages: list[dict[str, Any]]) -> Iterator[CheckResult]:
     """Check that the agents of the service can run jobs."""
     try:
         with at.connect() as client:
@@ -153,7 +146,9 @@ def _agents(at: Address) -> Iterator[CheckResult]:
         yield CheckResult("agent", False, f"{agent.name} takes no job: {agent.fault}")
     if not faulty:
         yield CheckResult("agents", True, "none reports a full disk or another fault")
-    yield from sandbox_results([agent for agent in agents if agent.state != "offline"])
+    present = [agent for agent in agents if agent.state != "offline"]
+    yield from sandbox_results(present)
+    yield from packages_at_agents(present, packages)
 
 
 def sandbox_results(agents: list[AgentStatus]) -> Iterator[CheckResult]:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from ipulse.cli.commands.service.doctor import sandbox_results
+from ipulse.cli.commands.service.doctor_packages import packages_at_agents
 from ipulse.client import AgentStatus
+from ipulse_core.spec.neuron_packages import VARIABLE
+from ipulse_ops.neuron_package.loading import installed_packages
 from tests.ipulse.cli.conftest import Run
+from tests.ops.neuron_package.wheels import MODULE, NAME, install, wheel
 
 
 def findings(out: str) -> dict[str, dict[str, object]]:
@@ -56,25 +60,94 @@ def test_several_kinds_of_trouble_are_no_outage(offline: Run, tmp_path: Path) ->
     assert offline("doctor", "--json", "--home", str(home)).code == 6
 
 
-def test_which_agents_run_code_of_users_is_said() -> None:
-    def agent(name: str, state: str | None, message: str = "") -> AgentStatus:
-        sandbox = None if state is None else {"state": state, "message": message}
-        value = {
-            "name": name,
-            "state": "idle",
-            "device_kinds": ["emulator"],
-            "labels": {},
-            "version": "",
-            "joined_at": None,
-            "last_seen": "2026-01-31T12:00:00.000Z",
-            "holds": None,
-            "sandbox": sandbox,
-        }
-        return AgentStatus.from_json(value)
+def agent(name: str, **more: object) -> AgentStatus:
+    value = {
+        "name": name,
+        "state": "idle",
+        "device_kinds": ["emulator"],
+        "labels": {},
+        "version": "",
+        "joined_at": None,
+        "last_seen": "2026-01-31T12:00:00.000Z",
+        "holds": None,
+    }
+    return AgentStatus.from_json({**value, **more})
 
-    agents = [agent("a", "bubblewrap"), agent("b", "missing", "no bwrap"), agent("old", None)]
+
+def with_sandbox(name: str, state: str, message: str = "") -> AgentStatus:
+    return agent(name, sandbox={"state": state, "message": message})
+
+
+def test_which_agents_run_code_of_users_is_said() -> None:
+    agents = [
+        with_sandbox("a", "bubblewrap"),
+        with_sandbox("b", "missing", "no bwrap"),
+        agent("old", sandbox=None),
+    ]
     details = [result.detail for result in sandbox_results(agents)]
     assert len(details) == 2
     assert details[0].startswith("a: ")
     assert details[1].startswith("b: ")
     assert details[1].endswith("no bwrap")
+
+
+def package_findings(out: str) -> list[dict[str, object]]:
+    return [one for one in json.loads(out)["findings"] if one["name"] == "neuron package"]
+
+
+def test_packages_of_neurons_are_shown_with_what_is_wrong(
+    offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install(wheel(tmp_path / "made"), tmp_path / "installed")
+    [installed] = installed_packages([str(folder)])
+    missing = f"other@sha256:{'0' * 64}"
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv(VARIABLE, f"{installed.reference},{missing}")
+    ran = offline("doctor", "--json", "--home", str(tmp_path / "none"))
+    fine, wrong = package_findings(ran.out)
+    assert (fine["fine"], wrong["fine"]) == (True, False)
+    assert installed.reference in str(fine["detail"])
+    assert "coupled-dendrites 1.0" in str(fine["detail"])
+    assert missing in str(wrong["detail"])
+    assert "pip install" in str(wrong["detail"])
+    listed = [(each["name"], each["state"]) for each in ran.json["neuron_packages"]]
+    assert listed == [(NAME, "usable"), ("other", "not_installed")]
+
+    (folder / MODULE / "__init__.py").write_text("import no_such_module\n", "utf-8")
+    ran = offline("doctor", "--json", "--home", str(tmp_path / "none"))
+    changed = str(package_findings(ran.out)[0]["detail"])
+    [now] = installed_packages([str(folder)])
+    assert now.reference in changed
+    monkeypatch.setenv(VARIABLE, now.reference)
+    ran = offline("doctor", "--home", str(tmp_path / "none"))
+    assert ran.code == 6
+    assert "no_such_module" in ran.out
+
+
+def test_a_wrong_list_of_packages_is_shown(
+    offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> dict[str, object]:
+        ran = offline("doctor", "--json", "--home", str(tmp_path / "none"))
+        [one] = package_findings(ran.out)
+        return one
+
+    assert found()["fine"] is True  # nothing is signed off
+    monkeypatch.setenv(VARIABLE, "dendrites")
+    assert found()["fine"] is False
+    assert "NAME@sha256:DIGEST" in str(found()["detail"])
+    monkeypatch.setenv("IPULSE_RUNNER_PYTHON", str(tmp_path / "python"))
+    assert str(tmp_path / "python") in str(found()["detail"])
+
+
+def test_a_package_that_no_agent_has_is_shown() -> None:
+    package = {"package": f"a@sha256:{'1' * 64}", "version": "a 1.0", "parameters": []}
+    agents = [agent("one", neuron_packages=[package]), agent("two", neuron_packages=[package])]
+    here = [
+        {"name": name, "digest": "1" * 64, "state": state}
+        for name, state in (("a", "usable"), ("b", "usable"), ("c", "not_installed"))
+    ]
+    fine, wrong = packages_at_agents(agents, here)
+    assert (fine.fine, wrong.fine) == (True, False)
+    assert "one, two" in fine.detail
+    assert f"b@sha256:{'1' * 64}" in wrong.detail

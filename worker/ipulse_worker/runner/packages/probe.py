@@ -7,11 +7,8 @@ import os
 import sys
 from contextlib import redirect_stdout
 
-from ipulse_ops.neuron_package.loading import (
-    PackageUnavailable,
-    load_package,
-    signed_off_packages,
-)
+from ipulse_ops.neuron_package.loading import PackageUnavailable, signed_off_packages
+from ipulse_ops.neuron_package.overview import USABLE, signed_off_states
 
 
 def main() -> None:
@@ -22,11 +19,11 @@ def main() -> None:
             allowed = signed_off_packages(os.environ)
         except PackageUnavailable as error:
             allowed, problems = (), [error.message]
-        for reference in allowed:
-            try:
-                packages.append(load_package(reference, allowed).description.to_json())
-            except PackageUnavailable as error:
-                problems.append(error.message)
+        for each in signed_off_states(allowed):
+            if each.state == USABLE:
+                packages.append(each.description.to_json())
+            else:
+                problems.append(each.detail)
     sys.stdout.write(json.dumps({"packages": packages, "problems": problems}) + "\n")
 
 
