@@ -19,6 +19,7 @@ from ipulse.cli.commands.agents.membership import join_service, leave_service, r
 from ipulse.cli.commands.develop.cache import list_executables, prune_executables
 from ipulse.cli.commands.develop.crosscheck import crosscheck
 from ipulse.cli.commands.develop.emulate import emulate
+from ipulse.cli.commands.develop.neurons import check_package, list_packages
 from ipulse.cli.commands.develop.op import check_library
 from ipulse.cli.commands.develop.op_project import compare_op, new_op
 from ipulse.cli.commands.develop.pushed_ops import delete_op, list_ops, push_op
@@ -143,6 +144,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
         "show": show_dataset,
         "delete": delete_dataset,
     },
+    "neurons": {"check": check_package, "list": list_packages},
     "nir": {"import": import_nir},
     "op": {
         "new": new_op,
@@ -179,6 +181,7 @@ GROUP_HELP = {
     "cache": "List and remove cached programs, which were compiled on this machine.",
     "data": "Upload your own data sets, look at them and delete them.",
     "program": "Upload Poplar programs, to run them as jobs.",
+    "neurons": "Check and list installed packages of neurons.",
     "nir": "Import networks of other simulators.",
     "op": "Write, check, test and push custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",

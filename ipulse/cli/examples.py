@@ -114,6 +114,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "data list": ("data list", "data list --json"),
     "data show": ("data show mine", "data show mine@2 --sample 3"),
     "data delete": ("data delete mine@1 --yes",),
+    "neurons check": (
+        "neurons check coupled_dendrites",
+        "neurons check coupled_dendrites --digest",
+        f"neurons check coupled_dendrites@sha256:{'0123456789abcdef' * 4} --json",
+    ),
+    "neurons list": ("neurons list", "neurons list --json"),
     "nir import": (
         "nir import network.nir",
         "nir import theirs.nir --to theirs.yaml --solver euler --step-ms 0.1",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ipulse.cli import main
 from ipulse.stack.redis_server import RedisServer
 from tests.service.conditions import eventually
 from tests.service.http.routes.test_queue import announce, claim
@@ -141,3 +143,17 @@ def test_a_description_that_makes_no_sense_is_refused(
 ) -> None:
     body = {"agent": "a", "device_kinds": ["cpu"], "neuron_packages": [wrong]}
     check_problem(signed.worker.post("/v1/worker/agents", json=body), 422)
+
+
+def test_the_command_line_lists_packages_of_agents(
+    signed: InProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("b", "a"):
+        announce(signed, name, "cpu", neuron_packages=[described(), described(OTHER)])
+    at = ["--url", signed.url, "--token-file", str(signed.settings.token_file)]
+    capsys.readouterr()
+    assert main(["neurons", "list", "--json", *at]) == 0
+    [found] = json.loads(capsys.readouterr().out)["neuron_packages"]
+    assert (found["package"], found["here"]) == (PACKAGE, None)
+    assert sorted(found["agents"]) == ["a", "b"]
+    assert found["parameters"] == [DECAY]
