@@ -3,8 +3,10 @@ import { html, nothing, repeat } from "../../vendor.js";
 import { api } from "../../lib/api.js";
 import { View } from "../../app/view.js";
 import { plain } from "../../lib/format.js";
+import { packageDigits, packageName } from "../../lib/packages.js";
 import { ago } from "../../parts/ago.js";
 import { badge } from "../../parts/badge.js";
+import { copyButton } from "../../parts/copy.js";
 import { confirmDialog } from "../../parts/dialog.js";
 import { icon } from "../../parts/icon.js";
 import { menu } from "../../parts/menu.js";
@@ -81,8 +83,15 @@ class DevicesView extends View {
         ${badge(device.state === "agent_busy" ? "agent busy" : device.state, DEVICE_KINDS[device.state] ?? "cancelled")}
         ${device.holds ? html`<a href="/jobs/${device.holds.job_id}">${device.holds.job_id.slice(4, 12)}</a> <span class="soft small">since ${ago(device.holds.since)}</span>` : nothing}</li>`)}</ul>
       ${Object.keys(agent.labels).length ? html`<p>${Object.entries(agent.labels).map(([name, value]) => html`<span class="tag">${name}=${value}</span> `)}</p>` : nothing}
+      ${agent.neuron_packages?.length ? html`<div class="packages"><h3>Packages of neurons</h3><ul>${agent.neuron_packages.map(packageLine)}</ul></div>` : nothing}
       ${agent.data_sets?.length ? html`<p class="soft small">Data: ${agent.data_sets.join(", ")}</p>` : nothing}
     </section>`;
   }
+}
+
+function packageLine({ package: reference, version, parameters }) {
+  const names = parameters.map(({ name }) => name).join(", ");
+  return html`<li>${packageName(reference)} <span class="soft small id" title=${reference}>${packageDigits(reference)}</span>${copyButton(reference, `Copy the name of ${packageName(reference)} for a spec`)}
+    <span class="soft small about">${version}${names ? ` · ${names}` : ""}</span></li>`;
 }
 customElements.define("ip-devices", DevicesView);

@@ -1,6 +1,7 @@
 // Names, values and descriptions of a spec's fields at a place of the text, from the JSON Schema.
 import { YAML } from "../../../vendor/bundles/editor.js";
 import { api } from "../../lib/api.js";
+import { acceptedPackages } from "../../lib/packages.js";
 import { alternatives, resolved } from "../../lib/schema.js";
 
 /** The path of keys to a line of the text, by its indent. @param {any} doc @param {number} number of the line @param {number} indent */
@@ -71,6 +72,7 @@ export function completions(context, schema) {
   const word = context.matchBefore(/[\w.-]*/);
   if (!context.explicit && !typed) return null;
   if (isValue && path.at(-1) === "op") return pushedOps(typed, context.pos);
+  if (isValue && path.at(-1) === "package") return packages(typed, context.pos);
   const found = schemasAt(path, valueOf(context.state), schema);
   const options = new Map();
   if (isValue) {
@@ -95,6 +97,12 @@ export function completions(context, schema) {
 async function pushedOps(typed, pos) {
   const { ops } = await api.get("/v1/ops").catch(() => ({ ops: [] }));
   return { from: pos - typed.length, options: ops.map(({ reference, backends }) => ({ label: reference, detail: backends.join(", "), type: "constant" })), validFor: /^[\w@:]*$/ };
+}
+
+/** The packages of neurons that a layer can name. */
+async function packages(typed, pos) {
+  const found = await acceptedPackages();
+  return { from: pos - typed.length, options: found.map((one) => ({ label: one.package, detail: one.version, type: "constant" })), validFor: /^[\w@:]*$/ };
 }
 
 /** All kinds of a part that has several. */

@@ -73,8 +73,11 @@ function control(field, value, schema, change) {
 const at = (value, path) => path.reduce((node, key) => node?.[key], value);
 const layersOf = ({ network }) => (Array.isArray(network?.layers) ? network.layers : []);
 const isPlain = (layer) => layer?.neurons !== undefined && (layer.kind === undefined || layer.kind === "dense");
-/** "128", or for a layer of another kind "conv2d" or the name of its op. */
-const nameOf = (layer) => (isPlain(layer) ? String(layer.neurons) : layer?.op ? String(layer.op).split("@")[0] : String(layer?.kind ?? "layer"));
+/** "128", or for a layer of another kind "conv2d" or the name of its op or package. */
+const nameOf = (layer) => {
+  const named = layer?.op ?? (layer?.kind === "package" ? layer.neuron?.package : undefined);
+  return isPlain(layer) ? String(layer.neurons) : named ? String(named).split("@")[0] : String(layer?.kind ?? "layer");
+};
 const layerNames = (value) => layersOf(value).map(nameOf).join(", ");
 
 /** Whether a layer takes a setting of all layers: ops take none, convolutions no capacity. */

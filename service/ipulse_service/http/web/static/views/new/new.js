@@ -3,6 +3,7 @@ import { html, nothing } from "../../vendor.js";
 import { View } from "../../app/view.js";
 import { navigate, updateQuery } from "../../app/router.js";
 import { api } from "../../lib/api.js";
+import { acceptedPackages } from "../../lib/packages.js";
 import { fullId, isKeyUsed, newKey } from "../../lib/ids.js";
 import { specSchema, withoutDefaults } from "../../lib/schema.js";
 import { toast } from "../../parts/toast.js";
@@ -10,6 +11,7 @@ import { EXAMPLES, exampleNamed } from "./examples.js";
 import { NOTATION, form } from "./form.js";
 import { check } from "./check.js";
 import { opFields, opsOf } from "./op_fields.js";
+import { packageFields } from "./package_fields.js";
 import { plan } from "./plan.js";
 import { changeList, changed, marks } from "./changes.js";
 import { askSweep } from "./sweep.js";
@@ -31,6 +33,7 @@ class NewView extends View {
     this.isChecking = false;
     this.isSending = false;
     this.ops = new Map(); // that the text names, by digest
+    this.packages = []; // of neurons, that the service accepts
     this.parent = null; // the job that it is a clone of
     this.submission = newKey();
   }
@@ -40,7 +43,8 @@ class NewView extends View {
   heading() { return this.parent ? `Clone of ${this.parent.name || this.parent.id}` : "New job"; }
 
   async load(route, signal) {
-    const [schema, { YAML }] = await Promise.all([specSchema(), import("../../../vendor/bundles/editor.js")]);
+    const [schema, { YAML }, packages] = await Promise.all([specSchema(), import("../../../vendor/bundles/editor.js"), acceptedPackages(signal)]);
+    this.packages = packages;
     this.YAML = YAML;
     this.schema = schema;
     const from = route.query.get("from") ?? "";
@@ -181,6 +185,7 @@ class NewView extends View {
             </details></section>
           ${changes ? changeList(changes, parent) : nothing}
           <section class="card"><h2>Usual fields</h2>${this.YAML ? form(this.YAML, this.text, this.schema, set) : nothing}</section>
+          ${this.YAML ? packageFields(this.YAML, this.text, this.packages, set) : nothing}
           ${this.ops.size ? opFields(this.YAML, this.text, this.ops, set) : nothing}
         </aside>
       </form>`;
