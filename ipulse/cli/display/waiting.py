@@ -25,10 +25,12 @@ def waiting_text(waiting: Mapping[str, Any] | None, with_start: bool = True) -> 
     if waiting is None:
         return ""
     parts = [str(waiting["reason"]).replace("_", " ")]
-    if job := awaited_job(waiting):
-        parts[0] += f": {job}"
-    if waiting.get("detail"):
-        parts.append(str(waiting["detail"]))
+    job, detail = awaited_job(waiting), str(waiting.get("detail") or "")
+    if job and waiting["holder"] in detail:  # the sentence names it
+        parts[0] += f": {detail.replace(waiting['holder'], job)}"
+    else:
+        parts[0] += f": {job}" if job else ""
+        parts += [detail] if detail else []
     if waiting["position"] is not None:
         of = f" of {waiting['of']}" if waiting.get("of") else ""
         parts.append(f"number {waiting['position']}{of} in the queue")

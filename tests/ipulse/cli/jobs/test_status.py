@@ -9,6 +9,7 @@ import pytest
 from ipulse.cli.display.figures import figure
 from ipulse.cli.display.sweep_tables import setting_text
 from ipulse.client import Client
+from ipulse_core.ids import short_id
 from tests.ipulse.cli.conftest import SPEC, Run
 from tests.ipulse.live_service import Agent
 
@@ -58,3 +59,14 @@ def test_no_figure_of_a_job_or_a_sweep_has_an_exponent(value: float) -> None:
         assert not re.search(r"\de[+-]?\d", text)
         shown = float(text.rpartition(" ")[2].replace(",", ""))
         assert shown == pytest.approx(value, rel=1e-3)
+
+
+def test_the_job_that_is_waited_for_is_named_once(run: Run, client: Client) -> None:
+    first = client.submit({**SPEC, "name": "the base"})
+    second = client.submit({**SPEC, "name": "the second"}, after=[first.id])
+    shown = run("status", second.id).out
+    [waits] = [line for line in shown.splitlines() if line.startswith("waits for")]
+    assert waits.count("the base") == 1
+    assert waits.count(short_id(first.id)) == 1
+    assert first.id not in waits
+    client.cancel(first.id)
