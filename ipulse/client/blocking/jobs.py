@@ -140,6 +140,10 @@ class BlockingJobs:
         """Return the number of jobs that a query finds. Raises InvalidInput."""
         return finished(self._calls.count(query))
 
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Raise InvalidInput, with the known names, if no job has a column of one of these."""
+        return finished(self._calls.check_columns(names))
+
     def events(self, job_id: str, after: int = 0, kinds: Sequence[str] = ()) -> Iterator[JobEvent]:
         """Yield the events so far, after number `after`; `kinds` selects some kinds."""
         return stepped(self._calls.events(job_id, after, kinds))

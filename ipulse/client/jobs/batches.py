@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,8 @@ from typing import Any
 
 from ipulse.client.times import time_of
 from ipulse_core.errors import InvalidInput, Problem
+
+_LISTED = 100  # known names in a message
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,18 @@ class JobSearch:
             **({"count": "true"} if self.count else {}),
             **({"waiting_on": "true"} if self.waiting_on else {}),
         }
+
+
+def unknown_columns(unknown: Sequence[str], known: Sequence[str]) -> InvalidInput:
+    """Return the error about columns that no job has, with similar and with known names."""
+    listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
+    problems = []
+    for name in unknown:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        detail = f"no job has a field, setting or metric `{name}`{hint}"
+        problems.append(Problem("/columns", "unknown_name", detail))
+    return InvalidInput(problems, f"unknown columns; known are: {listed}")
 
 
 @dataclass(frozen=True)

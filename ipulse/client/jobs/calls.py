@@ -99,7 +99,9 @@ def list_jobs(
         value = object_in(response)
         jobs = [Job.from_json(item) for item in value["jobs"]]
         token, total = value["next_page_token"], value.get("total")
-        return JobPage(jobs=jobs, next_page_token=token, total=total)
+        columns = value.get("columns") or ()
+        unknown = tuple(column["key"] for column in columns if column["kind"] == "unknown")
+        return JobPage(jobs, token, total, unknown)
 
     params: dict[str, Any] = {"page_size": page_size, **search.parameters()}
     if state is not None:
@@ -109,6 +111,11 @@ def list_jobs(
     if page_token:
         params["page_token"] = page_token
     return APICall("GET", "/v1/jobs", read, params=params)
+
+
+def columns() -> APICall[dict[str, Any]]:
+    """Return the call that lists the columns of all jobs, with the number of these jobs."""
+    return APICall("GET", "/v1/jobs:columns", object_in)
 
 
 def cancel(job_id: str) -> APICall[Job]:

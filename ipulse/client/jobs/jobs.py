@@ -15,7 +15,7 @@ from ipulse.client.transport.transports import Transport
 from ipulse_core.errors import InvalidInput
 
 from . import calls
-from .batches import JobSearch
+from .batches import JobSearch, unknown_columns
 from .job_reference import find_job
 from .requests import JobRequest, Spec, each_placed, is_path
 from .resources import Job, JobEvent, SubmissionPlan, ValidSpec
@@ -144,6 +144,15 @@ class Jobs(CallSender):
         search = JobSearch(query, count=True)
         page = await self._send(calls.list_jobs(None, 1, "", search=search))
         return page.total or 0
+
+    async def check_columns(self, names: Sequence[str]) -> None:
+        """Raise InvalidInput, with the known names, if no job has a column of one of these."""
+        page = await self._send(calls.list_jobs(None, 1, "", search=JobSearch(columns=names)))
+        if not page.unknown_columns:
+            return
+        known = await self._send(calls.columns())
+        if known["total"]:  # without jobs, settings are not known either
+            raise unknown_columns(page.unknown_columns, [c["label"] for c in known["columns"]])
 
     async def events(
         self, job_id: str, after: int = 0, kinds: Sequence[str] = ()

@@ -153,6 +153,7 @@ class JobPage:
     jobs: list[Job]
     next_page_token: str
     total: int | None = None  # on all pages, if it was asked for
+    unknown_columns: tuple[str, ...] = ()  # those asked for that no job has
 
 
 @dataclass(frozen=True)

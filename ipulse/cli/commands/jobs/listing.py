@@ -73,6 +73,8 @@ def list_jobs(
     names = names_in(asked or "")
     text = " ".join(query or ())
     with at.connect() as client:
+        if columns:
+            client.check_columns(names)
         found = client.list(
             state, min(limit, 100), query=text, sort=sort, columns=names, waiting_on=not names
         )

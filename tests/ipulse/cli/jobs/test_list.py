@@ -53,3 +53,16 @@ def test_a_wrong_query_says_where(run: Run, client: Client, group: str) -> None:
         client.count("state:")
     assert caught.value.problems[0].code == "syntax"
     assert client.count(f"group:{group}") == 3
+
+
+def test_an_unknown_column_is_refused_with_the_known_names(run: Run, group: str) -> None:
+    wrong = run("list", f"group:{group}", "--columns", "name,sed")
+    assert wrong.code == 2
+    assert not wrong.out
+    assert "`sed`" in wrong.err
+    assert "did you mean seed" in wrong.err
+    assert "batch_size" in wrong.err
+    several = run("list", "--columns", "nothing,none,label.team,test_accuracy.best", "--csv")
+    assert several.code == 2
+    assert ["`nothing`" in several.err, "`none`" in several.err] == [True, True]
+    assert "label.team" not in several.err
