@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -49,28 +50,34 @@ def spec_page() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
     # Once each: several kinds of data have the same encodings, of layers the same neurons.
-    tags: dict[tuple[str, type[StrictModel]], list[str]] = {}
-    for path, model, tag in _models(ExperimentSpec, ""):
-        tags.setdefault((path, model), []).append(tag)
+    tags: dict[tuple[str, type[StrictModel]], list[tuple[str, str]]] = {}
+    for path, model, tag, outer in _models(ExperimentSpec, ""):
+        tags.setdefault((path, model), []).append((tag, outer))
     paths = [path for path, _ in tags]
-    for (path, model), found in tags.items():
-        selecting = tuple(dict.fromkeys(found)) if paths.count(path) > 1 else ()
-        parts.append(_section(path, selecting, model))
+    titles = {
+        (path, model): _title(path, [tag for tag, _ in found] if paths.count(path) > 1 else ())
+        for (path, model), found in tags.items()
+    }
+    shared = [title for title, number in Counter(titles.values()).items() if number > 1]
+    for (path, model), title in titles.items():
+        around = [outer for _, outer in tags[path, model]]
+        more = f" in {_either(around)}" if title in shared else ""
+        parts.append(_section(title + more, model))
     parts.append(_PROGRAM)
-    for path, model, tag in _models(PoplarProgramSpec, ""):
-        parts.append(_section(path and f"program.{path}", () if path else (tag,), model))
+    for path, model, tag, _ in _models(PoplarProgramSpec, ""):
+        parts.append(_section(_title(path and f"program.{path}", () if path else (tag,)), model))
     return "\n\n".join(parts) + "\n"
 
 
 def _models(
     model: type[StrictModel], path: str, outer: str = ""
-) -> Iterator[tuple[str, type[StrictModel], str]]:
-    """Yields a model and those in its fields, each with its path in a spec and what selects it.
+) -> Iterator[tuple[str, type[StrictModel], str, str]]:
+    """Yields a model and those in its fields, each with its path, its tag and that around it.
 
     outer: the tag of the model around it, which selects a model without a tag of its own.
     """
     tag = _tag(model) or outer
-    yield path, model, tag
+    yield path, model, tag, outer
     for name, field in model.model_fields.items():
         for inner, is_item in _models_in(field.annotation):
             yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."), tag)
@@ -98,10 +105,15 @@ def _tag(model: type[StrictModel]) -> str:
     return f"{name}: {get_args(field.annotation)[0]}"
 
 
-def _section(path: str, tags: Sequence[str], model: type[StrictModel]) -> str:
-    title = f"`{path}`" if path else "The document"
-    if tags:
-        title += " with " + " or ".join(f"`{tag}`" for tag in tags)
+def _title(path: str, tags: Sequence[str]) -> str:
+    return (f"`{path}`" if path else "The document") + (f" with {_either(tags)}" if tags else "")
+
+
+def _either(tags: Sequence[str]) -> str:
+    return " or ".join(f"`{tag}`" for tag in dict.fromkeys(tags))
+
+
+def _section(title: str, model: type[StrictModel]) -> str:
     rows = [
         "| field | type | default | limits | unit | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
