@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence, Tuple
 
 from ipulse_core.errors import InvalidInput, Problem
 from poplar_emulator.custom_op import CustomOp
@@ -25,14 +25,17 @@ class PoplarOp:
         op_name: str,
         tiles: int,
         gradients: Sequence[int] = (0,),
+        options: Mapping[str, str] = {},
     ) -> None:
         """Describe the op; the arguments are those of CustomOp.
 
         tiles: of the one IPU. gradients: indices of the inputs that have one.
+        options: of the Poplar engine.
         """
         self._library, self._codelets = library, codelets
         self._attributes, self._gradient_attributes = attributes, gradient_attributes
         self._op_name, self._tiles, self._gradients = op_name, tiles, list(gradients)
+        self._options = dict(options)
         self._compiled: Dict[Tuple[Typed, Typed], CustomOp] = {}
 
     def compile(self, inputs: Typed, outputs: Typed) -> None:
@@ -78,6 +81,7 @@ class PoplarOp:
                 gradient_attributes=self._gradient_attributes,
                 inputs_with_gradients=self._gradients,
                 tiles_per_ipu=self._tiles,
+                options=self._options,
             )
         return self._compiled[key]
 

@@ -59,15 +59,27 @@ class EquationsOnTiles:
     def __init__(self, layer: LayerEquations, tiles: int) -> None:
         """Build the layer's vertices, unless they are cached.
 
-        tiles: of the one emulated IPU.
+        tiles: of the one emulated IPU. The program gets the engine options of this process's
+            emulated IPU with as many tiles.
 
         Raises MissingCompiler, BuildFailed, MissingEmulator.
         """
+        from poplar_emulator.custom_op import POISON
         from poplar_emulator.op_project.poplar_op import PoplarOp
+        from poplar_emulator.user_op import emulated_ipus
 
         built = build_poplar_equations(layer)
         self.layer = layer
-        self._op = PoplarOp(built / LIBRARY, str(built / CODELETS), "", "", "Build", tiles, (0, 1))
+        self._op = PoplarOp(
+            built / LIBRARY,
+            str(built / CODELETS),
+            attributes="",
+            gradient_attributes="",
+            op_name="Build",
+            tiles=tiles,
+            gradients=(0, 1),
+            options={**POISON, **emulated_ipus(1, tiles).options},
+        )
 
     def compile(self, steps: int, batch: int) -> None:
         """Compile the layer's program for batches of this size.

@@ -12,6 +12,8 @@ from ipulse_core.equations.neuron import NeuronEquations
 from ipulse_ops.equations.kernel import EquationsKernel, stacked
 from ipulse_ops.equations.layer_equations import LayerEquations
 from ipulse_ops.equations.poplar_kernel import EquationsOnTiles
+from poplar_emulator.custom_op import CustomOpError
+from poplar_emulator.user_op import emulated_ipus
 from tests.equations import lif, neuron_of, random_neuron
 
 
@@ -93,3 +95,23 @@ def test_a_gate() -> None:
         for each in (cpu, on_tiles)
     )
     np.testing.assert_array_equal(two[0], one[0])
+
+
+def test_the_program_has_the_engine_options_of_its_ipu() -> None:
+    tiles = 3  # of no other test
+    ipu = emulated_ipus(1, tiles)
+    layer = LayerEquations(neuron_of(lif("subtract", decay=True)), 64)
+    with pytest.raises(CustomOpError, match="Out of memory"):
+        EquationsOnTiles(layer, tiles).compile(200, 32)
+    ipu.options["debug.allowOutOfMemory"] = "true"
+    try:
+        on_tiles = EquationsOnTiles(layer, tiles)
+        on_tiles.compile(200, 32)
+    finally:
+        ipu.options.clear()
+    ipu.options["no.such.option"] = "1"
+    try:
+        with pytest.raises(CustomOpError, match=r"no\.such\.option"):
+            EquationsOnTiles(layer, tiles).compile(2, 1)
+    finally:
+        ipu.options.clear()
