@@ -213,10 +213,14 @@ def check_fit(spec: ExperimentSpec) -> None:
         allowed = dict(device.engine_options).get("debug.allowOutOfMemory", "")
         if str(allowed).lower() in ("true", "1"):  # compiled for its profile
             return
+    # A network of parts is on one IPU.
+    more = ", or device.memory recompute"
+    if not part_layers(spec.network):
+        more = ", device.memory recompute, or more IPUs"
     detail = (
         f"a tile has {fit.tile_bytes:,} bytes, and the fullest needs at least "
         f"{fit.least_bytes:,}: use fewer neurons, a smaller capacity, fewer data.steps, "
-        "a smaller batch_size, device.memory recompute, or more IPUs"
+        f"a smaller batch_size{more}"
     )
     raise DoesNotFit(
         [Problem("/device", "does_not_fit", detail)], f"the network does not fit: {detail}"

@@ -7,13 +7,14 @@ import platform
 import sys
 import traceback
 from contextlib import suppress
-from typing import BinaryIO, Callable, Optional, Union
+from typing import Any, BinaryIO, Callable, Dict, Optional, Union
 
 import tensorflow as tf
 
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
+from ipulse_core.spec.part_layers import part_layers
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
 from ipulse_ops.lif.cpu import native, op_library
@@ -32,6 +33,7 @@ from ipulse_worker.runner.devices.pool import DeviceUnavailable
 from ipulse_worker.runner.event_writer import EventWriter
 from ipulse_worker.runner.program.attempt import ProgramAttempt
 from ipulse_worker.runner.program.failure import ProgramFailure
+from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.runner_start import RunnerStart
 from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.training.divergence import Diverged
@@ -117,9 +119,11 @@ def run_attempt(
 ) -> DoneEvent:
     """Run the assignment on the line and return its outcome; never raise for a failed attempt."""
     directory: Optional[str] = None
+    on_one_ipu = False
     try:
         assignment = read_assignment(line)
         directory = assignment.work_dir
+        on_one_ipu = is_on_one_ipu(assignment.spec)
         attempt: Union[AttemptProcess, ProgramAttempt, ConfinedAttempt]
         if assignment.spec.get("kind") == "poplar_program":
             attempt = ProgramAttempt(assignment, events, cancellation, timeline)
@@ -134,11 +138,22 @@ def run_attempt(
         # Our own errors say what is wrong and where, so they need no traceback.
         if not isinstance(error, (Cancelled, IPUlseError, NativeError, ProgramFailure)):
             traceback.print_exc(file=sys.stderr)
-        return outcome_of(error, cancellation.requested, directory)
+        return outcome_of(error, cancellation.requested, directory, on_one_ipu)
     return DoneEvent(reason=attempt.reason.value, message=attempt.message, summary=summary)
 
 
-def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = None) -> DoneEvent:
+def is_on_one_ipu(document: Dict[str, Any]) -> bool:
+    """Returns whether the network of a resolved spec is on one IPU, as its layers want it."""
+    network = document.get("network")
+    return bool(network and part_layers(read_spec({"network": network}).network))
+
+
+def outcome_of(
+    error: Exception,
+    cancelled: bool,
+    directory: Optional[str] = None,
+    on_one_ipu: bool = False,
+) -> DoneEvent:
     """Return the outcome of an attempt that an error stopped.
 
     Args:
@@ -146,6 +161,7 @@ def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = Non
         directory: the attempt's work directory, for errors of a disk that name no path.
         cancelled: whether the agent cancelled the attempt. Later errors are then a consequence of
             the cancellation (a compiler gets the same signal).
+        on_one_ipu: whether the network cannot use several IPUs.
     """
     if cancelled or isinstance(error, Cancelled):
         return _done(Reason.CANCELLED_BY_USER, "Cancelled.")
@@ -159,7 +175,7 @@ def outcome_of(error: Exception, cancelled: bool, directory: Optional[str] = Non
         return _done(Reason.PROGRAM_FAILED, error.message)
     of_poplar = poplar_errors.find(str(error))
     if of_poplar is not None:
-        return _done(of_poplar.reason, of_poplar.message)
+        return _done(of_poplar.reason, of_poplar.message(on_one_ipu))
     fault = fault_of(error, directory)
     if fault is not None:
         return _done(fault.reason, fault.message)

@@ -100,5 +100,7 @@ def test_only_what_certainly_does_not_fit_is_refused() -> None:
     verdicts = [fit.verdict for fit in map(tile_fit, (fits, lists, states)) if fit is not None]
     assert verdicts == ["fits", "may_not_fit", "cannot_fit"]
     check_fit(lists)
-    with pytest.raises(DoesNotFit):
+    with pytest.raises(DoesNotFit) as caught:
         check_fit(states)
+    assert "batch_size" in caught.value.message
+    assert "IPUs" not in caught.value.message  # the network is on one

@@ -62,6 +62,15 @@ EXAMPLES = [
 ]
 
 
+def test_more_ipus_are_advised_only_where_they_can_be_used() -> None:
+    [words] = [words for words, reason, _ in EXAMPLES if reason is Reason.DEVICE_OUT_OF_MEMORY]
+    error = find(words)
+    assert error is not None
+    assert "device.ipus" in error.message()
+    assert "device.ipus" not in error.message(on_one_ipu=True)
+    assert "training.batch_size" in error.message(on_one_ipu=True)
+
+
 @pytest.mark.parametrize(("words", "reason", "policy"), EXAMPLES)
 def test_each_has_one_reason_and_one_policy(words: str, reason: Reason, policy: Policy) -> None:
     error = find(f"Detected 1 error: {words}")
@@ -83,9 +92,9 @@ def test_the_parts_are_reported_apart() -> None:
 def test_the_message_has_the_hint_and_what_does_not_fit() -> None:
     error = find(EXAMPLES[7][0])
     assert error is not None
-    assert "training.batch_size" in error.message
-    assert "Compile engine" in error.message
-    assert "Tile 3 needs 700000 bytes" in error.message
+    assert "training.batch_size" in error.message()
+    assert "Compile engine" in error.message()
+    assert "Tile 3 needs 700000 bytes" in error.message()
 
 
 @pytest.mark.parametrize("words", ["", "InternalError: out of luck", "Poplar is a tree: tall"])

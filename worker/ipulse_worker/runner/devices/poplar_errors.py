@@ -39,7 +39,7 @@ _HINTS: Dict[Reason, str] = {
     "which a retry would repeat: look for a division by zero, a number out of range or an invalid "
     "neuron id.",
     Reason.DEVICE_OUT_OF_MEMORY: "The program does not fit into the memory of the tiles: use a "
-    "smaller training.batch_size, fewer data.steps, smaller layers or more device.ipus.",
+    "smaller training.batch_size, fewer data.steps or smaller layers{more}.",
     Reason.GRAPH_REFUSED: "Poplar refused the program.",
     Reason.IPU_RESET: "The IPU is reset before its next program. The job resumes from its last "
     "checkpoint.",
@@ -67,13 +67,14 @@ class PoplarError(NamedTuple):
             return _BY_ACTION.get(self.action or "", Reason.UNRECOVERABLE)
         return _BY_TYPE.get(self.type, Reason.GRAPH_REFUSED)
 
-    @property
-    def message(self) -> str:
-        """One paragraph for users: what to do, then Poplar's message."""
+    def message(self, on_one_ipu: bool = False) -> str:
+        """Return one paragraph for users: what to do, then Poplar's message.
+
+        on_one_ipu: whether the program cannot use several IPUs.
+        """
         where = f" ({self.origin})" if self.origin else ""
-        return (
-            f"{_HINTS[self.reason]} Poplar's message{where}: {self.type}: {self.what[:_MAX_LENGTH]}"
-        )
+        hint = _HINTS[self.reason].format(more="" if on_one_ipu else ", or more device.ipus")
+        return f"{hint} Poplar's message{where}: {self.type}: {self.what[:_MAX_LENGTH]}"
 
 
 def find(text: str) -> Optional[PoplarError]:
