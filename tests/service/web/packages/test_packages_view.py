@@ -16,10 +16,9 @@ from ipulse.stack.redis_server import RedisServer
 from tests.service.http.routes.test_neuron_packages import DECAY, PACKAGE
 from tests.service.http.routes.test_queue import announce
 from tests.service.running import InProcess, settings_for
-
-from .conftest import Page
-from .test_accessibility import OVERFLOW, violations
-from .test_ops_view import READ, SET
+from tests.service.web.conftest import Page
+from tests.service.web.test_accessibility import OVERFLOW, violations
+from tests.service.web.test_ops_view import READ, SET
 
 pytestmark = pytest.mark.browser
 
