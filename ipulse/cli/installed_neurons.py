@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from ipulse.cli.terminal import last_line
 from ipulse.client import AgentStatus
 from ipulse.install_hint import install_hint
-from ipulse_core.errors import MissingDependency
+from ipulse_core.errors import MissingDependency, Unavailable
 from ipulse_core.spec.neuron_packages import VARIABLE
 
 RUNNER_PYTHON = "IPULSE_RUNNER_PYTHON"
 OVERVIEW = "ipulse_ops.neuron_package.overview"
 CHECK = "ipulse_ops.neuron_package.check"
+IMPORT_SECONDS = 60.0  # for all packages that are signed off, as an agent allows
 USABLE, NOT_SIGNED_OFF = "usable", "not_signed_off"  # states of ipulse_ops.neuron_package.overview
 
 
@@ -35,38 +36,45 @@ def runner_python() -> str:
     return os.environ.get(RUNNER_PYTHON) or sys.executable
 
 
-def run_in_runner(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a module of ipulse_ops in the runner's Python.
+def run_in_runner(
+    module: str, *arguments: str, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a module of ipulse_ops in the runner's Python, for at most some seconds.
 
-    Raises MissingDependency if ipulse_ops is not installed there.
+    Raises MissingDependency if ipulse_ops is not installed there, Unavailable after that time.
     """
     python = runner_python()
     try:
-        known = _output(python, "-c", "import ipulse_ops")
+        known = _output([python, "-c", "import ipulse_ops"], seconds)
         if known.returncode:
             raise MissingDependency(
                 f"packages of neurons need ipulse_ops, which {python} cannot import "
                 f"({RUNNER_PYTHON} names another Python): {install_hint('all')}"
             )
-        return _output(python, "-m", module, *arguments)
+        return _output([python, "-m", module, *arguments], seconds)
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(
+            f"{python} did not import the packages of neurons within {error.timeout:g} s: one that "
+            "is signed off may wait for something at its import"
+        ) from error
     except OSError as error:
         raise MissingDependency(f"{RUNNER_PYTHON}: {python} does not run: {error}") from error
 
 
-def _output(*command: str) -> subprocess.CompletedProcess[str]:
+def _output(command: list[str], seconds: float | None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 (our own module, without a shell)
-        command, capture_output=True, text=True, check=False
+        command, capture_output=True, text=True, check=False, timeout=seconds
     )
 
 
 def states_here() -> dict[str, Any]:
     """Return the packages that are signed off or installed here, as JSON of the overview.
 
-    Raises MissingDependency if the runner's Python does not say it.
+    Raises MissingDependency if the runner's Python does not say it, Unavailable if it takes long.
     """
-    done = run_in_runner(OVERVIEW)
-    try:
-        found: dict[str, Any] = json.loads(done.stdout)
+    done = run_in_runner(OVERVIEW, seconds=IMPORT_SECONDS)
+    try:  # native code of a package may print, too
+        found: dict[str, Any] = json.loads(last_line(done.stdout))
     except ValueError:
         last = last_line(done.stderr)
         raise MissingDependency(f"{runner_python()} did not list its packages: {last}") from None

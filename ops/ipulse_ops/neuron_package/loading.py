@@ -156,9 +156,10 @@ def import_package(package: InstalledPackage) -> LoadedPackage:
             raise TypeError(f"{package.entry_point.value} is no NeuronPackage")
         parameters = _parameters_of(neurons)
     except Exception as error:  # the code of the package may raise anything
+        is_own = isinstance(error, (PackageUnavailable, UnfitDistribution))  # a sentence
+        why = str(error) if is_own else f"{type(error).__name__}: {error}"
         raise PackageUnavailable(
-            f"the package {package.reference} ({package.version}) cannot be used: "
-            f"{type(error).__name__}: {error}",
+            f"the package {package.reference} ({package.version}) cannot be used: {why}",
             getattr(error, "state", UNFIT if package.unfit else NOT_IMPORTABLE),
         ) from error
     description = PackageDescription(package.reference, package.version, parameters)

@@ -140,6 +140,24 @@ def test_a_wrong_list_of_packages_is_shown(
     assert str(tmp_path / "python") in str(found()["detail"])
 
 
+def test_a_package_that_waits_or_prints_at_its_import_is_shown(
+    offline: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def detail(name: str, text: str) -> str:
+        folder = install(wheel(tmp_path / name, text), tmp_path / name)
+        [installed] = installed_packages([str(folder)])
+        monkeypatch.setenv("PYTHONPATH", str(folder))
+        monkeypatch.setenv(VARIABLE, installed.reference)
+        [found] = package_findings(offline("doctor", "--json", "--home", str(tmp_path)).out)
+        assert found["fine"] is False
+        return str(found["detail"])
+
+    assert "AttributeError" not in detail("loud", "import os\nos.write(1, b'x\\n')\n")
+    assert detail("ends", "import os\nos._exit(3)\n")
+    monkeypatch.setattr("ipulse.cli.installed_neurons.IMPORT_SECONDS", 5.0)
+    assert "5 s" in detail("waits", "import time\ntime.sleep(600)\n")
+
+
 def test_a_package_that_no_agent_has_is_shown() -> None:
     package = {"package": f"a@sha256:{'1' * 64}", "version": "a 1.0", "parameters": []}
     agents = [agent("one", neuron_packages=[package]), agent("two", neuron_packages=[package])]
