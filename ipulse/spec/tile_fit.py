@@ -213,9 +213,8 @@ def check_fit(spec: ExperimentSpec) -> None:
         allowed = dict(device.engine_options).get("debug.allowOutOfMemory", "")
         if str(allowed).lower() in ("true", "1"):  # compiled for its profile
             return
-    # A network of parts is on one IPU.
     more = ", or device.memory recompute"
-    if not part_layers(spec.network):
+    if not (runs_in_parts(spec.network) or runs_layers_alone(spec.network)):  # else on one IPU
         more = ", device.memory recompute, or more IPUs"
     detail = (
         f"a tile has {fit.tile_bytes:,} bytes, and the fullest needs at least "
