@@ -14,7 +14,8 @@ import tensorflow as tf
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
-from ipulse_core.spec.part_layers import part_layers
+from ipulse_core.spec.single_layers import runs_layers_alone
+from ipulse_core.spec.stretches import runs_in_parts
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
 from ipulse_ops.lif.cpu import native, op_library
@@ -144,8 +145,10 @@ def run_attempt(
 
 def is_on_one_ipu(document: Dict[str, Any]) -> bool:
     """Returns whether the network of a resolved spec is on one IPU, as its layers want it."""
-    network = document.get("network")
-    return bool(network and part_layers(read_spec({"network": network}).network))
+    if not document.get("network"):
+        return False
+    network = read_spec({"network": document["network"]}).network
+    return runs_in_parts(network) or runs_layers_alone(network)
 
 
 def outcome_of(
