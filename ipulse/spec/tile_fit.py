@@ -22,8 +22,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
 from ipulse_core.spec.part_layers import is_recurrent
-from ipulse_core.spec.single_layers import programs_of, runs_layers_alone
-from ipulse_core.spec.stretches import runs_in_parts
+from ipulse_core.spec.single_layers import has_several_programs, programs_of, runs_layers_alone
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
@@ -139,7 +138,7 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
     """
     if runs_layers_alone(spec.network):
         return _single_layers(spec, network)
-    if not runs_in_parts(spec.network):
+    if not has_several_programs(spec.network):
         return [_predict(network)]
     found, slots = [], network.input_slots
     geometries = conv_geometries(spec)
@@ -148,11 +147,10 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
         if stretch.is_equations:
             (index,) = stretch.layers
             layer: Any = spec.network.layers[index]
-            neurons = network.layers[index].neurons
+            slots = network.layers[index].neurons
             states, parameters = len(layer.neuron.states), len(layer.neuron.parameters)
-            sizes = (neurons, states, max(1, parameters), is_recurrent(layer))
+            sizes = (slots, states, max(1, parameters), is_recurrent(layer))
             found.append(predict_equations(TileEquations(*sizes, *run)))
-            slots = neurons
         if stretch.is_conv:
             geometry = geometries[stretch.layers[0]]
             convolution = TileConvolution(geometry, slots, *run)
@@ -214,7 +212,7 @@ def check_fit(spec: ExperimentSpec) -> None:
         if str(allowed).lower() in ("true", "1"):  # compiled for its profile
             return
     more = ", or device.memory recompute"
-    if not (runs_in_parts(spec.network) or runs_layers_alone(spec.network)):  # else on one IPU
+    if not has_several_programs(spec.network):  # else on one IPU
         more = ", device.memory recompute, or more IPUs"
     detail = (
         f"a tile has {fit.tile_bytes:,} bytes, and the fullest needs at least "

@@ -19,6 +19,11 @@ def runs_layers_alone(network: Any) -> bool:
     return not runs_in_parts(network) and bool(single_layer_features(network))
 
 
+def has_several_programs(network: Any) -> bool:
+    """Returns whether a network is several programs on tiles, which are then on one IPU."""
+    return runs_in_parts(network) or runs_layers_alone(network)
+
+
 def single_layer_features(network: Any) -> List[str]:
     """Returns what of a network no single program on tiles has, for messages."""
     layers = [*network.layers, network.readout]

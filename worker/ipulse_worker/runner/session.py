@@ -14,8 +14,7 @@ import tensorflow as tf
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
-from ipulse_core.spec.single_layers import runs_layers_alone
-from ipulse_core.spec.stretches import runs_in_parts
+from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
 from ipulse_ops.lif.cpu import native, op_library
@@ -148,7 +147,7 @@ def is_on_one_ipu(document: Dict[str, Any]) -> bool:
     if not document.get("network"):
         return False
     network = read_spec({"network": document["network"]}).network
-    return runs_in_parts(network) or runs_layers_alone(network)
+    return has_several_programs(network)
 
 
 def outcome_of(

@@ -9,8 +9,7 @@ from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.executables import ExecutableCache
 from ipulse_core.errors import InvalidSpec, Problem
 from ipulse_core.spec.part_layers import equation_layers
-from ipulse_core.spec.single_layers import runs_layers_alone
-from ipulse_core.spec.stretches import runs_in_parts
+from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_ops.equations.poplar_kernel import build_poplar_equations
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import build as poplar_op
@@ -95,16 +94,10 @@ class Emulator(Device):
             sparse_native.build(self.build_progress(OP_FROM, PROGRAMS_FROM))
         for layer in equations_layers_of(self.spec):
             build_poplar_equations(layer, self.build_progress(OP_FROM, PROGRAMS_FROM))
-        network = self.spec.network
-        if runs_in_parts(network) or runs_layers_alone(network):  # several programs
-            self._model = Model(
-                self.spec,
-                slots,
-                self._threads,
-                batch=self.spec.training.batch_size,
-                ops=self.ops,
-                on_part=self._enter_part,
-            )
+        batch = self.spec.training.batch_size
+        if has_several_programs(self.spec.network):
+            arguments = self.spec, slots, self._threads, batch, self.ops, self._enter_part
+            self._model = Model(*arguments)
             return self._model
         try:
             attributes_of(network_of(self.spec), slots, placement_of(self._settings))
