@@ -54,6 +54,7 @@ def test_a_mean_below_the_target_is_reported() -> None:
         target=0.9,
         accuracies=[0.8, 0.9],
         seconds=1.0,
+        processor_seconds=1.0,
         rates=[0.01],
     )
     row = outcome.row()

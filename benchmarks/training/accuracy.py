@@ -59,6 +59,7 @@ class Outcome:
     target: float
     accuracies: list[float]  # on the held-out samples after the last epoch, by seed
     seconds: float  # of one training, mean
+    processor_seconds: float  # of all threads in one training, mean
     rates: list[float]  # spikes per neuron and step of each hidden layer, mean over the seeds
     at_most: float = 1.0  # the mean accuracy must not exceed it
 
@@ -171,12 +172,13 @@ def _trained(
     quick: bool,
     train: Callable[[ExperimentSpec], Any],
 ) -> Outcome:
-    accuracies, seconds, rates = [], [], []
+    accuracies, seconds, busy, rates = [], [], [], []
     for seed in seeds:
         spec = spec_of(task, gated, seed, weights, quick)
-        began = time.perf_counter()
+        began, busy_before = time.perf_counter(), time.process_time()
         metrics = train(spec)
         seconds.append(time.perf_counter() - began)
+        busy.append(time.process_time() - busy_before)
         accuracies.append(metrics.score)
         rates.append(metrics.firing_rates[: len(spec.network.layers)])
         label = f"{task.title}, {'gated' if gated else 'dense'}, {weights}, seed {seed}"
@@ -191,6 +193,7 @@ def _trained(
         target=task.quick_target if quick else task.target_of(weights),
         accuracies=accuracies,
         seconds=float(np.mean(seconds)),
+        processor_seconds=float(np.mean(busy)),
         rates=np.mean(rates, axis=0).tolist(),
         at_most=task.at_most,
     )

@@ -2,18 +2,22 @@
 
     python -m benchmarks.training example-peers                      every example, about an hour
     python -m benchmarks.training example-peers --only few_samples   those whose names begin so
+    python -m benchmarks.training example-peers --threads 1 --one-by-one    on a busy machine
 
 Both train with the example's epochs, batches, optimizer, schedule and loss, by turns, once per
-seed, in float32 on all processors. snnTorch's learning rate, slope of the surrogate gradient and
-scale of the initial weights are those of the best accuracy on a fifth of the training samples,
-which that search leaves out of the training. The example's own were chosen on such a fifth, or on
-other splits and seeds of its data. No test sample takes part in a choice. Seconds are those of one
-training, with reading its data and without the imports of the libraries.
+seed, in float32 on all processors (`--threads`: on fewer). snnTorch's learning rate, slope of the
+surrogate gradient and scale of the initial weights, where delays are missing also the decay of its
+hidden membranes, are those of the best accuracy on a fifth of the training samples, which that
+search leaves out of the training. The search tries all combinations, or with `--one-by-one` the
+values of one setting after the other, each with the best of those before it. The example's own
+were chosen on such a fifth, or on other splits and seeds of its data. No test sample takes part in
+a choice. Seconds are those of one training, with reading its data and without the imports of the
+libraries; processor seconds are summed over threads, and grow less than seconds if other programs
+run.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -27,8 +31,9 @@ import numpy as np
 
 from benchmarks.common import command_line
 from benchmarks.common.environments import MissingEnvironment, python_of
+from benchmarks.common.settings_search import Choice, search
 from benchmarks.common.tables import ROOT, Row, finish
-from benchmarks.training.accuracy import data_of, document_of, outcome
+from benchmarks.training.accuracy import Outcome, data_of, document_of, outcome
 from benchmarks.training.accuracy_tasks import TASKS, Task
 from benchmarks.training.comparison import REQUIREMENTS
 from ipulse.spec import ExperimentSpec
@@ -44,13 +49,28 @@ class Example:
     task: Task
     weights: str = "float32"
     adapts: bool = False  # also with adaptive thresholds, which snnTorch has only by hand
-    rates: tuple[float, ...] = (0.001, 0.003, 0.01)
-    slopes: tuple[float, ...] = (5.0, 25.0)
+    # The values that are tried for snnTorch; a search of one after the other begins with the first.
+    rates: tuple[float, ...] = (0.003, 0.001, 0.01)
+    slopes: tuple[float, ...] = (25.0, 5.0)
     scales: tuple[float, ...] = (1.0, 2.0)
+    decays: tuple[float, ...] = ()  # of the hidden membranes; none: the example's
     search_epochs: int | None = None  # None: the example's
 
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """The values of each setting that are tried for snnTorch."""
+        decays = {"decay": self.decays} if self.decays else {}
+        return {**decays, "rate": self.rates, "slope": self.slopes, "scale": self.scales}
 
-def _task(name: str, **changes: bool) -> Task:
+    @property
+    def peer(self) -> str:
+        """The name of snnTorch's network in tables."""
+        if self.adapts:
+            return "snnTorch, thresholds by hand"
+        return "snnTorch, no delays" if self.task.example == "temporal_order" else "snnTorch"
+
+
+def _task(name: str, **changes: Any) -> Task:
     return next(
         task
         for task in TASKS
@@ -58,14 +78,16 @@ def _task(name: str, **changes: bool) -> Task:
     )
 
 
-_RECALL: dict[str, Any] = {"rates": (0.003, 0.01), "scales": (1.0,), "search_epochs": 5}
+_RECALL: dict[str, Any] = {"rates": (0.01, 0.003), "scales": (1.0,)}
 EXAMPLES = (
     Example(_task("few_samples", drops=True), search_epochs=40),
     Example(_task("few_samples", drops=True), weights="int8", search_epochs=40),
     Example(_task("few_samples", drops=False), search_epochs=40),
     Example(_task("moving_digits"), slopes=(25.0,), search_epochs=1),
-    Example(_task("delayed_recall", adapts=True), adapts=True, **_RECALL),
-    Example(_task("delayed_recall", adapts=False), **_RECALL),
+    Example(_task("delayed_recall", adapts=True), adapts=True, search_epochs=8, **_RECALL),
+    Example(_task("delayed_recall", adapts=False), search_epochs=3, **_RECALL),
+    Example(_task("temporal_order", delays=None), decays=(0.97, 0.9, 0.99)),
+    Example(_task("temporal_order", delays="none", decay=None)),
 )
 
 
@@ -113,18 +135,6 @@ def _ask(python: Path, spec: Path, data: Path, **options: Any) -> dict[str, floa
     return answer
 
 
-def _search(
-    example: Example, python: Path, spec: Path, data: Path, epochs: int, fixed: dict[str, Any]
-) -> dict[str, float]:
-    found = []
-    for rate, slope, scale in itertools.product(example.rates, example.slopes, example.scales):
-        choice = {"rate": rate, "slope": slope, "scale": scale}
-        answer = _ask(python, spec, data, epochs=epochs, seed=1000, **choice, **fixed)
-        print(f"  {choice}: {100 * answer['accuracy']:.2f} %", file=sys.stderr, flush=True)
-        found.append((answer["accuracy"], choice))
-    return max(found, key=lambda pair: pair[0])[1]
-
-
 def _write(
     task: Task, example: Example, seed: int, spec: Path, data: Path, searching: bool
 ) -> None:
@@ -133,7 +143,9 @@ def _write(
     data_file(read_spec(document), data, searching)
 
 
-def compared(example: Example, python: Path, seeds: int) -> list[Row]:
+def compared(
+    example: Example, python: Path, seeds: int, one_by_one: bool, search_epochs: int | None
+) -> list[Row]:
     """Train ours and snnTorch's; return a row of each."""
     task = example.task
     spec = read_spec(document_of(task, False, 1, example.weights, False))
@@ -142,49 +154,62 @@ def compared(example: Example, python: Path, seeds: int) -> list[Row]:
     if example.adapts:
         fixed["adapts"] = True
     print(f"{task.title}, {example.weights}", file=sys.stderr)
+    tried = search_epochs or example.search_epochs or epochs
+
+    def accuracy_of(choice: Choice) -> float:
+        answer = _ask(python, path, data, epochs=tried, seed=1000, **choice, **fixed)
+        _report(f"  {choice}", answer)
+        return answer["accuracy"]
+
     with tempfile.TemporaryDirectory() as directory, data_of(task):
         path, data = Path(directory) / "spec.json", Path(directory) / "data.npz"
-        tried = example.search_epochs or epochs
         _write(task, example, 1, path, data, searching=True)
-        choice = _search(example, python, path, data, tried, fixed)
+        choice = search(example.grid, one_by_one, accuracy_of)
         answers, ours = [], []
         for seed in range(1, seeds + 1):
             for gated in (False,) if task.is_control else (False, True):
                 ours.append(outcome(task, gated, 1, example.weights, first_seed=seed))
             _write(task, example, seed, path, data, searching=False)
             answers.append(_ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
+            _report(f"  {example.peer}, seed {seed}", answers[-1])
     rows = []
     for gradient in ("dense", "gated"):
-        of = [each for each in ours if each.gradient == gradient]
+        of = [_answer(each) for each in ours if each.gradient == gradient]
         if of:
-            accuracies = [each.mean for each in of]
-            seconds = [each.seconds for each in of]
-            rows.append(_row(task, f"IPUlse, {gradient}", example, epochs, accuracies, seconds))
-    name = "snnTorch, thresholds by hand" if example.adapts else "snnTorch"
-    accuracies = [answer["accuracy"] for answer in answers]
-    seconds = [answer["seconds"] for answer in answers]
-    settings = ", ".join(f"{key} {value:g}" for key, value in choice.items())
-    row = _row(task, name, example, epochs, accuracies, seconds)
-    return [*rows, {**row, "chosen": settings}]
+            rows.append(_row(example, f"IPUlse, {gradient}", epochs, of))
+    chosen = ", ".join(f"{name} {value:g}" for name, value in choice.items())
+    return [*rows, {**_row(example, example.peer, epochs, answers), "chosen": chosen}]
 
 
-def _row(
-    task: Task,
-    system: str,
-    example: Example,
-    epochs: int,
-    accuracies: list[float],
-    seconds: list[float],
-) -> Row:
+def _answer(ours: Outcome) -> dict[str, float]:
     return {
-        "task": task.title,
+        "accuracy": ours.mean,
+        "seconds": ours.seconds,
+        "processor_seconds": ours.processor_seconds,
+    }
+
+
+def _report(label: str, answer: dict[str, float]) -> None:
+    percent = f"{100 * answer['accuracy']:.2f} %"
+    print(f"{label}: {percent}, {answer['seconds']:.1f} s", file=sys.stderr, flush=True)
+
+
+def _row(example: Example, system: str, epochs: int, answers: list[dict[str, float]]) -> Row:
+    accuracies = [answer["accuracy"] for answer in answers]
+    mean = {
+        key: f"{np.mean([answer[key] for answer in answers]):.1f}"
+        for key in ("seconds", "processor_seconds")
+    }
+    return {
+        "task": example.task.title,
         "system": system,
         "weights": example.weights,
         "accuracy": f"{100 * np.mean(accuracies):.2f}",
         "lowest": f"{100 * min(accuracies):.2f}",
         "highest": f"{100 * max(accuracies):.2f}",
         "epochs": epochs,
-        "seconds": f"{np.mean(seconds):.1f}",
+        "seeds": len(answers),
+        **mean,
         "chosen": "as in the example",
     }
 
@@ -194,7 +219,17 @@ def main(arguments: list[str]) -> int:
     parser = command_line.parser("training example-peers", __doc__)
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each (%(default)s)")
     parser.add_argument("--only", metavar="TASK", default="", help="tasks with names that begin so")
+    parser.add_argument("--threads", type=int, help="processors of both systems (all)")
+    parser.add_argument(
+        "--one-by-one", action="store_true", help="search one setting after the other"
+    )
+    parser.add_argument("--search-epochs", type=int, help="epochs of each training in the search")
     options = parser.parse_args(arguments)
+    processors = sorted(os.sched_getaffinity(0))
+    if options.threads is not None:
+        if not 1 <= options.threads <= len(processors):
+            parser.error(f"--threads {options.threads}: this machine has {len(processors)}")
+        os.sched_setaffinity(0, processors[: options.threads])  # which snnTorch's process inherits
     chosen = [each for each in EXAMPLES if each.task.title.startswith(options.only)]
     if not chosen:
         titles = ", ".join(each.task.title for each in EXAMPLES)
@@ -206,6 +241,6 @@ def main(arguments: list[str]) -> int:
         return 1
     rows = []
     for example in chosen:
-        rows += compared(example, python, options.seeds)
+        rows += compared(example, python, options.seeds, options.one_by_one, options.search_epochs)
     finish(rows, options.output)
     return 0

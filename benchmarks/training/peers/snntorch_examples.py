@@ -4,12 +4,13 @@
 
 The network has the example's sizes, decays, thresholds, pools and probabilities of dropout;
 optimizer, schedule, clipping, loss, epochs and batches are the example's, too. Learning rate, slope
-of the surrogate gradient and scale of the initial weights are arguments, which
-benchmarks.training.example_peers chooses. DATA.npz has what `data_file` there writes.
+of the surrogate gradient, scale of the initial weights and, in place of the example's, decay of the
+hidden membranes are arguments, which benchmarks.training.example_peers chooses. DATA.npz has what
+`data_file` there writes.
 
 Other than ours: neurons do not scale their input by gain (1 - decay); nn.Dropout draws a mask for
 each step, not for a sample; an RLeaky has biases in its recurrence, and ignores the input of the
-step after its spike.
+step after its spike; delays are left out, because snnTorch has none.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ class Network(nn.Module):
         sizes = self.shape or [channels]
         self.layers = nn.ModuleList()
         for layer in spec["network"]["layers"]:
+            if options.decay is not None:
+                layer = {**layer, "decay": options.decay}
             parts: list[nn.Module] = []
             if layer.get("dropout"):
                 parts.append(nn.Dropout(layer["dropout"]))
@@ -211,13 +214,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, required=True, help="learning rate")
     parser.add_argument("--slope", type=float, default=25.0, help="of the surrogate gradient")
     parser.add_argument("--scale", type=float, default=1.0, help="of the initial weights")
+    parser.add_argument("--decay", type=float, help="of hidden membranes; else the example's")
     parser.add_argument("--bits", type=int, choices=(BITS, 32), default=32)
     parser.add_argument("--adapts", action="store_true", help="adaptive thresholds")
     options = parser.parse_args()
     spec = json.loads(options.spec.read_text())
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     accuracy = train(spec, dict(np.load(options.data)), options)
-    print(json.dumps({"accuracy": accuracy, "seconds": time.perf_counter() - began}))
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
+    print(json.dumps({"accuracy": accuracy, "seconds": seconds, "processor_seconds": busy}))
 
 
 if __name__ == "__main__":
