@@ -169,6 +169,8 @@ def compared(
         for seed in range(1, seeds + 1):
             for gated in (False,) if task.is_control else (False, True):
                 ours.append(outcome(task, gated, 1, example.weights, first_seed=seed))
+                gradient = ours[-1].gradient
+                _report(f"  IPUlse, {gradient}, seed {seed}", _answer(ours[-1]))
             _write(task, example, seed, path, data, searching=False)
             answers.append(_ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
             _report(f"  {example.peer}, seed {seed}", answers[-1])
@@ -190,8 +192,8 @@ def _answer(ours: Outcome) -> dict[str, float]:
 
 
 def _report(label: str, answer: dict[str, float]) -> None:
-    percent = f"{100 * answer['accuracy']:.2f} %"
-    print(f"{label}: {percent}, {answer['seconds']:.1f} s", file=sys.stderr, flush=True)
+    times = f"{answer['seconds']:.1f} s, {answer['processor_seconds']:.1f} s of processors"
+    print(f"{label}: {100 * answer['accuracy']:.2f} %, {times}", file=sys.stderr, flush=True)
 
 
 def _row(example: Example, system: str, epochs: int, answers: list[dict[str, float]]) -> Row:
