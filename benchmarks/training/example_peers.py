@@ -18,12 +18,13 @@ run.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,25 +137,23 @@ def _ask(python: Path, spec: Path, data: Path, **options: Any) -> dict[str, floa
 
 
 def _write(
-    task: Task, example: Example, seed: int, spec: Path, data: Path, searching: bool
+    task: Task, example: Example, seed: int, few: bool, spec: Path, data: Path, searching: bool
 ) -> None:
-    document = document_of(task, False, seed, example.weights, False)
+    document = document_of(task, False, seed, example.weights, few)
     spec.write_text(json.dumps(document))
     data_file(read_spec(document), data, searching)
 
 
-def compared(
-    example: Example, python: Path, seeds: int, one_by_one: bool, search_epochs: int | None
-) -> list[Row]:
+def compared(example: Example, python: Path, options: argparse.Namespace) -> list[Row]:
     """Train ours and snnTorch's; return a row of each."""
-    task = example.task
-    spec = read_spec(document_of(task, False, 1, example.weights, False))
-    epochs = spec.training.epochs
+    few = options.epochs is not None
+    task = replace(example.task, quick_epochs=options.epochs or 0)
+    epochs = read_spec(document_of(task, False, 1, example.weights, few)).training.epochs
     fixed: dict[str, Any] = {"bits": 8 if example.weights == "int8" else 32}
     if example.adapts:
         fixed["adapts"] = True
     print(f"{task.title}, {example.weights}", file=sys.stderr)
-    tried = search_epochs or example.search_epochs or epochs
+    tried = options.search_epochs or example.search_epochs or epochs
 
     def accuracy_of(choice: Choice) -> float:
         answer = _ask(python, path, data, epochs=tried, seed=1000, **choice, **fixed)
@@ -163,15 +162,15 @@ def compared(
 
     with tempfile.TemporaryDirectory() as directory, data_of(task):
         path, data = Path(directory) / "spec.json", Path(directory) / "data.npz"
-        _write(task, example, 1, path, data, searching=True)
-        choice = search(example.grid, one_by_one, accuracy_of)
+        _write(task, example, 1, few, path, data, searching=True)
+        choice = search(example.grid, options.one_by_one, accuracy_of)
         answers, ours = [], []
-        for seed in range(1, seeds + 1):
+        for seed in range(1, options.seeds + 1):
             for gated in (False,) if task.is_control else (False, True):
-                ours.append(outcome(task, gated, 1, example.weights, first_seed=seed))
+                ours.append(outcome(task, gated, 1, example.weights, few, seed))
                 gradient = ours[-1].gradient
                 _report(f"  IPUlse, {gradient}, seed {seed}", _answer(ours[-1]))
-            _write(task, example, seed, path, data, searching=False)
+            _write(task, example, seed, few, path, data, searching=False)
             answers.append(_ask(python, path, data, epochs=epochs, seed=seed, **choice, **fixed))
             _report(f"  {example.peer}, seed {seed}", answers[-1])
     rows = []
@@ -221,6 +220,7 @@ def main(arguments: list[str]) -> int:
     parser = command_line.parser("training example-peers", __doc__)
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each (%(default)s)")
     parser.add_argument("--only", metavar="TASK", default="", help="tasks with names that begin so")
+    parser.add_argument("--epochs", type=int, help="of both systems (the example's)")
     parser.add_argument("--threads", type=int, help="processors of both systems (all)")
     parser.add_argument(
         "--one-by-one", action="store_true", help="search one setting after the other"
@@ -243,6 +243,6 @@ def main(arguments: list[str]) -> int:
         return 1
     rows = []
     for example in chosen:
-        rows += compared(example, python, options.seeds, options.one_by_one, options.search_epochs)
+        rows += compared(example, python, options)
     finish(rows, options.output)
     return 0
