@@ -137,9 +137,8 @@ class EquationsNeurons(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlo
         @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
         def apply(current: Any, parameters: Any, *variables: Any) -> Tuple[Any, Any]:
             recurrent, trained = variables[:own], variables[own:]
-            forward = partial(self._forward, keep)
+            forward, types = partial(self._forward, keep), [tf.float32] * (3 + own)
             arguments = [parameters, current, *recurrent]
-            types = [tf.float32] * (3 + own)
             ids, counts, states, *total = tf.numpy_function(forward, arguments, types)
             ids.set_shape(current.shape)
             counts.set_shape([*current.shape[:2], 2])

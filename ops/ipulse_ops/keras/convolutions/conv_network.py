@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.multi_lif import MultiLIF
+from ipulse_ops.keras.part_network import OnPart
 from ipulse_ops.keras.single_layer import LIFReadout
 from ipulse_ops.lif.run_options import LIFOutputs
 from ipulse_ops.lif.slot_lists import later

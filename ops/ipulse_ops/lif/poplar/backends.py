@@ -40,8 +40,17 @@ def run_on_emulator(
             f"their own, on one IPU; got {ipus}"
         )
 
-    def run(*arguments: Any, reads_out: bool) -> Result:
-        outputs = _run_alone(*arguments, *ops)
+    def run(
+        layer: Network,
+        weights: Sequence[Any],
+        ids: Any,
+        counts: Any,
+        own: RunOptions,
+        reads_out: bool,
+    ) -> Result:
+        (delay,) = layer.delays
+        ids, counts = later(ids, delay), later(counts, delay)
+        outputs = _run(replace(layer, delay=0), weights, ids, counts, own, *ops)
         return outputs, lambda: outputs.spike_ids
 
     return run_single_layers(run, network, weights, ids, counts, options, sorted_lists)
@@ -96,21 +105,6 @@ def _check(network: Network) -> None:
             "dropout, residual additions and delays of more than a step run on an emulated IPU and "
             "on the backend cpu: remove them, or use one of these"
         )
-
-
-def _run_alone(
-    network: Network,
-    weights: Sequence[Any],
-    ids: Any,
-    counts: Any,
-    options: RunOptions,
-    user_op: PrecompiledUserOp,
-    built: BuiltOp,
-) -> LIFOutputs:
-    """Run a network of one layer, whose input may be delayed by any number of steps."""
-    (delay,) = network.delays
-    ids, counts = later(ids, delay), later(counts, delay)
-    return _run(replace(network, delay=0), weights, ids, counts, options, user_op, built)
 
 
 def _run(

@@ -132,9 +132,12 @@ def conv_lif_op(
     ids_type: as for spike_conv_op.
     """
     geometry = layer.geometry
-    spikes = [(ids_type, (steps, batch, slots)), (ids_type, (steps, batch, 2))]
-    spikes += [(_FLOAT, (geometry.filters,))] if layer.bias else []
-    spikes += [(_FLOAT, (1,))] if layer.second_threshold is not None else []
+    more: List[Tuple[str, Shape]] = [
+        (ids_type, (steps, batch, slots)),
+        (ids_type, (steps, batch, 2)),
+    ]
+    more += [(_FLOAT, (geometry.filters,))] if layer.bias else []
+    more += [(_FLOAT, (1,))] if layer.second_threshold is not None else []
     with_gradients = (0, 1, 3) if layer.bias else (0, 1)
     return _op(
         "ConvLIF",
@@ -143,7 +146,7 @@ def conv_lif_op(
         [(steps, batch, geometry.neurons), (steps, batch, 2)],
         with_gradients if ids_type == _FLOAT else (),
         tiles_per_ipu,
-        spikes,
+        more,
     )
 
 

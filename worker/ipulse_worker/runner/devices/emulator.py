@@ -106,7 +106,7 @@ class Emulator(Device):
         if self._settings.training == "device":
             built = training_op(self.spec, self.build_progress(OP_FROM, PROGRAMS_FROM))
             return EmulatedModel(self.spec, slots, self._threads, self.emulated, built)
-        return Model(self.spec, slots, self._threads, batch=self.spec.training.batch_size)
+        return Model(self.spec, slots, self._threads, batch)
 
     def acquire(self) -> None:
         """Wait for the emulated IPUs.

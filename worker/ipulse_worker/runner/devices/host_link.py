@@ -49,10 +49,11 @@ def streams(spec: ExperimentSpec, part: int, **arguments: Any) -> Dict[str, List
         part: number of the part of the network that the op runs, from 0.
         arguments: the others of CustomOp.
     """
-    stretch = programs_of(spec)[part]
+    programs = programs_of(spec)
+    behind = part > 0 and _is_lif_convolution(programs[part - 1])
     return {
         "streamed_inputs": streamed_inputs(behind, **arguments),
-        "streamed_outputs": streamed_outputs(spec, stretches[part], **arguments),
+        "streamed_outputs": streamed_outputs(spec, programs[part], **arguments),
     }
 
 

@@ -23,9 +23,7 @@ from ipulse_ops.lif.poplar.attributes import Placement, split_of
 from ipulse_ops.neuron_package.keras_layer import PackageLayer
 from ipulse_worker.runner.model.arrays_in_use import is_standardised, rule_of
 from ipulse_worker.runner.model.equations import equations_of
-from ipulse_worker.runner.model.layers_of_spec import (
-    leaky_of,
-)
+from ipulse_worker.runner.model.layers_of_spec import leaky_of
 from ipulse_worker.runner.model.network import (
     LayerLimits,
     convolution_of,
