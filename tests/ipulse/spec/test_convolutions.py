@@ -103,22 +103,6 @@ def test_of_every_data_set_with_images(data: Any, layer: Any, size: Any) -> None
             "/data/shape",
             "25",
         ),
-        (document(CONV, device={"kind": "emulator", "ipus": 2}), "/device/ipus", "one IPU"),
-        (
-            document(CONV, device={"kind": "emulator", "training": "device"}),
-            "/device/training",
-            "set it to host",
-        ),
-        (
-            document(CONV, device={"kind": "emulator", "states_dtype": "float16"}),
-            "/device/states_dtype",
-            "float32",
-        ),
-        (
-            document({**CONV, "filters": 73, "pool": {}}, device={"kind": "emulator"}),
-            "/network/layers/0/filters",
-            "65,700",
-        ),
         (
             document(CONV, device={"kind": "cpu", "weights_dtype": "bfloat16"}),
             "/device/weights_dtype",
@@ -219,38 +203,3 @@ def test_misfits_of_equations_have_a_place(layer: Any, parts: Any, pointer: str)
 def test_ops_and_convolutions_are_not_combined() -> None:
     op = {"kind": "op", "op": "pool_op@sha256:" + "0123456789abcdef" * 4, "neurons": 5}
     assert LAYER + "/kind" in [place for place, _ in problems(document(OWN, op))]
-
-
-TILES = {"kind": "emulator"}
-DENSE = {"kind": "equations", "neurons": 7, "neuron": NEURON}
-SMALL = {"batch_size": 16}
-
-
-@pytest.mark.parametrize(
-    "layers", [[OWN, OWN, DENSE, {"neurons": 5}], [OWN, CONV, {"neurons": 5}], [CONV, OWN], [CONV]]
-)
-def test_tiles_take_convolutions(layers: Any) -> None:
-    assert parse_spec(document(*layers, device=TILES)).device.kind == "emulator"
-    rows = [{**each, "kind": "conv1d"} if each.get("kind") == "conv2d" else each for each in layers]
-    parse_spec(document(*rows, data={"kind": "shd"}, device=TILES))
-
-
-def test_tiles_have_ids_of_16_bits() -> None:
-    wide = {**OWN, "filters": 100, "kernel_size": 1, "pool": None}
-    for behind in ([], [{"neurons": 5}]):
-        (problem,) = problems(document(wide, *behind, device=TILES, training=SMALL))
-        assert problem[0] == f"{LAYER}/filters"
-        assert "115,600" in problem[1]
-    parse_spec(document(wide, DENSE, device=TILES, training=SMALL))
-    parse_spec(document(wide, training=SMALL))
-
-
-@pytest.mark.parametrize("layer", [{**OWN, "kernel_size": 1}, {**CONV, "kernel_size": 1}])
-def test_pools_on_tiles_count_in_16_bits(layer: Any) -> None:
-    layer = {**layer, "pool": {}}
-    fits, wide = ({**layer, "filters": filters} for filters in (56, 57))  # of 34 x 34 positions
-    parse_spec(document(fits, DENSE, device=TILES, training=SMALL))
-    (problem,) = problems(document(wide, DENSE, device=TILES, training=SMALL))
-    assert problem[0] == f"{LAYER}/filters"
-    assert "65,892" in problem[1]
-    parse_spec(document(wide, DENSE, training=SMALL))

@@ -29,8 +29,16 @@ CONV: dict[str, Any] = {"kind": "conv2d", "filters": 6, "kernel_size": 3, "neuro
 POOLED = {**CONV, "padding": "same", "pool": {"kind": "sum", "pool_size": 3}}
 LIF_CONV = {**POOLED, "neuron": None, "pool": {"kind": "average", "pool_size": 2}}
 DENSE: dict[str, Any] = {"kind": "equations", "neurons": 90, "neuron": lif()}
+WIDE = {"neurons": 64, "second_threshold": 0.4}
 # layers, steps, batch, tiles
 NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
+    "dropout and additions": (
+        [{**WIDE, "dropout": 0.3}, WIDE, {**WIDE, "residual": [1]}, {"neurons": 30}],
+        24,
+        8,
+        32,
+    ),
+    "delays of synapses": ([WIDE, {"neurons": 40, "delays": {"longest": 9}}], 20, 8, 64),
     "a convolution's lists": ([{**POOLED, "filters": 24}, {"neurons": 16}], 30, 4, 32),
     "a convolution's states": ([{**CONV, "filters": 20}, DENSE], 12, 8, 8),
     "few tiles": ([DENSE, {"neurons": 40}, DENSE], 20, 16, 4),
@@ -63,11 +71,15 @@ def compiled_bytes(spec: Any) -> int:
     @tf.function
     def step() -> Any:
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(net(ids, counts, training=True).membrane)
+            run = net.run if hasattr(net, "run") else net
+            loss = tf.reduce_sum(run(ids, counts, training=True).membrane)
         return tape.gradient(loss, net.trainable_variables)
 
     step()
-    profiles = [*ipus.profiles(), *(part.tile_profile() for part in net.parts if tiled(part))]
+    profiles = [
+        *ipus.profiles(),
+        *(part.tile_profile() for part in getattr(net, "parts", ()) if tiled(part)),
+    ]
     ipus.close()
     return max(
         tile["memory"]["total"]["includingGaps"]
