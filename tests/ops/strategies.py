@@ -154,12 +154,13 @@ def problems(
     max_batch: int = 5,
     max_steps: int = 8,
     adapts: bool = True,
+    delays: bool = True,
 ) -> Problem:
     """Problems over the product of what a network can be.
 
     variants: all of it; without, the simplest networks, which take the kernels' fastest loops.
 
-    adapts: variants may have adaptive thresholds, and delays other than 0 and 1.
+    adapts: variants may have adaptive thresholds; delays: and delays other than 0 and 1.
 
     dyadic: constants and weights are such short binary fractions that a float32 forward makes no
         rounding error in whatever order it sums (at most 5 steps and 40 neurons or slots):
@@ -190,15 +191,15 @@ def problems(
             "reset": draw(st.sampled_from(["zero", "subtract", "none"])),
             "reset_on": draw(st.sampled_from(["state", "emission"])),
         }
-    delays: List[Any] = [0, 1]
-    if variants and adapts:  # the Poplar op has neither
-        delays += [2, tuple(rng.integers(0, 4, len(sizes) + 1).tolist())]
+    steps_between: List[Any] = [0, 1]
+    if variants and delays:
+        steps_between += [2, tuple(rng.integers(0, 4, len(sizes) + 1).tolist())]
     network = Network(
         inputs=inputs,
         layers=tuple(layers),
         readout=readout,
         reset_gradient=draw(st.sampled_from(reset_gradients)),
-        delay=draw(st.sampled_from(delays)),
+        delay=draw(st.sampled_from(steps_between)),
         **more,
     )
     return random_problem(

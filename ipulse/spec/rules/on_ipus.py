@@ -29,7 +29,7 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
     if device.kind == "ipu" and "decay" in network.trainable:
         detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
         yield Problem("/network/trainable", "unsupported", detail)
-    yield from _problems_of_adaptation(network, on)
+    yield from _problems_of_adaptation(network, device)
     if device.kind == "ipu" or runs_in_parts(network):
         where = on if device.kind == "ipu" else f"{on} in a network of several kinds of layers"
         yield from _problems_of_single_layers(network, where)
@@ -80,11 +80,26 @@ def _problems_of_single_layers(network: NetworkSpec, where: str) -> Iterator[Pro
             yield Problem(f"{place}/residual", "unsupported", detail)
 
 
-def _problems_of_adaptation(network: NetworkSpec, on: str) -> Iterator[Problem]:
+def _problems_of_adaptation(
+    network: NetworkSpec, device: EmulatorDevice | IPUDevice
+) -> Iterator[Problem]:
+    """Yields what the Poplar op does not combine with adaptive thresholds."""
     hidden = len(network.layers)
-    for index, layer in enumerate(spiking_layers(network)):
-        if getattr(layer, "adaptation", None) is not None:
-            place = f"layers/{index}" if index < hidden else "readout"
-            hint = "" if on.endswith("ipu") else ", write the neuron as equations"
-            detail = f"thresholds cannot adapt {on}: remove it{hint}, or use device kind cpu"
-            yield Problem(f"/network/{place}/adaptation", "unsupported", detail)
+    places = [
+        (f"/network/layers/{index}" if index < hidden else "/network/readout", layer)
+        for index, layer in enumerate(spiking_layers(network))
+        if getattr(layer, "adaptation", None) is not None
+    ]
+    for place, layer in places:
+        if layer.policy == "top":
+            detail = f"thresholds that adapt have another policy on {device.kind}: choose index or cyclic"
+            yield Problem(f"{place}/policy", "unsupported", detail)
+    if places and network.reset != "none" and network.reset_gradient == "none":
+        detail = (
+            f"where thresholds adapt, the gradient of the reset is mask or term on {device.kind}; "
+            "got none"
+        )
+        yield Problem("/network/reset_gradient", "unsupported", detail)
+    if places and device.memory == "recompute":
+        detail = "where thresholds adapt, all steps are stored: use slots"
+        yield Problem("/device/memory", "unsupported", detail)

@@ -39,19 +39,39 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/training/truncate_steps",
         "on ipu: remove it",
     ),
-    "adaptive thresholds on an emulated IPU": (
-        {"/network/layers/0/adaptation": {"strength": 0.1}, "/device": {"kind": "emulator"}},
-        "/network/layers/0/adaptation",
-        "write the neuron as equations",
+    "adaptive thresholds with the policy top on an emulated IPU": (
+        {
+            "/network/layers/0": {"neurons": 8, "adaptation": {}, "policy": "top", "capacity": 4},
+            "/device": {"kind": "emulator"},
+        },
+        "/network/layers/0/policy",
+        "choose index or cyclic",
     ),
-    "adaptive thresholds of a readout on IPUs": (
+    "adaptive thresholds with the whole gradient of the reset on IPUs": (
         {
             "/network/readout": {"kind": "spiking", "adaptation": {}},
+            "/network/reset_gradient": "none",
             "/training/loss": "spike_count_mse",
             "/device": {"kind": "ipu"},
         },
-        "/network/readout/adaptation",
-        "cpu",
+        "/network/reset_gradient",
+        "mask or term on ipu",
+    ),
+    "adaptive thresholds that are recomputed": (
+        {
+            "/network/layers/0/adaptation": {"strength": 0.1},
+            "/device": {"kind": "emulator", "memory": "recompute"},
+        },
+        "/device/memory",
+        "use slots",
+    ),
+    "adaptive thresholds where emulated tiles compute the loss": (
+        {
+            "/network/layers/0/adaptation": {"strength": 0.1},
+            "/device": {"kind": "emulator", "training": "device"},
+        },
+        "/network/layers/0/adaptation",
+        "set device.training to host",
     ),
     "dropout on several emulated IPUs": (
         {"/network/layers/0/dropout": 0.2, "/device": {"kind": "emulator", "ipus": 2}},

@@ -9,7 +9,13 @@ import numpy as np
 from ipulse_core.ipu import API_LEVEL, MK2_TILES
 from ipulse_ops.lif.network import Network
 from ipulse_ops.lif.neuron_constants import current_scale, per_neuron, scale_by_decay
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
+from ipulse_ops.lif.poplar.attributes import (
+    CONSTANTS,
+    Placement,
+    Wanted,
+    attributes_of,
+    needs_seed,
+)
 from ipulse_ops.lif.poplar.build import build
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type
 from ipulse_ops.lif.reference.trace import ConstantGradients, Gradients
@@ -187,7 +193,8 @@ class PoplarLIF:
             by_decay = scale_by_decay(per_neuron(layer.decay, layer.neurons, "decay"), gain)
             decay = by[number, "decay"] + by_decay * by[number, "scale"]
             threshold, synapse = by.get((number, "threshold")), by.get((number, "synapse_decay"))
-            gradients.append(ConstantGradients(decay, threshold, synapse))
+            rate, strength = (by.get((number, f"adaptation_{of}")) for of in ("decay", "strength"))
+            gradients.append(ConstantGradients(decay, threshold, synapse, rate, strength))
         return gradients
 
     def close(self) -> None:
@@ -213,7 +220,7 @@ def _constants(network: Network) -> List[Dict[str, np.ndarray]]:
         # Computed in float64, so that it is rounded once.
         scale = current_scale(decay, per_neuron(layer.gain, layer.neurons, "gain"))
         constants = {"decay": decay, "scale": scale}
-        for name in ("synapse_decay", "threshold", "second_threshold"):
+        for name in CONSTANTS:
             value = getattr(layer, name, None)
             if value is not None:
                 constants[name] = per_neuron(value, layer.neurons, name)

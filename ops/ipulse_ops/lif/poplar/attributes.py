@@ -16,6 +16,10 @@ from ipulse_ops.surrogate import SURROGATES, Surrogate, Table
 
 MAPPINGS = ("capacity", "neurons", "linear")
 SPLITS = ("layers", "neurons")
+# Constants of a layer behind decay and scale, as far as it has them, in the order of the inputs.
+CONSTANTS = (
+    *("synapse_decay", "threshold", "adaptation_strength", "adaptation_decay", "second_threshold"),
+)
 MOST_NEURONS_OF_TOP = 60000  # positions in the padded lists have 16 bits
 
 
@@ -113,6 +117,10 @@ def attributes_of(
     Raises UnsupportedNetwork.
     """
     _check_supported(network, placement)
+    if wanted.recompute and any(layer.adapts for layer in network.spiking):
+        raise UnsupportedNetwork(
+            "the Poplar op stores all steps of adaptive thresholds: use memory slots"
+        )
     layers = [_layer(layer, wanted.membranes) for layer in network.layers]
     layers.append(_layer(network.readout, False))
     gradients = ["weights"]
@@ -146,6 +154,8 @@ def _layer(layer: Layer, membrane: bool) -> str:
         words += ["recurrent"] if layer.recurrent else []
         words += ["membrane"] if membrane else []
         words += [f"policy={layer.policy}"] if layer.policy != "index" else []
+        words += ["adapts"] if layer.adapts else []
+        words += ["detaches"] if layer.adapts and layer.detach_adaptation else []
     words += ["bias"] if layer.bias else []
     words += ["synapse"] if layer.synapse_decay is not None else []
     return f"{'lif' if isinstance(layer, LIF) else 'leaky'}({','.join(words)})"
@@ -194,10 +204,15 @@ def _check_supported(network: Network, placement: Placement) -> None:
     if network.truncate is not None:
         raise UnsupportedNetwork("the Poplar op does not truncate gradients: use the back end cpu")
     for number, layer in enumerate(network.spiking, start=1):
-        if layer.adapts:
+        if layer.adapts and layer.policy == "top":
             raise UnsupportedNetwork(
-                f"the Poplar op has no adaptive thresholds, which layer {number} has: use the "
-                "back end cpu"
+                f"layer {number} has adaptive thresholds, which the Poplar op does not combine with "
+                "the policy top: use another policy, or the back end cpu"
+            )
+        if layer.adapts and network.reset != "none" and network.reset_gradient == "none":
+            raise UnsupportedNetwork(
+                f"layer {number} has adaptive thresholds, which the Poplar op does not combine with "
+                "reset_gradient none: use mask or term, or the back end cpu"
             )
         if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:
             raise UnsupportedNetwork(

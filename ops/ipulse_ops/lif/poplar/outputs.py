@@ -12,7 +12,7 @@ from ipulse_ops.lif.poplar.library_report import library_report
 
 RESET_BITS = 24  # samples per float of the resets
 # Outputs that grow with the steps between two checkpoints instead of all steps.
-_OF_A_SEGMENT = ("surrogate", "slot_membrane", "resets", "carried", "current")
+_OF_A_SEGMENT = ("surrogate", "slot_membrane", "resets", "carried", "current", "rise")
 
 
 def output_specs(
@@ -29,7 +29,6 @@ def output_specs(
         ("ignored", 0, (steps, batch)),
     ]
     masked = network.reset == "zero" and network.reset_gradient != "term"
-    by_threshold = wanted.constant_gradients and network.reset == "subtract"
     unseen = network.reset_on == "state"
     stored = wanted.recompute == 0
     for number, layer in enumerate((*network.layers, network.readout)):
@@ -47,6 +46,8 @@ def output_specs(
                 specs.append(("surrogate", number, values))
             if stored and network.reset == "zero" and network.reset_gradient == "none":
                 specs.append(("slot_membrane", number, values))
+            by_threshold = wanted.constant_gradients or layer.adapts
+            by_threshold = by_threshold and network.reset == "subtract"
             by_reset = masked or (by_threshold and network.reset_gradient != "term")
             if stored and by_reset and unseen and layer.slots < layer.neurons:
                 words = -(-batch // RESET_BITS)
@@ -55,6 +56,8 @@ def output_specs(
             specs.append(("membrane", number, everywhere))
         if stored and wanted.constant_gradients:
             specs += [("carried", number, everywhere), ("current", number, everywhere)]
+            if isinstance(layer, LIF) and layer.adapts:
+                specs.append(("rise", number, everywhere))
         if not stored:
             states = (_checkpoints(steps, wanted.recompute), batch, layer.neurons)
             names = ["checkpoint"] + ["synapse_checkpoint"] * (layer.synapse_decay is not None)

@@ -9,7 +9,13 @@ import tensorflow as tf
 
 from ipulse_ops.lif.constant_tensors import LayerTensors, constant_tensors
 from ipulse_ops.lif.network import Layer, Network
-from ipulse_ops.lif.poplar.attributes import Placement, Wanted, attributes_of, needs_seed
+from ipulse_ops.lif.poplar.attributes import (
+    CONSTANTS,
+    Placement,
+    Wanted,
+    attributes_of,
+    needs_seed,
+)
 from ipulse_ops.lif.poplar.outputs import output_specs, output_type, steps_between_checkpoints
 from ipulse_ops.lif.poplar.sources import BuiltOp
 from ipulse_ops.lif.run_options import LIFOutputs
@@ -121,6 +127,6 @@ def _constants(layer: Layer, tensors: LayerTensors) -> Iterator[Tuple[str, Any]]
     """Yield names and tensors in the order of the op's inputs."""
     yield "decay", tensors.decay
     yield "scale", tensors.scale
-    for name in ("synapse_decay", "threshold", "second_threshold"):
+    for name in CONSTANTS:
         if getattr(layer, name, None) is not None:
             yield name, getattr(tensors, name)

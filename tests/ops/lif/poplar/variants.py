@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, List, Tuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from ipulse_ops.lif.network import LIF
 from ipulse_ops.lif.poplar.arrays import PoplarLIF, PoplarRun
 from ipulse_ops.lif.poplar.attributes import Placement
 from ipulse_ops.lif.reference import network_pass as reference
@@ -16,10 +18,28 @@ from tests.ops.strategies import Problem, problems
 TILES = 12  # of an emulated IPU: enough for several tiles a layer and several neurons a tile
 
 
-def op_problems(dyadic: bool = False) -> st.SearchStrategy[Problem]:
+def op_problems(dyadic: bool = False, adapts: bool = True) -> st.SearchStrategy[Problem]:
     """Every variant of a network that the op takes, small."""
     sizes = {"max_neurons": 20, "max_batch": 8, "max_steps": 5}
-    return problems(dyadic=dyadic, variants=True, adapts=False, **sizes)
+    found = problems(dyadic=dyadic, variants=True, adapts=adapts, delays=False, **sizes)
+    return found.map(_supported)
+
+
+def _supported(problem: Problem) -> Problem:
+    """Replace what the op does not combine with adaptive thresholds."""
+    network = problem.network
+    if not any(layer.adapts for layer in network.spiking):
+        return problem
+    readout = network.readout
+    if isinstance(readout, LIF) and readout.policy == "top":
+        readout = replace(readout, policy="index")
+    layers = tuple(
+        replace(layer, policy="index") if layer.policy == "top" else layer
+        for layer in network.layers
+    )
+    gradient = "mask" if network.reset_gradient == "none" else network.reset_gradient
+    changed = replace(network, layers=layers, readout=readout, reset_gradient=gradient)
+    return replace(problem, network=changed)
 
 
 def split_over(problem: Problem, ipus: int) -> Placement:

@@ -25,6 +25,9 @@ NETWORKS: Dict[str, Dict[str, Any]] = {
         "layers": [WIDE, {"neurons": 6, "delays": {"longest": 2}}],
         "readout": {"delays": {"longest": 2, "per": "neuron"}},
     },
+    "adaptation beside dropout": {
+        "layers": [{**WIDE, "adaptation": {"strength": 0.3}}, {"neurons": 8, "dropout": 0.2}]
+    },
     "standardised": {"layers": [{**WIDE, "standardised": True}]},
 }
 

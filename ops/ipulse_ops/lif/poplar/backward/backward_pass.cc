@@ -76,6 +76,8 @@ LayerRecord BackwardPass::recordOf(unsigned l, const std::vector<Tensor> &gradie
   if (network.constantGradients) {
     record.carried = rows(results[placeOf(network, Result::Carried, l)], "carried");
     record.current = rows(results[placeOf(network, Result::Current, l)], "current");
+    if (layer.adapts)
+      record.raised = rows(results[placeOf(network, Result::Rise, l)], "raised");
   }
   if (!layer.spiking)
     return record;
@@ -138,6 +140,10 @@ Tensor BackwardPass::gradientBy(const Operand &operand) const {
     return layer.gradConstants[2].dense().squeeze({0});
   case Role::SynapseDecay:
     return layer.gradConstants[3].dense().squeeze({0});
+  case Role::AdaptationStrength:
+    return layer.gradConstants[4].dense().squeeze({0});
+  case Role::AdaptationDecay:
+    return layer.gradConstants[5].dense().squeeze({0});
   case Role::Counts:
   case Role::Seed:
   case Role::SecondThreshold:

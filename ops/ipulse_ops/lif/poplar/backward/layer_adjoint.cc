@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "layout/new_vertex.h"
 
@@ -13,7 +14,7 @@ using poplar::Tensor;
 
 namespace {
 
-constexpr unsigned kConstants = 4;                                    // ByConstant of adjoint.cpp
+constexpr unsigned kConstants = 4, kAdaptiveConstants = 6;            // ByConstant of adjoint.cpp
 enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in adjoint.cpp
 
 } // namespace
@@ -30,12 +31,17 @@ LayerAdjoint::LayerAdjoint(IpuGraphs &graph, const Network &net, const TilePlan 
   kappa = arrivals.zeros(batch, parts, name + "/kappa");
   if (layer.synapse)
     gradSynapse = arrivals.zeros(batch, parts, name + "/grad_synapse");
+  if (layer.adapts) {
+    gradRise = arrivals.zeros(batch, parts, name + "/grad_rise");
+    gradThreshold = arrivals.zeros(batch, parts, name + "/grad_threshold");
+  }
   gradWeights.push_back(arrivals.zeros(net.senders(l), parts, name + "/grad_weights"));
   if (layer.recurrent)
     gradWeights.push_back(arrivals.zeros(layer.neurons, parts, name + "/grad_recurrent"));
   if (layer.bias)
     gradBias = arrivals.zeros(1, parts, name + "/grad_bias");
-  for (unsigned c = 0; net.constantGradients && c < kConstants; ++c) {
+  const unsigned constants = layer.adapts ? kAdaptiveConstants : kConstants;
+  for (unsigned c = 0; net.constantGradients && c < constants; ++c) {
     byConstants.push_back(arrivals.zeros(batch, parts, name + "/by_constant"));
     gradConstants.emplace_back(graph, 1, parts, name + "/grad_constant");
   }
@@ -48,7 +54,7 @@ LayerAdjoint::LayerAdjoint(IpuGraphs &graph, const Network &net, const TilePlan 
       return sampleTensor(graph, FLOAT, batch, 1, stride, tiles, name + what).squeeze({1});
     };
     gradients.push_back(bySlot("/slot_gradients"));
-    if (net.resetTerm())
+    if (net.resetTerm() || (layer.adapts && !layer.detaches))
       coefficients.push_back(bySlot("/reset_coefficients"));
   }
 }
@@ -154,11 +160,16 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
     std::vector<Tensor> drive{unused}, sums;
     if (ofConstants)
       drive = {record.carried.field(p), record.current.field(p)};
+    if (ofConstants && layer.adapts)
+      drive.push_back(record.raised.field(p));
     for (const NeuronTensor &one : byConstants)
       sums.push_back(one.field(p));
     if (sums.empty())
       sums.push_back(unwrittenField(graph, part.place));
-    NewVertex vertex(graph, set, layer.synapse ? "AdjointSynapse" : "Adjoint", part.place);
+    const std::string type = layer.adapts    ? "AdjointAdaptive"
+                             : layer.synapse ? "AdjointSynapse"
+                                             : "Adjoint";
+    NewVertex vertex(graph, set, type, part.place);
     vertex
         .connect("ids", spiking ? own->ids.on(ipu).flatten()
                                 : unusedField(graph, poplar::UNSIGNED_SHORT, part.place))
@@ -193,9 +204,21 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
                                  std::log2(1.0 + (spiking ? own->slots : 0))));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p))
-          .connect("gradSynapse", gradSynapse.field(p))
-          .connect("before", record.before.empty() ? unused : record.before.field(p))
+          .connect("gradSynapse", gradSynapse.field(p));
+    if (layer.synapse && !layer.adapts) // which is not run by segments
+      vertex.connect("before", record.before.empty() ? unused : record.before.field(p))
           .set("continues", !record.before.empty());
+    if (layer.adapts && !layer.synapse)
+      vertex.connect("synapseDecay", unused)
+          .connect("gradSynapse", unwrittenField(graph, part.place));
+    if (layer.adapts)
+      vertex.connect("strength", neurons.adaptationStrength.field(p))
+          .connect("rate", neurons.adaptationDecay.field(p))
+          .connect("gradRise", gradRise.field(p))
+          .connect("gradThreshold", gradThreshold.field(p))
+          .set("hasSynapse", layer.synapse)
+          .set("raises", !layer.detaches)
+          .set("raisedReset", network->raisedReset(layer));
   }
 }
 

@@ -17,9 +17,9 @@ struct LayerRecord {
   poplar::Tensor ids, counts;
   std::vector<poplar::Tensor> phi, membranes, gradSlots; // by the IPUs that it is on
   NeuronTensor resets;                                   // [time * words, neurons]
-  NeuronTensor direct;           // [time * batch, neurons], the loss's derivative by the membrane
-  NeuronTensor carried, current; // [time * batch, neurons], with gradients by constants
-  NeuronTensor before;           // i before the first step, [batch, neurons]; empty: zeros
+  NeuronTensor direct; // [time * batch, neurons], the loss's derivative by the membrane
+  NeuronTensor carried, current, raised; // [time * batch, neurons], with gradients by constants
+  NeuronTensor before;                   // i before the first step, [batch, neurons]; empty: zeros
 };
 
 class LayerAdjoint {
@@ -32,8 +32,9 @@ public:
   NeuronTensor gradCurrent;              // dL/dI of the step after, then of this one
   std::vector<NeuronTensor> gradWeights; // of the input and, if recurrent, of the layer itself
   NeuronTensor gradBias;                 // without a bias, not there
-  // Gradients of decay, scale, threshold and synapse decay per sample, [batch, neurons], and their
-  // sums; empty if none are computed.
+  // Gradients of decay, scale, threshold, synapse decay and, if the layer adapts, strength and
+  // decay of the adaptation per sample, [batch, neurons], and their sums; empty if none are
+  // computed.
   std::vector<NeuronTensor> byConstants, gradConstants;
 
   /// Adds to the gradients by weight matrix `matrix`, what `source` has and gradCurrent. starts:
@@ -55,6 +56,7 @@ private:
   const Network *network;
   unsigned steps, batch;
   NeuronTensor kappa, gradSynapse;
+  NeuronTensor gradRise, gradThreshold; // mu and tau of this step, if the layer adapts
   std::vector<poplar::Tensor> gradients, coefficients; // [batch, stride], by IPU as in the record
 };
 

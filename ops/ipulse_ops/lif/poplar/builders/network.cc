@@ -72,13 +72,17 @@ Layer parseLayer(const std::string &text) {
       layer.bias = true;
     else if (part == "synapse")
       layer.synapse = true;
+    else if (part == "adapts" && layer.spiking)
+      layer.adapts = true;
+    else if (part == "detaches" && layer.spiking)
+      layer.detaches = true;
     else if (part == "membrane" && layer.spiking)
       layer.membrane = true;
     else if (name == "policy" && layer.spiking)
       layer.policy = parsePolicy(value);
     else
       refuse("a layer has neurons=, bias, synapse, and if it is lif, slots=, second_threshold, "
-             "recurrent, membrane, policy=; got '" +
+             "recurrent, membrane, adapts, detaches, policy=; got '" +
              part + "' in '" + text + "'");
   }
   if (layer.neurons == 0 || (layer.spiking && layer.slots == 0))
@@ -164,8 +168,8 @@ Network parseNetwork(const std::string &attributes) {
       if (word.compare(0, 6, "input(") != 0) {
         network.layers.push_back(layer);
       } else if (network.inputs != 0 || !network.layers.empty() || layer.gated || layer.bias ||
-                 layer.recurrent || layer.synapse || layer.membrane ||
-                 layer.policy != Policy::Index) {
+                 layer.recurrent || layer.synapse || layer.membrane || layer.adapts ||
+                 layer.detaches || layer.policy != Policy::Index) {
         refuse("one input(neurons=...,slots=...) must come before the layers; got '" + word + "'");
       } else {
         network.inputs = layer.neurons;
@@ -219,6 +223,11 @@ Network parseNetwork(const std::string &attributes) {
     if (!network.layers[l].spiking)
       refuse("only the last layer may be leaky");
   network.layers.back().membrane = true;
+  for (const Layer &layer : network.layers)
+    if (layer.adapts &&
+        (network.recompute != 0 || network.resetTerm() || layer.policy == Policy::Top))
+      refuse("a layer that adapts has neither recompute=, policy=top nor, with a reset, "
+             "reset_gradient=none");
   if (!network.splitsNeurons && network.ipus > network.layers.size())
     refuse("with split=layers a layer lies on one IPU: " + std::to_string(network.layers.size()) +
            " layers can use as many IPUs; got ipus=" + std::to_string(network.ipus));

@@ -28,6 +28,8 @@ struct Layer {
   bool bias = false;
   bool synapse = false;
   bool membrane = false; // is an output, with a gradient; the readout's always is
+  bool adapts = false;   // its thresholds rise with every reset
+  bool detaches = false; // no gradient passes through what made them rise
   Policy policy = Policy::Index;
 };
 
@@ -77,12 +79,16 @@ struct Network {
   bool resetTerm() const { return reset != Reset::None && resetGradient == ResetGradient::None; }
   /// Returns true if resets are recorded because the slots do not determine them.
   bool recordsResets(const Layer &layer) const {
-    const bool asked = maskedReset() || thresholdInReset();
+    const bool asked = maskedReset() || thresholdInReset() || raisedReset(layer);
     return layer.spiking && asked && !resetOnEmission && layer.slots < layer.neurons;
   }
   /// Returns true if the gradient of the threshold includes that of the reset.
   bool thresholdInReset() const {
     return constantGradients && reset == Reset::Subtract && resetGradient != ResetGradient::Term;
+  }
+  /// Returns true if the gradient of a threshold that rises includes that of the reset.
+  bool raisedReset(const Layer &layer) const {
+    return layer.adapts && reset == Reset::Subtract && resetGradient != ResetGradient::Term;
   }
   /// Returns true if the membranes in the slots are an output.
   bool recordsMembranes(const Layer &layer) const {

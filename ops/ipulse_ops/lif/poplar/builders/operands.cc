@@ -26,6 +26,10 @@ std::vector<Operand> operandsOf(const Network &network) {
       operands.push_back({Role::SynapseDecay, l});
     if (layer.spiking)
       operands.push_back({Role::Threshold, l});
+    if (layer.adapts) {
+      operands.push_back({Role::AdaptationStrength, l});
+      operands.push_back({Role::AdaptationDecay, l});
+    }
     if (layer.gated)
       operands.push_back({Role::SecondThreshold, l});
   }
@@ -35,7 +39,7 @@ std::vector<Operand> operandsOf(const Network &network) {
 std::vector<Operand> operandsWithGradients(const Network &network) {
   std::vector<Operand> found;
   for (const Operand &operand : operandsOf(network)) {
-    const bool constant = operand.role >= Role::Decay && operand.role <= Role::Threshold;
+    const bool constant = operand.role >= Role::Decay && operand.role <= Role::AdaptationDecay;
     const bool weight = operand.role >= Role::Weights && operand.role < Role::Decay;
     if (weight || (network.inputGradients && operand.role == Role::Ids) ||
         (network.constantGradients && constant))
@@ -45,16 +49,17 @@ std::vector<Operand> operandsWithGradients(const Network &network) {
 }
 
 std::string nameOf(Role role) {
-  static const char *const names[] = {"ids",       "counts",    "seed",  "weights",
-                                      "recurrent", "bias",      "decay", "scale",
-                                      "synapse",   "threshold", "second"};
+  static const char *const names[] = {"ids",      "counts", "seed",  "weights", "recurrent",
+                                      "bias",     "decay",  "scale", "synapse", "threshold",
+                                      "strength", "rate",   "second"};
   return names[static_cast<unsigned>(role)];
 }
 
 std::string nameOf(Result result) {
   static const char *const names[] = {
-      "membrane",      "ignored", "spike_ids", "spike_counts", "dropped",    "surrogate",
-      "slot_membrane", "resets",  "carried",   "current",      "checkpoint", "synapse_checkpoint"};
+      "membrane",          "ignored", "spike_ids", "spike_counts", "dropped", "surrogate",
+      "slot_membrane",     "resets",  "carried",   "current",      "rise",    "checkpoint",
+      "synapse_checkpoint"};
   return names[static_cast<unsigned>(result)];
 }
 
@@ -163,6 +168,8 @@ std::vector<Outcome> outcomesOf(const Network &network) {
     if (stored && network.constantGradients) {
       outcomes.push_back({Result::Carried, l});
       outcomes.push_back({Result::Current, l});
+      if (layer.adapts)
+        outcomes.push_back({Result::Rise, l});
     }
     if (!stored)
       outcomes.push_back({Result::Checkpoint, l});
@@ -179,6 +186,7 @@ std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome,
   case Result::Membrane:
   case Result::Carried:
   case Result::Current:
+  case Result::Rise:
     return {steps, batch, layer.neurons};
   case Result::Checkpoint:
   case Result::SynapseCheckpoint:

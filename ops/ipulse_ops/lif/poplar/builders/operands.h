@@ -23,6 +23,8 @@ enum class Role {
   Scale, // of the input current: gain * (1 - decay), applied once
   SynapseDecay,
   Threshold,
+  AdaptationStrength,
+  AdaptationDecay,
   SecondThreshold,
 };
 
@@ -73,6 +75,7 @@ enum class Result {
   Resets,
   Carried,           // v[t] of ops/ipulse_ops/lif/reference/network_pass.py
   Current,           // i[t]
+  Rise,              // b[t]
   Checkpoint,        // u after the last step of each segment but the last
   SynapseCheckpoint, // i
 };
@@ -89,9 +92,9 @@ struct Outcome {
 /// the resets [time, ceil(batch / 24), neurons]. In a layer that is split over IPUs, surrogates and
 /// membranes are [time, batch, ranges, slots], 0 where a slot's neuron is not in the range. Then
 /// the layer's membrane on request and, for gradients of constants, v and the current of each step
-/// and layer [time, batch, neurons]. If steps are recomputed, the states at the checkpoints
-/// [checkpoints, batch, neurons] take the place of surrogates, membranes in slots, resets, v and
-/// currents; there is at least one, zeros if there is a single segment.
+/// and layer [time, batch, neurons], and b of one that adapts. If steps are recomputed, the states
+/// at the checkpoints [checkpoints, batch, neurons] take the place of surrogates, membranes in
+/// slots, resets, v and currents; there is at least one, zeros if there is a single segment.
 std::vector<Outcome> outcomesOf(const Network &network);
 std::vector<std::size_t> shapeOf(const Network &network, const Outcome &outcome, unsigned steps,
                                  unsigned batch);

@@ -117,6 +117,9 @@ std::vector<Tensor> outputsOf(const Network &network, const ForwardRun &forward,
     case Result::Current:
       t = run.state.current.dense();
       break;
+    case Result::Rise:
+      t = run.state.raised.dense();
+      break;
     case Result::SpikeIds:
       t = byTime(run.slots[0].ids);
       break;

@@ -75,7 +75,7 @@ void ForwardRun::addStage(Sequence &step, const std::vector<unsigned> &stage, bo
                   network.layers[l].neurons, seed, drawnAt, run.offsets[r]);
     record(graph, join, run, batch, counters.now);
     for (const Selection &selection : run.selection)
-      selection.list(graph, list, run.state.u.dense());
+      selection.list(graph, list, run.state.compared().dense());
     for (const SplitSelection &split : run.split) {
       split.merge(graph, merge, run.selection, batch);
       split.addTo(candidates);
@@ -101,6 +101,9 @@ std::vector<Tensor> ForwardRun::states() const {
     found.push_back(run.state.u.dense());
     if (!run.state.i.empty())
       found.push_back(run.state.i.dense());
+    for (const NeuronTensor *state : {&run.state.rise, &run.state.shifted})
+      if (!state->empty())
+        found.push_back(state->dense());
   }
   return found;
 }

@@ -61,6 +61,10 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   run.state.u = arrivals.zeros(batch, parts, name + "/u", type);
   if (layer.synapse)
     run.state.i = arrivals.zeros(batch, parts, name + "/i", type);
+  if (layer.adapts) {
+    run.state.rise = arrivals.zeros(batch, parts, name + "/rise");
+    run.state.shifted = arrivals.zeros(batch, parts, name + "/shifted");
+  }
   const auto everyStep = [&](const char *what) {
     return NeuronTensor(graph, std::size_t{steps} * batch, parts, name + what);
   };
@@ -69,6 +73,8 @@ LayerRun newRun(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   if (stored.forBackward && network.constantGradients) {
     run.state.carried = everyStep("/carried");
     run.state.current = everyStep("/current");
+    if (layer.adapts)
+      run.state.raised = everyStep("/raised");
   }
   if (!layer.spiking)
     return run;
@@ -87,6 +93,7 @@ void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batc
             const StepNumber &step) {
   const std::vector<TilePart> &parts = *run.neurons.parts;
   const poplar::Type type = run.state.u.part(0).elementType();
+  const poplar::Type compared = run.state.compared().part(0).elementType();
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const TilePart &part = parts[p];
     if (!run.membranes.empty())
@@ -97,8 +104,8 @@ void record(IpuGraphs &graph, ComputeSet set, const LayerRun &run, unsigned batc
           .set("pairCount", batch * part.pairs())
           .estimate(6.0 * 20 + 2.0 * batch * part.pairs());
     if (!run.resets.empty())
-      NewVertex(graph, set, poputil::templateVertex("RecordResets", type), part.place)
-          .connect("u", run.state.u.field(p))
+      NewVertex(graph, set, poputil::templateVertex("RecordResets", compared), part.place)
+          .connect("u", run.state.compared().field(p))
           .connect("threshold", run.neurons.threshold.field(p))
           .connect("step", step.on(part.place))
           .connect("history", run.resets.field(p))

@@ -24,6 +24,10 @@ Neurons::Neurons(IpuGraphs &graph, const Network &network, const TilePlan &plan,
   scale = bring(Role::Scale);
   if (layer->synapse)
     synapseDecay = bring(Role::SynapseDecay);
+  if (layer->adapts) {
+    adaptationStrength = bring(Role::AdaptationStrength);
+    adaptationDecay = bring(Role::AdaptationDecay);
+  }
   threshold = layer->spiking ? bring(Role::Threshold)
                              : constantNeurons(graph, *parts, std::numeric_limits<float>::max());
 }
@@ -70,11 +74,15 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
     for (const NeuronTensor &matrix : neurons.weights)
       weights.push_back(matrix.field(p));
     const bool recorded = !state.carried.empty();
-    const std::vector<Tensor> drive =
+    std::vector<Tensor> drive =
         recorded ? std::vector<Tensor>{state.carried.field(p), state.current.field(p)}
                  : std::vector<Tensor>{unwrittenField(graph, part.place)};
+    if (recorded && layer.adapts)
+      drive.push_back(state.raised.field(p));
     const std::string type =
-        poputil::templateVertex(layer.synapse ? "IntegrateSynapse" : "Integrate",
+        poputil::templateVertex(layer.adapts    ? "IntegrateAdaptive"
+                                : layer.synapse ? "IntegrateSynapse"
+                                                : "Integrate",
                                 weights[0].elementType(), state.u.part(p).elementType());
     NewVertex vertex(graph, set, type, part.place);
     vertex.connect("ids", ids)
@@ -109,6 +117,15 @@ void integrate(IpuGraphs &graph, ComputeSet set, const Network &network, const N
         .estimate(batch * (20.0 + part.pairs() * (62 + (isRandom ? 1500 : 0) + 3.75 * spikes)));
     if (layer.synapse)
       vertex.connect("synapseDecay", neurons.synapseDecay.field(p)).connect("i", state.i.field(p));
+    else if (layer.adapts)
+      vertex.connect("synapseDecay", neurons.decay.field(p))
+          .connect("i", unwrittenField(graph, part.place, state.u.part(p).elementType()));
+    if (layer.adapts)
+      vertex.connect("strength", neurons.adaptationStrength.field(p))
+          .connect("rate", neurons.adaptationDecay.field(p))
+          .connect("rise", state.rise.field(p))
+          .connect("shifted", state.shifted.field(p))
+          .set("hasSynapse", layer.synapse);
   }
 }
 

@@ -23,7 +23,8 @@ struct Neurons {
   const std::vector<TilePart> *parts;
   std::vector<NeuronTensor> weights; // of the input and, if recurrent, of the layer itself
   NeuronTensor decay, scale, threshold;
-  NeuronTensor synapseDecay; // without a synapse, not there
+  NeuronTensor synapseDecay;                        // without a synapse, not there
+  NeuronTensor adaptationStrength, adaptationDecay; // the same if it does not adapt
 };
 
 /// The sources of a layer's weights, in their order. sources: the input, then by layer.
@@ -34,9 +35,14 @@ std::vector<const SpikeSource *> sourcesOf(const Neurons &neurons,
 NeuronTensor constantNeurons(IpuGraphs &graph, const std::vector<TilePart> &parts, float value);
 
 /// The state of a layer. bias [1, neurons]; u and i [batch, neurons], i only with a synapse;
-/// carried and current [time * batch, neurons], v and i of every step, if they are recorded.
+/// carried and current [time * batch, neurons], v and i of every step, if they are recorded. If the
+/// layer adapts, rise [batch, neurons] is b, shifted is u less what the threshold rose by, and
+/// raised is b of every step, if it is recorded.
 struct NeuronState {
-  NeuronTensor bias, u, i, carried, current;
+  NeuronTensor bias, u, i, carried, current, rise, shifted, raised;
+
+  /// What is compared with the thresholds.
+  const NeuronTensor &compared() const { return shifted.empty() ? u : shifted; }
 };
 
 /// Vertices of one step of a layer (codelets/integrate.cpp). step: of those that are recorded;

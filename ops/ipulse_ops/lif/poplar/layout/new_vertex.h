@@ -17,8 +17,9 @@ inline poplar::Tensor unusedField(IpuGraphs &graph, const poplar::Type &type, Pl
 }
 
 /// The same for a field that a vertex could write to: no two vertices may share one.
-inline poplar::Tensor unwrittenField(IpuGraphs &graph, Place place) {
-  return graph.addVariable(poplar::FLOAT, {2}, place, "unwritten");
+inline poplar::Tensor unwrittenField(IpuGraphs &graph, Place place,
+                                     const poplar::Type &type = poplar::FLOAT) {
+  return graph.addVariable(type, {2}, place, "unwritten");
 }
 
 /// Returns the largest number of items per worker if six workers share `n`.
