@@ -92,7 +92,7 @@ def _problems_of_adaptation(
     ]
     for place, layer in places:
         if layer.policy == "top":
-            detail = f"thresholds that adapt have another policy on {device.kind}: choose index or cyclic"
+            detail = f"thresholds cannot adapt with top on {device.kind}: choose index or cyclic"
             yield Problem(f"{place}/policy", "unsupported", detail)
     if places and network.reset != "none" and network.reset_gradient == "none":
         detail = (

@@ -206,12 +206,12 @@ def _check_supported(network: Network, placement: Placement) -> None:
     for number, layer in enumerate(network.spiking, start=1):
         if layer.adapts and layer.policy == "top":
             raise UnsupportedNetwork(
-                f"layer {number} has adaptive thresholds, which the Poplar op does not combine with "
-                "the policy top: use another policy, or the back end cpu"
+                f"layer {number} has adaptive thresholds, with which the Poplar op has no policy "
+                "top: use another policy, or the back end cpu"
             )
         if layer.adapts and network.reset != "none" and network.reset_gradient == "none":
             raise UnsupportedNetwork(
-                f"layer {number} has adaptive thresholds, which the Poplar op does not combine with "
+                f"layer {number} has adaptive thresholds, with which the Poplar op has no "
                 "reset_gradient none: use mask or term, or the back end cpu"
             )
         if layer.policy == "top" and layer.neurons > MOST_NEURONS_OF_TOP:

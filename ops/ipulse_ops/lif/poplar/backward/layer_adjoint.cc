@@ -14,8 +14,8 @@ using poplar::Tensor;
 
 namespace {
 
-constexpr unsigned kConstants = 4, kAdaptiveConstants = 6;            // ByConstant of adjoint.cpp
-enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in adjoint.cpp
+constexpr unsigned kConstants = 4, kAdaptiveConstants = 6;            // ByConstant of adjoint.h
+enum ResetTerm : unsigned { kNoTerm, kMembraneTerm, kThresholdTerm }; // as in adjoint.h
 
 } // namespace
 

@@ -96,7 +96,7 @@ public:
   const bool sorts;
 
   bool compute(unsigned worker) {
-    // Copied, as in integrate.cpp.
+    // Copied, as in neurons/integrate.h.
     const unsigned most = slots, senders = neurons, width = countWidth;
     const bool sorted = sorts;
     for (unsigned t = worker; t < steps; t += numWorkers()) {

@@ -20,7 +20,7 @@ public:
   bool compute(unsigned worker) {
     const unsigned begin = senders * worker / numWorkers();
     const unsigned size = senders * (worker + 1) / numWorkers() - begin;
-    // Copied, as in integrate.cpp.
+    // Copied, as in neurons/integrate.h.
     const unsigned pairsOfRow = pairCount, all = samples, stride = slots;
     float2 *rows = pairs(&gradWeights[0]);
     const float2 *grad = pairs(&gradCurrent[0]);

@@ -45,7 +45,7 @@ struct NeuronState {
   const NeuronTensor &compared() const { return shifted.empty() ? u : shifted; }
 };
 
-/// Vertices of one step of a layer (codelets/integrate.cpp). step: of those that are recorded;
+/// Vertices of one step of a layer (codelets/neurons/). step: of those that are recorded;
 /// drawn: of the whole sequence, which random bits depend on.
 void integrate(IpuGraphs &graph, poplar::ComputeSet set, const Network &network,
                const Neurons &neurons, const std::vector<SpikeSource> &sources, unsigned batch,

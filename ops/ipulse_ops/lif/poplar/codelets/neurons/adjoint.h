@@ -29,7 +29,7 @@ struct ConstantThresholds {
 
 template <typename Thresholds, typename V, typename Synapse>
 bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
-  // Copied, as in integrate.cpp.
+  // Copied, as in integrate.h.
   const unsigned pairCount = v.pairCount, row = 2 * pairCount, now = *v.step;
   const bool inside = now < v.steps;
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
