@@ -20,9 +20,10 @@ def truncation_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields a problem if gradients cannot be truncated in the network or on the device."""
     if spec.training.truncate_steps is None:
         return
+    device = spec.device
     reason = None
-    if not isinstance(spec.device, CPUDevice):
-        reason = f"gradients are not truncated on {spec.device.kind}"
+    if not isinstance(device, CPUDevice) and device.memory == "recompute":
+        reason = "gradients are not truncated where device.memory is recompute"
     elif conv_layers(spec.network):
         reason = "gradients are not truncated in a network with convolutions"
     elif op_layers(spec.network):

@@ -34,10 +34,18 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         "/network/delay",
         "0 steps or 1; got 2",
     ),
-    "truncated gradients on an IPU": (
-        {"/training/truncate_steps": 5, "/device": {"kind": "ipu"}},
+    "truncated gradients of steps that are recomputed": (
+        {"/training/truncate_steps": 5, "/device": {"kind": "ipu", "memory": "recompute"}},
         "/training/truncate_steps",
-        "on ipu: remove it",
+        "where device.memory is recompute: remove it",
+    ),
+    "truncated gradients where emulated tiles compute the loss": (
+        {
+            "/training/truncate_steps": 5,
+            "/device": {"kind": "emulator", "training": "device"},
+        },
+        "/training/truncate_steps",
+        "set device.training to host",
     ),
     "adaptive thresholds with the policy top on an emulated IPU": (
         {

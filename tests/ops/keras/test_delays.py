@@ -92,9 +92,9 @@ def test_cells_refuse_what_they_lack(cell: Any, options: Dict[str, Any]) -> None
         cell(20, LAYERS, LeakyReadout(4), **options)
 
 
-def test_emulated_tiles_refuse_truncated_gradients() -> None:
-    with pytest.raises(UnsupportedNetwork, match="back end cpu"):
-        network(backend="emulator", truncate=4)(spikes())
+def test_truncated_gradients_are_not_recomputed_on_tiles() -> None:
+    with pytest.raises(UnsupportedNetwork, match="memory slots"):
+        network(backend="emulator", truncate=4, memory="recompute")(spikes())
 
 
 def aligned(rounded: bool = False) -> MultiLIF:

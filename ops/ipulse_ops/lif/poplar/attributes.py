@@ -121,6 +121,8 @@ def attributes_of(
         raise UnsupportedNetwork(
             "the Poplar op stores all steps of adaptive thresholds: use memory slots"
         )
+    if wanted.recompute and network.truncate is not None:
+        raise UnsupportedNetwork("the Poplar op truncates gradients with memory slots only")
     layers = [_layer(layer, wanted.membranes) for layer in network.layers]
     layers.append(_layer(network.readout, False))
     gradients = ["weights"]
@@ -139,6 +141,7 @@ def attributes_of(
             *(["split=neurons"] if split_of(network, placement) == "neurons" else []),
             f"gradients={'+'.join(gradients)}",
             *([f"recompute={wanted.recompute}"] if wanted.recompute else []),
+            *([f"truncate={network.truncate}"] if network.truncate is not None else []),
             *([f"states={wanted.states}"] if wanted.states != "float" else []),
             f"input(neurons={network.inputs},slots={input_slots})",
             *layers,
@@ -201,8 +204,6 @@ def _check_supported(network: Network, placement: Placement) -> None:
         raise UnsupportedNetwork(
             f"delay must be 0 or 1 on the Poplar op; got {network.delay}: use the back end cpu"
         )
-    if network.truncate is not None:
-        raise UnsupportedNetwork("the Poplar op does not truncate gradients: use the back end cpu")
     for number, layer in enumerate(network.spiking, start=1):
         if layer.adapts and layer.policy == "top":
             raise UnsupportedNetwork(

@@ -1,4 +1,4 @@
-"""Dropout, residual additions and delays on emulated tiles: layer by layer, as the reference."""
+"""Dropout, residual additions, delays and truncated gradients on tiles, as the reference."""
 
 from __future__ import annotations
 
@@ -65,6 +65,15 @@ def test_delays_of_many_steps(delay: Any) -> None:
 def test_delays_of_connections(per: str) -> None:
     problem = problem_for(delayed_network(per, True, 0.25))
     assert_as_reference(problem, test_connection_delays.arrays)
+
+
+@pytest.mark.parametrize("truncate", [1, 4, 20])
+def test_truncated_gradients(truncate: int) -> None:
+    """Also of layers that run alone, as of the first network."""
+    fields = {"recurrent": True, "synapse": True, "adapts": True}
+    made = varied(2, True, True, fields, reset="subtract", truncate=truncate)
+    for network in (residual_network(False, truncate=truncate), made):
+        assert_as_reference(problem_for(network))
 
 
 def test_memory_that_recomputes() -> None:

@@ -1,4 +1,4 @@
-"""Jobs with adaptive thresholds on emulated tiles: as on the CPU."""
+"""Jobs with adaptive thresholds and truncated gradients on emulated tiles: as on the CPU."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Dict
 import numpy as np
 import pytest
 
+from tests.equations import lif
 from tests.worker.runner.attempts import attempt
 from tests.worker.runner.model.test_equations import spec, weights
 
@@ -21,12 +22,21 @@ ADAPTIVE: Dict[str, Any] = {
 }
 
 
-def trained(directory: Path, network: Dict[str, Any], device: Dict[str, Any]) -> Any:
-    more = dict(network)
-    document = {"epochs": 1, "data": {"kind": "digits", "samples": 64, "steps": 6}}
-    return attempt(
-        directory, spec(more.pop("layers"), **{**document, "network": more, "device": device})
-    )
+def assert_equal_training(directory: Path, network: Dict[str, Any], **training: Any) -> None:
+    """Train for an epoch on the CPU and on tiles, and compare weights and loss."""
+    jobs = []
+    for device in ({"kind": "cpu"}, {"kind": "emulator", "tiles": 16}):
+        more = dict(network)
+        document = spec(more.pop("layers"), epochs=1, network=more, device=device)
+        document["data"] = {"kind": "digits", "samples": 64, "steps": 6}
+        document["training"].update(training)
+        jobs.append(attempt(directory / device["kind"], document))
+    expected, found = (weights(job) for job in jobs)
+    assert sorted(found) == sorted(expected)
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-4, err_msg=name)
+    wanted, loss = (job.done["summary"]["test_loss"] for job in jobs)
+    assert loss == pytest.approx(wanted, rel=1e-4)
 
 
 @pytest.mark.parametrize("reset", ["zero", "subtract"])
@@ -37,12 +47,13 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path, reset: str) -> None:
         "trainable": ["adaptation_strength", "adaptation_decay", "threshold"],
         "reset": reset,
     }
-    on_cpu = trained(tmp_path / "cpu", network, {"kind": "cpu"})
-    on_tiles = trained(tmp_path / "tiles", network, {"kind": "emulator", "tiles": 16})
-    found, expected = weights(on_tiles), weights(on_cpu)
-    assert sorted(found) == sorted(expected)
-    assert any("adaptation" in name for name in expected)
-    for name, array in expected.items():
-        np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-4, err_msg=name)
-    wanted = on_cpu.done["summary"]["test_loss"]
-    assert on_tiles.done["summary"]["test_loss"] == pytest.approx(wanted, rel=1e-4)
+    assert_equal_training(tmp_path, network)
+
+
+@pytest.mark.verify
+def test_truncated_gradients(tmp_path: Path) -> None:
+    equations = {"kind": "equations", "neurons": 6, "neuron": lif(gain=4.0)}
+    for number, layers in enumerate(([ADAPTIVE, {"neurons": 8}], [{"neurons": 8}, equations])):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        assert_equal_training(directory, {"layers": layers}, truncate_steps=2)

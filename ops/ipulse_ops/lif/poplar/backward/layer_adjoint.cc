@@ -109,6 +109,8 @@ void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const SpikeSo
       const Tensor summed =
           sums.empty() ? phi.reshape({1, phi.numElements()}) : sumsOfSample(sums, b);
       const auto groups = static_cast<unsigned>(sums.empty() ? 0 : summed.dim(0));
+      const auto ofOwn = static_cast<unsigned>(neurons.layer->recurrent ? sums.back()->sums().dim(0)
+                                                                        : std::size_t{0});
       NewVertex(graph, set, "SlotGradients", place)
           .connect("sums", summed.flatten())
           .connect("direct", record.gradSlots[r][b].flatten())
@@ -119,6 +121,8 @@ void LayerAdjoint::slotGradients(IpuGraphs &graph, ComputeSet set, const SpikeSo
           .set("steps", steps)
           .set("slots", own.slots)
           .set("groups", groups)
+          .set("ownGroups", ofOwn)
+          .set("truncate", network->truncate)
           .set("width", own.stride)
           .estimate(6.0 * 140 + own.slots * (11.0 + 2 * groups));
       if (coefficients.empty())
@@ -197,6 +201,7 @@ void LayerAdjoint::stepBack(IpuGraphs &graph, ComputeSet set, const SpikeSource 
         .set("resetsInHistory", !record.resets.empty())
         .set("resetsByThreshold", spiking && network->thresholdInReset())
         .set("resetTerm", resetTerm)
+        .set("truncate", network->truncate)
         .set("hasDirect", hasDirect)
         .estimate(980 + 6 * shareOf(batch) *
                             (55 + perPair * part.pairs() +

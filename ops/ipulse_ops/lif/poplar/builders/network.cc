@@ -206,6 +206,10 @@ Network parseNetwork(const std::string &attributes) {
         choice<bool>("split", take("split"), {{"layers", false}, {"neurons", true}});
   if (values.count("recompute"))
     network.recompute = parseWhole("recompute", take("recompute"), 1);
+  if (values.count("truncate"))
+    network.truncate = parseWhole("truncate", take("truncate"), 1);
+  if (network.truncate != 0 && (network.recompute != 0 || network.delay != 0))
+    refuse("with truncate= there is no recompute=, and the delay is 0");
   if (values.count("states"))
     network.states = choice<States>("states", take("states"),
                                     {{"float", States::Float},

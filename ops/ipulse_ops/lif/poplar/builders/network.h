@@ -58,6 +58,7 @@ struct Network {
   // Steps between two checkpoints, from which the backward pass runs the steps again; 0: the
   // forward pass stores all that the backward pass reads.
   unsigned recompute = 0;
+  unsigned truncate = 0; // no gradient passes from a step that is a multiple of it; 0: all pass
 
   /// Returns the number of neurons that send spikes to a layer.
   unsigned senders(unsigned layer) const { return layer == 0 ? inputs : layers[layer - 1].neurons; }
@@ -118,8 +119,9 @@ ResetGradient parseResetGradient(const std::string &text);
 ///     lif(neurons=1466,slots=14,second_threshold,policy=top) leaky(neurons=10)
 ///
 /// in one line. Every key must be there but split, which is layers then, recompute=, the steps
-/// between checkpoints, without which nothing is recomputed, and states=, which are float then,
-/// half or half_stochastic; the order of the keys is free, that of the layers counts.
+/// between checkpoints, without which nothing is recomputed, truncate=, without which gradients
+/// pass through all steps, and states=, which are float then, half or half_stochastic; the order of
+/// the keys is free, that of the layers counts.
 Network parseNetwork(const std::string &attributes);
 
 } // namespace lif

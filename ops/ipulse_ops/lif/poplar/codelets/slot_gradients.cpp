@@ -77,10 +77,13 @@ public:
   Input<Vector<unsigned, VectorLayout::ONE_PTR, 4>> counts; // of this step
   Input<unsigned> step;
   Output<Vector<float, VectorLayout::ONE_PTR, 4>> gradients;
-  const unsigned steps, slots, groups, width;
+  // The last ones of the groups are of the layer's own receivers, one step later.
+  const unsigned steps, slots, groups, ownGroups, width, truncate;
 
   bool compute(unsigned worker) {
-    const unsigned row = *step * slots, number = groups, stride = width;
+    const bool cut = truncate != 0 && (*step + 1) % truncate == 0;
+    const unsigned row = *step * slots, number = cut ? groups - ownGroups : groups;
+    const unsigned stride = width;
     const unsigned filled = *step < steps ? counts[1] : 0;
     const float *given = &direct[row], *slope = &phi[row];
     float *to = &gradients[0];

@@ -24,7 +24,7 @@ public:
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
-  const unsigned resetTerm;
+  const unsigned resetTerm, truncate;
   // "dv/du = 1 - r"; whether resets has who was reset without a slot; "dv/dthreshold = -r".
   const bool masked, resetsInHistory, resetsByThreshold;
   const bool hasDirect, ofConstants;
@@ -55,7 +55,7 @@ public:
   Input<Vector<float, VectorLayout::ONE_PTR, 8>> before; // i before step 0, read if it continues
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
-  const unsigned resetTerm;
+  const unsigned resetTerm, truncate;
   const bool masked, resetsInHistory, resetsByThreshold;
   const bool hasDirect, ofConstants, continues;
 
@@ -63,6 +63,7 @@ public:
     const float2 *decay = pairs(&synapseDecay[0]);
     float2 *state = pairs(&gradSynapse[0]);
     const unsigned now = *step, row = samples * pairCount;
+    const bool cut = isCut(truncate, now);
     const float2 *i = ofConstants ? pairs(&drive[1][0]) : nullptr;
     return adjoint<ConstantThresholds>(*this, worker, [&](unsigned at, unsigned p, float2 grad) {
       state[at] = grad + decay[p] * state[at];
@@ -74,7 +75,10 @@ public:
         pairs(&byConstants[kBySynapseDecay][0])[at] +=
             state[at] * (last - i[then]) / (1.0f - decay[p]);
       }
-      return (1.0f - decay[p]) * state[at];
+      const float2 found = (1.0f - decay[p]) * state[at];
+      if (cut)
+        state[at] = float2{0.0f, 0.0f};
+      return found;
     });
   }
 };

@@ -18,20 +18,23 @@ enum ByConstant : unsigned {
   kByRate
 };
 
+/// Returns true if no gradient passes from step `now` to the step before.
+inline bool isCut(unsigned truncate, unsigned now) { return truncate != 0 && now % truncate == 0; }
+
 /// Thresholds that stay: nothing more to do.
 struct ConstantThresholds {
   template <typename V> ConstantThresholds(const V &, unsigned) {}
   float ofSlot(unsigned, unsigned) const { return 0.0f; }
   void add(unsigned, float) const {}
   void addReset(unsigned, float) const {}
-  void end(unsigned, unsigned, bool, unsigned) const {}
+  void end(unsigned, unsigned, bool, unsigned, bool) const {}
 };
 
 template <typename Thresholds, typename V, typename Synapse>
 bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
   // Copied, as in integrate.h.
   const unsigned pairCount = v.pairCount, row = 2 * pairCount, now = *v.step;
-  const bool inside = now < v.steps;
+  const bool inside = now < v.steps, cut = isCut(v.truncate, now);
   const float2 *decay = pairs(&v.decay[0]), *scale = pairs(&v.scale[0]);
   forSamples(worker, v.samples, v.pairCount, [&](unsigned b, unsigned first, unsigned last) {
     // kappa becomes lambda in place, and kappa again.
@@ -99,9 +102,9 @@ bool adjoint(const V &v, unsigned worker, const Synapse &synapse) {
         pairs(&v.byConstants[kByDecay][0])[at] += total * pairs(&v.drive[0][0])[then];
         pairs(&v.byConstants[kByScale][0])[at] += total * pairs(&v.drive[1][0])[then];
       }
-      thresholds.end(at, p, ofConstants, now);
+      thresholds.end(at, p, ofConstants, now, cut);
       gradCurrent[p] = synapse(at, p, scale[p] * total);
-      state[p] = decay[p] * total;
+      state[p] = cut ? float2{0.0f, 0.0f} : decay[p] * total;
     }
   });
   return true;

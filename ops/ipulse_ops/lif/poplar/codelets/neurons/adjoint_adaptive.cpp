@@ -23,14 +23,15 @@ template <typename V> struct RisingThresholds {
     if (v.raisedReset)
       tau[j] += gradient;
   }
-  void end(unsigned at, unsigned p, bool ofConstants, unsigned now) const {
+  void end(unsigned at, unsigned p, bool ofConstants, unsigned now, bool cut) const {
     float2 *rise = pairs(mu), *threshold = pairs(tau);
     if (ofConstants) {
       const float2 raised = pairs(&v.drive[2][0])[now * v.samples * v.pairCount + at];
       pairs(&v.byConstants[kByStrength][0])[at] += threshold[p] * raised;
       pairs(&v.byConstants[kByRate][0])[at] += rise[p] * raised;
     }
-    rise[p] = pairs(&v.rate[0])[p] * rise[p] + pairs(&v.strength[0])[p] * threshold[p];
+    rise[p] = cut ? float2{0.0f, 0.0f}
+                  : pairs(&v.rate[0])[p] * rise[p] + pairs(&v.strength[0])[p] * threshold[p];
     threshold[p] = float2{0.0f, 0.0f};
   }
 };
@@ -62,7 +63,7 @@ public:
   Vector<Input<Vector<float, VectorLayout::ONE_PTR, 8>>> drive;
   Vector<InOut<Vector<float, VectorLayout::ONE_PTR, 8>>> byConstants;
   const unsigned steps, samples, slots, pairCount, firstNeuron;
-  const unsigned resetTerm;
+  const unsigned resetTerm, truncate;
   const bool masked, resetsInHistory, resetsByThreshold;
   // "e includes mu"; "tau includes -r kappa".
   const bool raises, raisedReset;
@@ -72,6 +73,7 @@ public:
     const float2 *decay = pairs(&synapseDecay[0]);
     float2 *state = pairs(&gradSynapse[0]);
     const unsigned now = *step, row = samples * pairCount;
+    const bool cut = isCut(truncate, now);
     return adjoint<RisingThresholds<AdjointAdaptive>>(
         *this, worker, [&](unsigned at, unsigned p, float2 grad) {
           if (!hasSynapse)
@@ -84,7 +86,10 @@ public:
             pairs(&byConstants[kBySynapseDecay][0])[at] +=
                 state[at] * (last - i[then]) / (1.0f - decay[p]);
           }
-          return (1.0f - decay[p]) * state[at];
+          const float2 found = (1.0f - decay[p]) * state[at];
+          if (cut)
+            state[at] = float2{0.0f, 0.0f};
+          return found;
         });
   }
 };
