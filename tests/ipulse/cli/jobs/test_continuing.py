@@ -77,7 +77,7 @@ def test_submit_after_another_job(run: Run, client: Client, spec_file: Path) -> 
     ran = run("submit", str(spec_file), "--after", f"{first[4:14]}:end", "--json")
     assert ran.json["state"] == "blocked"
     status = run("status", ran.json["id"]).out
-    assert f"the end of {first}" in status
+    assert f"the end of {first[4:12]}" in status
     assert f"{first[4:12]} {client.get(first).name}" in status
     [row] = [line for line in run("list").out.splitlines() if line.startswith(ran.json["id"])]
     assert f"blocked by {first[4:12]} {client.get(first).name}" in row
