@@ -144,10 +144,10 @@ def run_attempt(
 
 def is_on_one_ipu(document: Dict[str, Any]) -> bool:
     """Returns whether the network of a resolved spec is on one IPU, as its layers want it."""
-    if not document.get("network"):
-        return False
-    network = read_spec({"network": document["network"]}).network
-    return has_several_programs(network)
+    network = document.get("network")
+    if not isinstance(network, dict) or "readout" not in network:
+        return False  # a spec of another kind, or none that was resolved
+    return has_several_programs(read_spec({"network": network}).network)
 
 
 def outcome_of(
