@@ -35,7 +35,10 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
         yield from _problems_of_single_layers(network, where)
     elif device.ipus != 1 and runs_layers_alone(network):
         features = " and ".join(single_layer_features(network))
-        detail = f"layers with {features} are programs of their own, on one IPU; got {device.ipus}"
+        detail = (
+            f"layers with {features} are programs of their own, on one IPU; got {device.ipus}: "
+            "set it to 1"
+        )
         yield Problem("/device/ipus", "unsupported", detail)
     if device.kind == "ipu" and reads_first_spikes(spec.training):
         detail = f"times of first spikes are not computed {on}: use a loss of spike counts"
@@ -97,7 +100,7 @@ def _problems_of_adaptation(
     if places and network.reset != "none" and network.reset_gradient == "none":
         detail = (
             f"where thresholds adapt, the gradient of the reset is mask or term on {device.kind}; "
-            "got none"
+            "got none: choose one of these"
         )
         yield Problem("/network/reset_gradient", "unsupported", detail)
     if places and device.memory == "recompute":

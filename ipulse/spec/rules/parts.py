@@ -62,7 +62,7 @@ def _problems_on_tiles(
     """Yields what only a network of one program has on tiles."""
     parts = part_name(network) if part_layers(network) else "convolutions"
     if device.ipus != 1:
-        detail = f"a network with {parts} is on one IPU; got {device.ipus}"
+        detail = f"a network with {parts} is on one IPU; got {device.ipus}: set it to 1"
         yield Problem("/device/ipus", "unsupported", detail)
     if isinstance(device, EmulatorDevice) and device.training == "device":
         detail = f"the loss of a network with {parts} is on the host: set it to host"
