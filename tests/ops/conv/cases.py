@@ -44,9 +44,19 @@ class Case(NamedTuple):
 
 
 def case(
-    name: str, seed: int, steps: int = 12, batch: int = 3, dyadic: bool = False, **fields: Any
+    name: str,
+    seed: int,
+    steps: int = 12,
+    batch: int = 3,
+    dyadic: bool = False,
+    crowded: bool = False,
+    **fields: Any,
 ) -> Case:
-    """Draw a layer of this geometry; dyadic: every sum is exact in float32, for dyadic slots."""
+    """Draw a layer of this geometry.
+
+    dyadic: every sum is exact in float32, for dyadic slots. crowded: many spikes, of ascending ids
+    as a layer lists them, some twice.
+    """
     rng = np.random.RandomState(seed)
     entering = Planes(9, 11, 4, channels_first=bool(rng.randint(2)))
     if name == "one_row":
@@ -61,10 +71,13 @@ def case(
     bias = None
     if layer.bias:
         bias = rng.randint(0, 17, layer.geometry.filters) / 64
-    slots = 40
+    slots = 900 if crowded else 40
     counts = rng.randint(0, slots + 1, (steps, batch))
     counts[rng.random_sample(counts.shape) < 0.2] = 0
     ids = rng.randint(0, entering.sites, (steps, batch, slots))  # some twice
+    if crowded:
+        ids.sort(axis=-1)
+        counts[rng.random_sample(counts.shape) < 0.6] = slots
     return Case(
         layer,
         kernel.astype(np.float32),

@@ -16,13 +16,14 @@ SCALE = 0.25
 class Problem:
     """A convolution, spikes of which some slots are gradient-only, and a gradient."""
 
-    def __init__(self, name: str, batch: int, dyadic: bool = False, full: bool = False) -> None:
-        of = case(name, 6, steps=4, batch=batch, dyadic=dyadic, bias=True)
+    def __init__(self, name: str, batch: int, dyadic: bool = False, spikes: str = "few") -> None:
+        crowded = spikes == "crowded"
+        of = case(name, 6, steps=4, batch=batch, dyadic=dyadic, crowded=crowded, bias=True)
         rng = np.random.RandomState(8)
         self.geometry: ConvGeometry = of.layer.geometry
         self.kernel, self.bias, self.ids = of.kernel, of.bias, of.ids
         self.counts = np.stack([of.counts // 2, of.counts], axis=-1)
-        if full:  # a slot for every input, as of a layer in which all neurons carry gradient
+        if spikes == "full":  # a slot for every input, as of a layer in which all neurons carry gradient
             sites = self.geometry.entering.sites
             shape = (*of.counts.shape, sites)
             self.ids = rng.random_sample(shape).argsort(axis=-1).astype(np.int32)

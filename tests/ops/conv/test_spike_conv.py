@@ -20,24 +20,24 @@ def _same(left: List[np.ndarray], right: List[np.ndarray]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("spikes", ["few", "crowded", "full"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_float32_reference_has_the_same_bits(name: str, full: bool) -> None:
-    of = Problem(name, batch=18, full=full)
+def test_the_float32_reference_has_the_same_bits(name: str, spikes: str) -> None:
+    of = Problem(name, batch=18, spikes=spikes)
     _same(of.of_op(), of.of_reference(np.float32))
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("spikes", ["few", "crowded", "full"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_where_sums_are_exact_it_equals_float64(name: str, full: bool) -> None:
-    of = Problem(name, batch=3, dyadic=True, full=full)
+def test_where_sums_are_exact_it_equals_float64(name: str, spikes: str) -> None:
+    of = Problem(name, batch=3, dyadic=True, spikes=spikes)
     _same(of.of_op(), of.of_reference(np.float64))
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("spikes", ["few", "crowded", "full"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_any_numbers_are_near_to_float64(name: str, full: bool) -> None:
-    of = Problem(name, batch=3, full=full)
+def test_any_numbers_are_near_to_float64(name: str, spikes: str) -> None:
+    of = Problem(name, batch=3, spikes=spikes)
     for found, expected in zip(of.of_op(), of.of_reference(np.float64)):
         largest = np.abs(expected).max()
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6 * largest)
@@ -63,10 +63,10 @@ def test_the_adjoint_is_the_transpose_of_the_tangent(name: str) -> None:
             assert found.slots[(*place, k)] == pytest.approx(float(expected), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("spikes", ["few", "crowded", "full"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_all_instruction_sets_and_threads_give_the_same_bits(name: str, full: bool) -> None:
-    of = Problem(name, batch=19, full=full)
+def test_all_instruction_sets_and_threads_give_the_same_bits(name: str, spikes: str) -> None:
+    of = Problem(name, batch=19, spikes=spikes)
     expected = of.of_op(threads=1, arch=0)
     for mask in native.kernels().values():
         for threads in (1, 2, 3, 16):

@@ -95,8 +95,8 @@ def test_every_geometry_is_exact_where_sums_are(name: str, second: Any) -> None:
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_all_instruction_sets_and_threads_give_the_same_bits(name: str) -> None:
-    for second in (None, 0.6):
-        of = case(name, 5, batch=19, second_threshold=second, bias=True)
+    for second, crowded in ((None, False), (0.6, False), (None, True), (0.6, True)):
+        of = case(name, 5, batch=19, crowded=crowded, second_threshold=second, bias=True)
         expected = Run(of, threads=1, arch=0).arrays()
         for kernel, mask in native.kernels().items():
             for threads in (1, 3):

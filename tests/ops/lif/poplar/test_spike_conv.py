@@ -44,10 +44,10 @@ def assert_same(left: Sequence[Any], right: Sequence[Any]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("spikes", ["few", "full"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_all_results_have_the_bits_of_the_op_on_cpus(name: str, full: bool) -> None:
-    of = Problem(name, batch=3, full=full)
+def test_all_results_have_the_bits_of_the_op_on_cpus(name: str, spikes: str) -> None:
+    of = Problem(name, batch=3, spikes=spikes)
     found = of_problem(of, tiles=16)
     assert_same(found, of.of_op())
     for one, expected in zip(found, of.of_reference(np.float64)):

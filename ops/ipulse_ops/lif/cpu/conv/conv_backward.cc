@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "../../../surrogate.h"
+#include "collect.h"
 #include "conv_passes.h"
 #include "input_gradient.h"
 #include "sample_groups.h"
@@ -32,8 +33,9 @@ public:
                      const ConvBackward &gradient)
       : kernel_(kernel.conv), layer_(layer), plan_(plan), gradient_(gradient),
         forward_(layer, kernel, plan, weights),
-        inputs_(kernel.conv, layer, plan, weights, places, gradient.inputs), lambda_(plan.floats()),
-        by_site_(plan.sites()), e_(layer.gated ? 0 : plan.floats()) {}
+        inputs_(kernel.conv, layer, plan, weights, places, gradient.inputs),
+        collect_(kernel.conv, plan), lambda_(plan.floats()), by_site_(plan.sites()),
+        e_(layer.gated ? 0 : plan.floats()) {}
 
   // Adds to weights, packed, and to bias, a plane or null.
   void run(int b, float *weights, float *bias) {
@@ -50,8 +52,8 @@ public:
       int before = t - layer_.delay;
       if (before < 0)
         continue;
-      kernel_.collect(plan_.tables(), events.ids.data() + events.start[before],
-                      events.counts[before], lambda_.data(), weights);
+      collect_.add(events.ids.data() + events.start[before], events.counts[before], lambda_.data(),
+                   weights);
       inputs_.write(events, before, b, lambda_.data());
     }
     inputs_.finish(events, b);
@@ -142,6 +144,7 @@ private:
   const ConvBackward &gradient_;
   ConvSample forward_;
   ConvInputGradient inputs_;
+  ConvCollect collect_;
   std::vector<float> lambda_, by_site_, e_;
 };
 

@@ -84,7 +84,7 @@ struct ConvAdjoint {
 };
 
 struct ConvKernel {
-  // Adds the weights of each event to a plane.
+  // Adds the weights of each event to a plane. A vector behind the weights can be read.
   void (*scatter)(const ConvTables &, const int32_t *events, int64_t count, const float *weights,
                   float *plane);
   // Adds the plane at each event to its weights.
@@ -101,6 +101,9 @@ struct ConvKernel {
   void (*adjoint)(const ConvAdjoint &);
   void (*decay)(float *plane, int64_t floats, float factor);
   void (*add)(float *to, const float *from, int64_t floats);
+  // Adds the floats of a plane at each target to one row of weights.
+  void (*collect_row)(const float *plane, const int32_t *targets, int64_t count, float *weights,
+                      int64_t floats);
 };
 
 } // namespace lif

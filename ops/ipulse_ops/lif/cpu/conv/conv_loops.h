@@ -3,6 +3,7 @@
 #define IPULSE_OPS_LIF_CPU_CONV_LOOPS_H
 
 #include "conv_kernel.h"
+#include "crowded_loops.h"
 #include "dense_gather.h"
 #include "kernels/surrogate.h"
 #include "kernels/vectors.h"
@@ -38,10 +39,18 @@ template <class Use> inline void for_runs(const ConvTables &tables, int32_t even
 
 void conv_scatter(const ConvTables &tables, const int32_t *events, int64_t count,
                   const float *weights, float *plane) {
-  for (int64_t k = 0; k < count; ++k)
-    for_runs(tables, events[k], [&](int64_t target, int64_t from, int32_t floats) {
-      add_floats(plane + target, weights + from, floats);
-    });
+  for (int64_t k = 0; k < count;) {
+    const CrowdedRow crowd(tables, events + k, count - k);
+    const int64_t end = k + crowd.events;
+    if (2 * crowd.places <= crowd.events)
+      scatter_row(tables, events + k, crowd, weights, plane);
+    else
+      for (int64_t i = k; i < end; ++i)
+        for_runs(tables, events[i], [&](int64_t target, int64_t from, int32_t floats) {
+          add_floats(plane + target, weights + from, floats);
+        });
+    k = end;
+  }
 }
 
 void conv_collect(const ConvTables &tables, const int32_t *events, int64_t count,
@@ -201,8 +210,8 @@ void conv_decay(float *plane, int64_t floats, float factor) {
 }
 
 constexpr ConvKernel conv_kernel() {
-  return {conv_scatter, conv_collect, conv_gather, conv_gather_places,
-          conv_fire,    conv_adjoint, conv_decay,  add_floats};
+  return {conv_scatter, conv_collect, conv_gather, conv_gather_places, conv_fire,
+          conv_adjoint, conv_decay,   add_floats,  conv_collect_row};
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "collect.h"
 #include "conv_passes.h"
 #include "input_gradient.h"
 #include "sample_groups.h"
@@ -33,13 +34,16 @@ void run_conv_currents_backward(const Kernel &kernel, const ConvLayer &layer,
   struct Worker {
     ConvEvents events;
     ConvInputGradient inputs;
+    ConvCollect collect;
   };
   std::vector<std::unique_ptr<Worker>> workers(threads_of(layer));
   sum_over_samples(kernel.conv, layer, plan, gradient.weights, gradient.bias,
                    [&](int b, int worker, float *by_weights, float *by_bias) {
                      if (!workers[worker])
                        workers[worker].reset(new Worker{
-                           {}, {kernel.conv, layer, plan, weights, places.get(), gradient.inputs}});
+                           {},
+                           {kernel.conv, layer, plan, weights, places.get(), gradient.inputs},
+                           {kernel.conv, plan}});
                      ConvEvents &events = workers[worker]->events;
                      events.read(layer, plan.inputs(), b);
                      for (int t = layer.steps - 1; t >= 0; --t) {
@@ -47,8 +51,8 @@ void run_conv_currents_backward(const Kernel &kernel, const ConvLayer &layer,
                            gradient.grad_currents + (int64_t(t) * layer.batch + b) * plan.neurons();
                        if (by_bias)
                          kernel.conv.add(by_bias, by_current, plan.neurons());
-                       kernel.conv.collect(plan.tables(), events.ids.data() + events.start[t],
-                                           events.counts[t], by_current, by_weights);
+                       workers[worker]->collect.add(events.ids.data() + events.start[t],
+                                                    events.counts[t], by_current, by_weights);
                        workers[worker]->inputs.write(events, t, b, by_current);
                      }
                      workers[worker]->inputs.finish(events, b);

@@ -26,6 +26,8 @@ ConvPlan::ConvPlan(const ConvLayer &layer)
     first_row_.push_back(static_cast<int32_t>(row_.size()));
   }
   add_runs();
+  if (layer.groups == 1 && layer.stride_x % layer.dilation_x == 0)
+    add_padding();
   site_of_.assign(neurons(), -1);
   const int32_t rows = layer.out_height / layer.pool_height,
                 columns = layer.out_width / layer.pool_width;
@@ -78,6 +80,35 @@ void ConvPlan::add_runs() {
   }
 }
 
+// Column x reaches output (x + pad - dilation * tap) / stride by each tap of its block, and the
+// outputs of the taps of a block, the last tap first, are neighbours.
+void ConvPlan::add_padding() {
+  const ConvLayer &n = layer_;
+  std::vector<int32_t> last(n.stride_x, -1); // tap of each remainder
+  for (int32_t tap = 0; tap < n.kernel_width; ++tap)
+    last[int64_t(n.dilation_x) * tap % n.stride_x] = tap;
+  for (int32_t block = 0; block < n.stride_x; ++block)
+    padding_.blocks.push_back(
+        {block_start_[block], last[block] < 0 ? 0 : tap_stride_[last[block]]});
+  int32_t least = 0, most = n.out_width;
+  std::vector<int32_t> first(n.width); // output of each column
+  for (int32_t x = 0; x < n.width; ++x) {
+    const int32_t block = (x + n.pad_x) % n.stride_x;
+    if (last[block] >= 0)
+      first[x] = (x + n.pad_x - n.dilation_x * last[block]) / n.stride_x;
+    least = std::min(least, first[x]);
+    most = std::max(most, first[x] + padding_.blocks[block].floats / n.filters);
+  }
+  for (const ConvSite &site : site_)
+    padding_.inputs.push_back(
+        {site.row / n.kernel_height * n.stride_x + (site.x + n.pad_x) % n.stride_x,
+         (first[site.x] - least) * n.filters});
+  padding_.rows = n.out_height;
+  padding_.row_floats = int64_t(n.out_width) * n.filters;
+  padding_.left = -int64_t(least) * n.filters;
+  padding_.floats = int64_t(most - least) * n.filters;
+}
+
 template <class Use> void ConvPlan::for_weights(Use use) const {
   const ConvLayer &n = layer_;
   for (int32_t ky = 0; ky < n.kernel_height; ++ky)
@@ -92,7 +123,7 @@ template <class Use> void ConvPlan::for_weights(Use use) const {
 }
 
 std::vector<float> ConvPlan::packed() const {
-  std::vector<float> found(packed_floats_);
+  std::vector<float> found(packed_floats_ + CONV_LANES);
   for_weights([&](int64_t packed, int64_t plain) {
     found[packed] = layer_.weight_scale * layer_.weights[plain];
   });

@@ -8,12 +8,30 @@
 
 namespace lif {
 
+// Rows of outputs with zeros on both sides, for convolutions where each column of the input reaches
+// neighbouring outputs: there it reaches all weights of its block.
+struct ConvPadding {
+  struct Input {
+    int32_t key;    // channel * blocks + block
+    int32_t target; // in a row of `floats`
+  };
+  struct Block {
+    int64_t weights; // packed, of the first row
+    int32_t floats;  // of a row
+  };
+
+  int64_t rows, row_floats;  // of a plane
+  int64_t floats = 0, left;  // of a row with zeros, and zeros before it; floats is 0 for others
+  std::vector<Input> inputs; // of each id
+  std::vector<Block> blocks;
+};
+
 class ConvPlan {
 public:
   explicit ConvPlan(const ConvLayer &layer);
 
   const ConvTables &tables() const { return tables_; }
-  // The weights times weight_scale, in the order of the runs.
+  // The weights times weight_scale, in the order of the runs, and a vector of zeros.
   std::vector<float> packed() const;
   // Writes a gradient in that order to `to` in the order of ConvLayer, times weight_scale.
   void unpack(const float *packed, float *to) const;
@@ -31,6 +49,9 @@ public:
            layer_.filters;
   }
   int32_t members_per_site() const { return layer_.pool_height * layer_.pool_width; }
+  int32_t channels() const { return layer_.channels; }
+  int32_t kernel_height() const { return layer_.kernel_height; }
+  const ConvPadding &padding() const { return padding_; }
   // Floats of a plane, in whole blocks.
   int64_t floats() const { return (int64_t(neurons()) + CONV_BLOCK - 1) / CONV_BLOCK * CONV_BLOCK; }
   // The pooled site of each neuron; -1: cropped.
@@ -40,6 +61,7 @@ private:
   // Calls use(index in packed, index in the layer's weights) for every weight.
   template <class Use> void for_weights(Use use) const;
   void add_runs();
+  void add_padding();
 
   ConvLayer layer_;
   int32_t group_filters_, group_channels_;
@@ -53,6 +75,7 @@ private:
   int64_t packed_floats_ = 0;
   std::vector<int32_t> site_of_;
   ConvTables tables_{};
+  ConvPadding padding_{};
 };
 
 } // namespace lif

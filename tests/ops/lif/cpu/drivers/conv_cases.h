@@ -2,6 +2,7 @@
 #ifndef TESTS_OPS_CONV_CASES_H
 #define TESTS_OPS_CONV_CASES_H
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -44,7 +45,8 @@ template <class Draw, class Add> double ConvCase::run(uint64_t arch, Draw draw, 
   ConvLayer n{};
   n.steps = steps;
   n.batch = batch;
-  n.input_slots = 9;
+  const bool crowded = choose(2); // many spikes, sorted as those of a layer are
+  n.input_slots = crowded ? 250 : 9;
   n.height = 6, n.width = 7, n.channels = 4;
   n.channels_first = choose(2);
   n.kernel_height = 3, n.kernel_width = 2;
@@ -68,6 +70,9 @@ template <class Draw, class Add> double ConvCase::run(uint64_t arch, Draw draw, 
   std::vector<int32_t> ids(places * static_cast<size_t>(n.input_slots)), counts(places), filled;
   for (auto &id : ids)
     id = static_cast<int32_t>(draw(static_cast<unsigned>(n.height * n.width * n.channels)));
+  for (size_t place = 0; crowded && place < places; ++place)
+    std::sort(ids.begin() + int64_t(place) * n.input_slots,
+              ids.begin() + int64_t(place + 1) * n.input_slots);
   const std::vector<uint16_t> narrow_ids(ids.begin(), ids.end());
   for (auto &count : counts) {
     count = static_cast<int32_t>(draw(static_cast<unsigned>(n.input_slots) + 1));
