@@ -59,11 +59,12 @@ def build(sanitized: bool = False, progress: ProgressCallback = print_progress) 
     shipped = None if sanitized else find_shipped(SOURCES / FOLDER, LIBRARY, recipe)
     if shipped is not None:
         return shipped
-    prefix = cache_directory() / f"emulator-{_with_compiler(recipe)}"
+    made_from = _with_compiler(recipe)
+    prefix = cache_directory() / f"emulator-{made_from}"
     if not mark_used(prefix):
         what = "the sanitized emulator" if sanitized else "the emulator"
         name = "emulator-sanitized" if sanitized else "emulator"
-        build_once(what, name, prefix, POPC, partial(_make, flags), progress)
+        build_once(what, name, prefix, POPC, partial(_make, flags, made_from), progress)
     return prefix
 
 
@@ -84,7 +85,7 @@ def program_flags(prefix: Path) -> Tuple[str, ...]:
     return ("-std=c++17", f"-I{prefix / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}", *names)
 
 
-def _make(flags: Sequence[str], prefix: Path, scratch: Path, steps: Steps) -> None:
+def _make(flags: Sequence[str], made_from: str, prefix: Path, scratch: Path, steps: Steps) -> None:
     command = compiler()
     for name in ("lib", "bin"):
         (prefix / name).mkdir()
@@ -108,7 +109,7 @@ def _make(flags: Sequence[str], prefix: Path, scratch: Path, steps: Steps) -> No
         (prefix / "lib" / f"lib{name}.so").write_text("INPUT(-lpoplar)\n", "utf-8")
     popc = ["-L" + str(library.parent), "-lpoplar", "-Wl,-rpath,$ORIGIN/../lib"]
     run_compiler([*command, *flags, main_object, "-o", str(prefix / POPC), *popc])
-    (prefix / FINGERPRINT_FILE).write_text(_with_compiler(_recipe(flags)), "utf-8")
+    (prefix / FINGERPRINT_FILE).write_text(made_from, "utf-8")
     steps.finish_one()
 
 
