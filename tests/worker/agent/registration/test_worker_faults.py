@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from ipulse_worker.agent.registration.orphans import OrphanReleaser
 from ipulse_worker.agent.settings import AgentSettings
 from ipulse_worker.agent.supervision.runner_process import RunnerProcess
 from tests.ipulse.stack.guarded import Watched
+from tests.service.conditions import eventually
 from tests.worker.agent.attempts import attempt, end_lease, logged_pid
 from tests.worker.agent.conftest import agent_with, in_background
 from tests.worker.agent.fake_service import FakeService
@@ -64,6 +66,8 @@ def test_an_agent_with_a_full_disk_claims_nothing_until_there_is_room(
         assert service.job(job_id).attempts == []
         assert agent.quarantine.quarantined == small.device_kinds
         filler.unlink()
+        # A process that was just begun may have the file open until it runs its own program.
+        eventually(lambda: shutil.disk_usage(small.work_dir).free)
         agent.run_job(job_id)
     assert service.job(job_id).state is JobState.SUCCEEDED
 
