@@ -23,9 +23,8 @@ class Problem:
         self.geometry: ConvGeometry = of.layer.geometry
         self.kernel, self.bias, self.ids = of.kernel, of.bias, of.ids
         self.counts = np.stack([of.counts // 2, of.counts], axis=-1)
-        if (
-            spikes == "full"
-        ):  # a slot for every input, as of a layer in which all neurons carry gradient
+        # A slot for every input, as of a layer in which all neurons carry gradient.
+        if spikes == "full":
             sites = self.geometry.entering.sites
             shape = (*of.counts.shape, sites)
             self.ids = rng.random_sample(shape).argsort(axis=-1).astype(np.int32)

@@ -11,12 +11,14 @@ ConvCollect::ConvCollect(const ConvKernel &kernel, const ConvPlan &plan)
       first_(keys_ + 2) {}
 
 void ConvCollect::add(const int32_t *events, int64_t count, const float *plane, float *weights) {
-  is_padded_ = false;
+  bool is_copied = false;
   for (int64_t k = 0; k < count;) {
     const int64_t row = row_of(events + k, count - k);
+    // With fewer events for each row of weights, sorting takes as long as it saves.
     if (padding_.floats && row >= 4 * int64_t(keys_)) {
-      if (!is_padded_)
-        pad(plane);
+      if (!is_copied)
+        copy_padded(plane);
+      is_copied = true;
       sort(events + k, row);
       add_row(plan_.tables().site[events[k]].y, weights);
     } else {
@@ -49,12 +51,11 @@ void ConvCollect::sort(const int32_t *events, int64_t count) {
   }
 }
 
-void ConvCollect::pad(const float *plane) {
+void ConvCollect::copy_padded(const float *plane) {
   const int64_t floats = padding_.row_floats;
   for (int64_t row = 0; row < padding_.rows; ++row)
     std::copy(plane + row * floats, plane + (row + 1) * floats,
               plane_.begin() + row * padding_.floats + padding_.left);
-  is_padded_ = true;
 }
 
 void ConvCollect::add_row(int32_t y, float *weights) const {

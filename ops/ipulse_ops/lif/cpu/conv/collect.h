@@ -22,14 +22,13 @@ public:
 private:
   int64_t row_of(const int32_t *events, int64_t count) const;
   void sort(const int32_t *events, int64_t count);
-  void pad(const float *plane);
+  void copy_padded(const float *plane);
   void add_row(int32_t y, float *weights) const;
 
   const ConvKernel &kernel_;
   const ConvPlan &plan_;
   const ConvPadding &padding_;
   int32_t keys_;
-  bool is_padded_ = false; // the plane of this call
   std::vector<float> plane_;
   std::vector<int32_t> first_; // of each key: channel, then block
   std::vector<int32_t> targets_;

@@ -101,7 +101,8 @@ struct ConvKernel {
   void (*adjoint)(const ConvAdjoint &);
   void (*decay)(float *plane, int64_t floats, float factor);
   void (*add)(float *to, const float *from, int64_t floats);
-  // Adds the floats of a plane at each target to one row of weights.
+  // Adds the floats of a plane at each target to one row of weights. A vector behind the plane can
+  // be read.
   void (*collect_row)(const float *plane, const int32_t *targets, int64_t count, float *weights,
                       int64_t floats);
 };

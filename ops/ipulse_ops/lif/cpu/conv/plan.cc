@@ -25,9 +25,10 @@ ConvPlan::ConvPlan(const ConvLayer &layer)
     }
     first_row_.push_back(static_cast<int32_t>(row_.size()));
   }
-  add_runs();
+  const std::vector<std::vector<int32_t>> taps = blocks_of_taps();
+  add_runs(taps);
   if (layer.groups == 1 && layer.stride_x % layer.dilation_x == 0)
-    add_padding();
+    add_padding(taps);
   site_of_.assign(neurons(), -1);
   const int32_t rows = layer.out_height / layer.pool_height,
                 columns = layer.out_width / layer.pool_width;
@@ -42,11 +43,15 @@ ConvPlan::ConvPlan(const ConvLayer &layer)
 
 // Taps of a kernel's row that the same column of the input can reach have the same remainder and
 // are packed as one block, the last tap first: their outputs ascend.
-void ConvPlan::add_runs() {
+std::vector<std::vector<int32_t>> ConvPlan::blocks_of_taps() const {
+  std::vector<std::vector<int32_t>> taps(layer_.stride_x);
+  for (int32_t tap = layer_.kernel_width - 1; tap >= 0; --tap)
+    taps[int64_t(layer_.dilation_x) * tap % layer_.stride_x].push_back(tap);
+  return taps;
+}
+
+void ConvPlan::add_runs(const std::vector<std::vector<int32_t>> &taps) {
   const ConvLayer &n = layer_;
-  std::vector<std::vector<int32_t>> taps(n.stride_x);
-  for (int32_t tap = n.kernel_width - 1; tap >= 0; --tap)
-    taps[int64_t(n.dilation_x) * tap % n.stride_x].push_back(tap);
   tap_start_.resize(n.kernel_width);
   tap_stride_.resize(n.kernel_width);
   for (const std::vector<int32_t> &block : taps) {
@@ -82,22 +87,19 @@ void ConvPlan::add_runs() {
 
 // Column x reaches output (x + pad - dilation * tap) / stride by each tap of its block, and the
 // outputs of the taps of a block, the last tap first, are neighbours.
-void ConvPlan::add_padding() {
+void ConvPlan::add_padding(const std::vector<std::vector<int32_t>> &taps) {
   const ConvLayer &n = layer_;
-  std::vector<int32_t> last(n.stride_x, -1); // tap of each remainder
-  for (int32_t tap = 0; tap < n.kernel_width; ++tap)
-    last[int64_t(n.dilation_x) * tap % n.stride_x] = tap;
-  for (int32_t block = 0; block < n.stride_x; ++block)
+  for (size_t block = 0; block < taps.size(); ++block)
     padding_.blocks.push_back(
-        {block_start_[block], last[block] < 0 ? 0 : tap_stride_[last[block]]});
+        {block_start_[block], static_cast<int32_t>(taps[block].size()) * n.filters});
   int32_t least = 0, most = n.out_width;
   std::vector<int32_t> first(n.width); // output of each column
   for (int32_t x = 0; x < n.width; ++x) {
     const int32_t block = (x + n.pad_x) % n.stride_x;
-    if (last[block] >= 0)
-      first[x] = (x + n.pad_x - n.dilation_x * last[block]) / n.stride_x;
+    if (!taps[block].empty())
+      first[x] = (x + n.pad_x - n.dilation_x * taps[block].front()) / n.stride_x;
     least = std::min(least, first[x]);
-    most = std::max(most, first[x] + padding_.blocks[block].floats / n.filters);
+    most = std::max(most, first[x] + static_cast<int32_t>(taps[block].size()));
   }
   for (const ConvSite &site : site_)
     padding_.inputs.push_back(

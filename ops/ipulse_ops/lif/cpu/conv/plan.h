@@ -60,8 +60,10 @@ public:
 private:
   // Calls use(index in packed, index in the layer's weights) for every weight.
   template <class Use> void for_weights(Use use) const;
-  void add_runs();
-  void add_padding();
+  // The taps of each block, the last one first.
+  std::vector<std::vector<int32_t>> blocks_of_taps() const;
+  void add_runs(const std::vector<std::vector<int32_t>> &taps);
+  void add_padding(const std::vector<std::vector<int32_t>> &taps);
 
   ConvLayer layer_;
   int32_t group_filters_, group_channels_;
