@@ -122,7 +122,9 @@ def attributes_of(
             "the Poplar op stores all steps of adaptive thresholds: use memory slots"
         )
     if wanted.recompute and network.truncate is not None:
-        raise UnsupportedNetwork("the Poplar op truncates gradients with memory slots only")
+        raise UnsupportedNetwork(
+            "the Poplar op truncates gradients only where all steps are stored: use memory slots"
+        )
     layers = [_layer(layer, wanted.membranes) for layer in network.layers]
     layers.append(_layer(network.readout, False))
     gradients = ["weights"]
