@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
+import sys
 from contextlib import ExitStack
 from types import TracebackType
+
+LINK_SECONDS = 20.0  # in which the first packet must arrive
+
+# Reads what the machine at this address and port sends.
+READER = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3])) as connection:
+    print(connection.recv(64).decode())
+"""
 
 
 class NotPermitted(Exception):
@@ -42,6 +53,7 @@ class OtherMachine:
             self._within("ip", "address", "add", f"{self.there}/30", "dev", self._inside)
             self._within("ip", "link", "set", self._inside, "up")
             self._within("ip", "link", "set", "lo", "up")
+            self._require_link()
             self._undoing = undoing.pop_all()
         return self
 
@@ -70,6 +82,29 @@ class OtherMachine:
         shape = ["root", "tbf", "rate", rate, "burst", "4kb", "latency", "500ms"]
         _ip("qdisc", "add", "dev", self._outside, *shape, tool="tc")
         self._within("tc", "qdisc", "add", "dev", self._inside, *shape)
+
+    def _require_link(self) -> None:
+        """Raise NotPermitted unless data get through: a firewall of this machine may drop them."""
+        with socket.create_server((self.here, 0)) as server:
+            server.settimeout(LINK_SECONDS)
+            port = str(server.getsockname()[1])
+            arguments = [sys.executable, "-c", READER, self.here, port, str(LINK_SECONDS)]
+            with subprocess.Popen(
+                self.command(*arguments),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as reader:
+                try:
+                    connection, (address, _) = server.accept()
+                    with connection:
+                        connection.sendall(address.encode())
+                except TimeoutError:
+                    pass  # the reader says what it met
+                got, complaint = reader.communicate(timeout=2 * LINK_SECONDS)
+        if got.strip() != self.there:
+            why = complaint.strip().rpartition("\n")[2] or f"it comes from {got.strip()!r}"
+            raise NotPermitted(f"{self.there} does not reach {self.here}: {why}")
 
     def _within(self, *arguments: str) -> None:
         _ip(*self.command(*arguments)[1:])

@@ -69,7 +69,8 @@ def running(
         assert process.stdout is not None
         assert process.stderr is not None
         said = process.stdout.readline()
-        assert said, process.stderr.read()
+        # One line once it waits for jobs; an error has several.
+        assert said.endswith("}\n"), said + process.stdout.read() + process.stderr.read()
         assert json.loads(said)["url"].startswith("http")
         try:
             yield process
