@@ -84,7 +84,7 @@ EXAMPLES = (
     Example(_task("few_samples", drops=True), search_epochs=40),
     Example(_task("few_samples", drops=True), weights="int8", search_epochs=40),
     Example(_task("few_samples", drops=False), search_epochs=40),
-    Example(_task("moving_digits"), slopes=(25.0,), search_epochs=1),
+    Example(_task("moving_digits"), search_epochs=2),
     Example(_task("delayed_recall", adapts=True), adapts=True, search_epochs=8, **_RECALL),
     Example(_task("delayed_recall", adapts=False), search_epochs=3, **_RECALL),
     Example(_task("temporal_order", delays=None), decays=(0.97, 0.9, 0.99)),
