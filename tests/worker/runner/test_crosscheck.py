@@ -23,11 +23,14 @@ from ipulse_worker.runner.crosscheck.problem import CrosscheckProblem, problem_o
 from ipulse_worker.runner.data.load import load
 from ipulse_worker.runner.devices import cpu
 from tests.worker.runner.emulated import ipu_spec
+from tests.worker.runner.model.test_conv_equations import OWN
 
 from .resolver import resolve
 from .specs import spec_from
 
 TILES = 8
+DIGITS = {"kind": "digits", "samples": 64, "steps": 6}
+CONV = {"kind": "conv2d", "filters": 4, "kernel_size": 3}
 LAYERS: Dict[str, List[Dict[str, Any]]] = {
     "without slots": [{"neurons": 10, "second_threshold": 0.5, "recurrent": True}, {"neurons": 6}],
     "with slots": [{"neurons": 10, "capacity": 3, "policy": "top"}, {"neurons": 6, "bias": True}],
@@ -224,3 +227,11 @@ class TestVerdict:
         comparison = compare_with_reference(raised, own, result)
         assert 0 < comparison.margin < MARGIN_TOLERANCE
         assert comparison.differing >= 1
+
+
+@pytest.mark.parametrize(("layer", "named"), [(CONV, "convolutions"), (OWN, "equations")])
+def test_networks_with_other_layers_are_refused(layer: Dict[str, Any], named: str) -> None:
+    spec = spec_from({**spec_of("without slots"), "data": DIGITS, "network": {"layers": [layer]}})
+    dataset = load(spec.data, DataDirectory(None), lambda done, samples: None)
+    with pytest.raises(Conflict, match=f"{named}.*ipulse compare"):
+        problem_of(spec, dataset, 5, 6)

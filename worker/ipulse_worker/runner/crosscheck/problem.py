@@ -73,15 +73,16 @@ def problem_of(
         directory: where network.initial.file is.
 
     Raises:
-        Conflict: the network has convolutions, custom ops or equations, which run on one back end
-            only, or begins with weights that are not on this machine.
+        Conflict: the network has convolutions, custom ops, equations or packages of neurons, whose
+            runs are not compared, or begins with weights that are not on this machine.
         DataUnavailable, DataInvalid: network.initial.file cannot be read, or does not fit.
     """
-    if part_layers(spec.network):
-        parts = part_name(spec.network)
-        raise Conflict(f"a network with {parts} runs in jobs only: nothing to compare with")
-    if conv_layers(spec.network):
-        raise Conflict("a network with convolutions runs on the cpu only: nothing to compare with")
+    if part_layers(spec.network) or conv_layers(spec.network):
+        parts = part_name(spec.network) if part_layers(spec.network) else "convolutions"
+        raise Conflict(
+            f"only fully connected LIF layers are compared, and this network has {parts}: submit "
+            "it once for each device, and compare the jobs with `ipulse compare`"
+        )
     initial = spec.network.initial
     if initial is not None and initial.file is None:
         raise Conflict(
