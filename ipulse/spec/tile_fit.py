@@ -22,7 +22,7 @@ from ipulse_core.spec.derived_values import (
 )
 from ipulse_core.spec.equations_memory import TileEquations, predict_equations
 from ipulse_core.spec.part_layers import is_recurrent
-from ipulse_core.spec.single_layers import has_several_programs, programs_of, runs_layers_alone
+from ipulse_core.spec.single_layers import has_several_programs, programs_of
 from ipulse_core.spec.tile_memory import TILE_BYTES, MemoryPrediction, predict
 from ipulse_core.spec.tile_placement import TileLayer, TileNetwork
 
@@ -136,23 +136,21 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
 
     Raises ValueError if an IPU has fewer tiles than layers.
     """
-    if runs_layers_alone(spec.network):
-        return _single_layers(spec, network)
-    if not has_several_programs(spec.network):
-        return [_predict(network)]
-    found, slots = [], network.input_slots
+    found = []
+    sent = [network.input_slots]  # slots of the lists of the input and the layers
     geometries = conv_geometries(spec)
     run = (network.steps, network.batch, network.tiles_per_ipu)
     for stretch in programs_of(spec):
+        first = len(sent) - 1
+        described: Any = (*spec.network.layers, spec.network.readout)[first]
+        slots = sent[first]
         if stretch.is_equations:
-            (index,) = stretch.layers
-            layer: Any = spec.network.layers[index]
-            slots = network.layers[index].neurons
-            states, parameters = len(layer.neuron.states), len(layer.neuron.parameters)
-            sizes = (slots, states, max(1, parameters), is_recurrent(layer))
+            slots = network.layers[first].neurons
+            states, parameters = len(described.neuron.states), len(described.neuron.parameters)
+            sizes = (slots, states, max(1, parameters), is_recurrent(described))
             found.append(predict_equations(TileEquations(*sizes, *run)))
         if stretch.is_conv:
-            geometry = geometries[stretch.layers[0]]
+            geometry = geometries[first]
             convolution = TileConvolution(geometry, slots, *run)
             if not stretch.is_equations:
                 found.append(predict_convolution(convolution))
@@ -160,32 +158,19 @@ def _programs(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPredicti
                 found.append(predict_pool(convolution))
             slots = geometry.pooled_neurons
         if stretch.is_conv or stretch.is_equations:
+            sent.append(slots)
             continue
         layers = [network.layers[index] for index in stretch.layers]
         layers += network.layers[-1:] if stretch.has_readout else []
-        part = network._replace(inputs=stretch.senders, input_slots=slots, layers=tuple(layers))
-        found.append(_predict(part))
-        slots = layers[-1].slots
-    return found
-
-
-def _single_layers(spec: ExperimentSpec, network: TileNetwork) -> list[MemoryPrediction]:
-    """Return the prediction of each layer of a network that runs them alone.
-
-    Raises ValueError if an IPU has fewer tiles than layers.
-    """
-    listed = [network.input_slots, *(layer.slots for layer in network.layers)]
-    found = []
-    for index, program in enumerate(programs_of(spec)):
-        layer: Any = [*spec.network.layers, spec.network.readout][index]
-        taps = 1 if layer.delays is None else layer.delays.taps
-        sources = [index, *getattr(layer, "residual", ())]
-        alone = network._replace(
-            inputs=taps * program.senders,
-            input_slots=taps * sum(listed[source] for source in sources),
-            layers=(network.layers[index],),
+        taps = 1 if described.delays is None else described.delays.taps
+        sources = [first, *getattr(described, "residual", ())]
+        part = network._replace(
+            inputs=taps * stretch.senders,
+            input_slots=taps * sum(sent[source] for source in sources),
+            layers=tuple(layers),
         )
-        found.append(_predict(alone))
+        found.append(_predict(part))
+        sent += [layer.slots for layer in layers]
     return found
 
 

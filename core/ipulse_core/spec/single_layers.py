@@ -14,7 +14,7 @@ from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
 def runs_layers_alone(network: Any) -> bool:
     """Returns whether a network has dropout, residual additions or delays of more than a step.
 
-    A network of several stretches does not: its stretches run their layers as they need.
+    A network of several stretches does not: each of its stretches does or does not.
     """
     return not runs_in_parts(network) and bool(single_layer_features(network))
 
@@ -26,7 +26,39 @@ def has_several_programs(network: Any) -> bool:
 
 def single_layer_features(network: Any) -> List[str]:
     """Returns what of a network no single program on tiles has, for messages."""
-    layers = [*network.layers, network.readout]
+    return _features([*network.layers, network.readout], network.delay)
+
+
+def makes_lists_on_host(network: Any, program: Stretch) -> bool:
+    """Returns whether the host changes the spikes that enter a program of LIF neurons on tiles."""
+    return not _is_own_program(program) and bool(_features_of(network, program))
+
+
+def programs_of(spec: Any) -> List[Stretch]:
+    """Returns the layers of each program on tiles, in the order in which they run."""
+    senders = senders_of(spec)
+    found: List[Stretch] = []
+    for stretch in stretches_of(spec):
+        if _is_own_program(stretch) or not _features_of(spec.network, stretch):
+            found.append(stretch)
+            continue
+        found += [Stretch((index,), senders[index], False, False) for index in stretch.layers]
+        if stretch.has_readout:
+            found.append(Stretch((), senders[-1], False, True))
+    return found
+
+
+def _is_own_program(stretch: Stretch) -> bool:
+    """Returns whether a part is no stretch of dense LIF layers."""
+    return stretch.is_op or stretch.is_equations or stretch.is_conv or stretch.is_package
+
+
+def _features_of(network: Any, stretch: Stretch) -> List[str]:
+    layers = [network.layers[index] for index in stretch.layers]
+    return _features([*layers, *([network.readout] if stretch.has_readout else [])], network.delay)
+
+
+def _features(layers: List[Any], delay: int) -> List[str]:
     found = [
         (name, any(getattr(layer, field, None) for layer in layers))
         for name, field in (
@@ -36,15 +68,5 @@ def single_layer_features(network: Any) -> List[str]:
         )
     ]
     own = any(getattr(layer, "delay", None) is not None for layer in layers)
-    found.append(("delays of more than a step", network.delay > 1 or own))
+    found.append(("delays of more than a step", delay > 1 or own))
     return [name for name, has in found if has]
-
-
-def programs_of(spec: Any) -> List[Stretch]:
-    """Returns the layers of each program on tiles, in the order in which they run."""
-    if not runs_layers_alone(spec.network):
-        return stretches_of(spec)
-    senders = senders_of(spec)
-    hidden = len(spec.network.layers)
-    found = [Stretch((index,), senders[index], False, False) for index in range(hidden)]
-    return [*found, Stretch((), senders[hidden], False, True)]

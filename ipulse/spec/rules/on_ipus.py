@@ -15,7 +15,6 @@ from ipulse_core.spec.derived_values import (
     splits_neurons,
 )
 from ipulse_core.spec.single_layers import runs_layers_alone, single_layer_features
-from ipulse_core.spec.stretches import runs_in_parts
 
 if TYPE_CHECKING:
     from ipulse.spec.device import EmulatorDevice, IPUDevice
@@ -30,9 +29,8 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
         detail = f"decays cannot be trained {on}: it has no float64 to derive scales in"
         yield Problem("/network/trainable", "unsupported", detail)
     yield from _problems_of_adaptation(network, device)
-    if device.kind == "ipu" or runs_in_parts(network):
-        where = on if device.kind == "ipu" else f"{on} in a network of several kinds of layers"
-        yield from _problems_of_single_layers(network, where)
+    if device.kind == "ipu":
+        yield from _problems_of_single_layers(network, on)
     elif device.ipus != 1 and runs_layers_alone(network):
         features = " and ".join(single_layer_features(network))
         detail = (

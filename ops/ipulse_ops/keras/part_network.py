@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, List, Optional, Sequence
 
 import numpy as np
@@ -33,7 +34,8 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             parts: a MultiLIF or other layers, such as an EquationsLayer, whose `run` returns
                 Spikes, or convolutions; the last one, a MultiLIF or LIFReadout, has the readout.
             delay: steps between two parts.
-            on_part: called with the number of each part, from 0, before it is traced.
+            on_part: called with the number of each part, from 0, before it is traced; a MultiLIF
+                whose layers run alone has a number for each.
             kwargs: of the Keras layer.
         """
         kwargs.setdefault("dtype", "float32")
@@ -41,6 +43,10 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         self.parts = tuple(parts)
         self._delay = delay
         self._on_part = on_part
+        self._numbers = _numbers_of(self.parts)
+        for number, part in zip(self._numbers, self.parts):
+            if isinstance(part, MultiLIF):
+                part.on_layer = partial(_on_layer, on_part, number)
         self.built = True  # its layers have their variables already
 
     @property
@@ -88,7 +94,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         dropped: List[Any] = []
         membrane: Any = None
         for number, part in enumerate(self.parts):
-            self._on_part(number)
+            self._on_part(self._numbers[number])
             if number and self._delay:
                 ids, counts = later(ids, 1), later(counts, 1)
             if hasattr(part, "run_pooled"):
@@ -116,3 +122,16 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             if outputs.spike_ids:
                 ids, counts = outputs.spike_ids[-1], outputs.spike_counts[-1]
         return LIFOutputs(membrane, spike_ids, spike_counts, dropped, membranes=[])
+
+
+def _numbers_of(parts: Sequence[Any]) -> List[int]:
+    """Return the number of the first program of each part."""
+    found = [0]
+    for part in parts[:-1]:
+        is_split = isinstance(part, MultiLIF) and part.network.runs_layers_alone
+        found.append(found[-1] + (len(part.network.layers) + 1 if is_split else 1))
+    return found
+
+
+def _on_layer(on_part: OnPart, first: int, number: int) -> None:
+    on_part(first + number)

@@ -116,6 +116,12 @@ class Network:
         """True if the connections to a layer or the readout have delays of their own."""
         return any(layer.delays for layer in (*self.layers, self.readout))
 
+    @property
+    def runs_layers_alone(self) -> bool:
+        """True if emulated IPUs run each layer as a program of its own."""
+        apart = self.has_dropout or self.has_residual or self.has_delays
+        return apart or self.delay not in (0, 1)
+
     def senders(self, number: int) -> Tuple[int, ...]:
         """Return the layers that send spikes to layer `number`; -1 is the input."""
         return (number - 1, *(*self.layers, self.readout)[number].residual)

@@ -55,11 +55,11 @@ def test_the_loss_is_on_the_host() -> None:
     assert problem[0] == "/device/training"
 
 
-def test_the_layers_behind_are_those_of_one_program() -> None:
+def test_layers_behind_that_are_programs_of_their_own_run_on_the_emulator() -> None:
     behind = {"neurons": 5, "dropout": 0.1}
-    (problem,) = problems(document(CONV, behind, device=TILES))
+    parse_spec(document(CONV, behind, device=TILES))
+    (problem,) = problems(document(CONV, behind, device={"kind": "ipu"}))
     assert problem[0] == "/network/layers/1/dropout"
-    parse_spec(document(CONV, behind))
 
 
 def test_equations_are_not_for_ipus() -> None:

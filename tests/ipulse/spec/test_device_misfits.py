@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.equations import lif
 from tests.ipulse.spec_documents import assert_refused
 
 LAYER = "/network/layers/0"
-NEURON = lif("zero")
-DROPPING = {"neurons": 4, "dropout": 0.2}
 
 MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "quantised weights that are rounded again": (
@@ -93,14 +90,6 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
         },
         "/network/layers/0/dropout",
         "set device.training to host",
-    ),
-    "dropout beside equations on emulated tiles": (
-        {
-            "/network/layers": [{"kind": "equations", "neurons": 4, "neuron": NEURON}, DROPPING],
-            "/device": {"kind": "emulator"},
-        },
-        "/network/layers/1/dropout",
-        "several kinds of layers",
     ),
     "a long delay where emulated tiles compute the loss": (
         {"/network/delay": 2, "/device": {"kind": "emulator", "training": "device"}},

@@ -40,7 +40,8 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             convolutions: in the order in which they run.
             rest: the layers behind them.
             on_part: called with the number of each convolution, from 0, and with the next number
-                for the rest, before it is traced.
+                for the rest, before it is traced; with one number for each layer of a rest whose
+                layers run alone.
             kwargs: of the Keras layer.
         """
         kwargs.setdefault("dtype", "float32")
@@ -66,6 +67,7 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         self.convolutions = list(convolutions)
         self.rest = rest
         self._on_part = on_part
+        rest.on_layer = lambda number: on_part(len(convolutions) + number)
         self.built = True  # its layers have their variables already
 
     @property

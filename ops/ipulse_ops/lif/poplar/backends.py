@@ -32,7 +32,7 @@ def run_on_emulator(
     """
     ipus = options.placement.ipus
     ops = _emulated(ipus, options.tiles_per_ipu)
-    if not runs_layers_alone(network):
+    if not network.runs_layers_alone:
         return _run(network, weights, ids, counts, options, *ops)
     if ipus != 1:
         raise UnsupportedNetwork(
@@ -93,14 +93,8 @@ def _ops_of(emulated_tiles: Optional[int]) -> Tuple[PrecompiledUserOp, BuiltOp]:
     return _emulated(1, emulated_tiles)
 
 
-def runs_layers_alone(network: Network) -> bool:
-    """Return whether emulated IPUs run each layer of a network as a program of its own."""
-    apart = network.has_dropout or network.has_residual or network.has_delays
-    return apart or network.delay not in (0, 1)
-
-
 def _check(network: Network) -> None:
-    if runs_layers_alone(network):
+    if network.runs_layers_alone:
         raise UnsupportedNetwork(
             "dropout, residual additions and delays of more than a step run on an emulated IPU and "
             "on the backend cpu: remove them, or use one of these"

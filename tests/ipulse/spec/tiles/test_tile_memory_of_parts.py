@@ -46,6 +46,12 @@ NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
     "a readout": ([POOLED], 10, 8, 64),
     "LIF neurons": ([LIF_CONV, {**LIF_CONV, "pool": None}, {"neurons": 20}], 20, 8, 64),
     "LIF neurons before the readout": ([{**LIF_CONV, "filters": 20}], 30, 16, 200),
+    "LIF neurons before dropout and additions": (
+        [LIF_CONV, {**WIDE, "dropout": 0.3}, WIDE, {**WIDE, "residual": [2]}],
+        24,
+        8,
+        32,
+    ),
     "LIF neurons before equations": ([LIF_CONV, CONV, DENSE], 12, 4, 16),
 }
 

@@ -21,6 +21,7 @@ SHORT = {"kind": "digits", "samples": 64, "steps": 6}
 CONV: Dict[str, Any] = {"kind": "conv2d", "filters": 4, "kernel_size": 3}
 POOLED = {**CONV, "padding": "same", "bias": True, "pool": {"kind": "average", "pool_size": 3}}
 GATED = {**CONV, "kernel_size": [2, 1], "second_threshold": 0.3}
+WIDE = {"neurons": 8, "second_threshold": 0.3}
 STACKS: Dict[str, Dict[str, Any]] = {
     "before the readout": {"layers": [{**POOLED, "second_threshold": 0.2}]},
     "before a spiking readout": {"layers": [POOLED, GATED], "readout": {"kind": "spiking"}},
@@ -33,6 +34,13 @@ STACKS: Dict[str, Dict[str, Any]] = {
         "readout": {"quantisation": {"bits": 8}},
     },
     "before equations": {"layers": [POOLED, {**ADAPTIVE, "kernel_size": 2}, {"neurons": 6}]},
+    "before dropout and residual additions": {
+        "layers": [POOLED, {**WIDE, "dropout": 0.2}, WIDE, {**WIDE, "residual": [2]}],
+        "readout": {"dropout": 0.1},
+    },
+    "before a readout with dropout": {"layers": [POOLED], "readout": {"dropout": 0.2}},
+    "before standardised weights": {"layers": [POOLED, {**WIDE, "standardised": True}]},
+    "equations before dropout": {"layers": [ADAPTIVE, {**WIDE, "dropout": 0.2}, {"neurons": 6}]},
     "behind equations": {"layers": [ADAPTIVE, GATED, {"neurons": 6}], "reset": "subtract"},
 }
 
@@ -72,6 +80,16 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     sets = {each["name"].split("/")[0] for each in profile["compilation"]["computeSets"]}
     assert sets >= {"layer1", "layer2", "all_layers"}
     assert (on_tiles.directory / "report.html").stat().st_size > 10_000
+
+
+def test_layers_with_dropout_are_programs_of_their_own(tmp_path: Path) -> None:
+    network = {"layers": [POOLED, {**WIDE, "dropout": 0.2}, {"neurons": 6}]}
+    on_cpu = job(tmp_path / "cpu", network)
+    on_tiles = job(tmp_path / "tiles", network, device=TILES)
+    assert_close(weights(on_tiles), weights(on_cpu))
+    profile = json.loads((on_tiles.directory / "poplar_profile.json").read_text("utf-8"))
+    sets = {each["name"].split("/")[0] for each in profile["compilation"]["computeSets"]}
+    assert sets >= {"layer1", "layer2", "layer3", "readout"}
 
 
 @pytest.mark.verify

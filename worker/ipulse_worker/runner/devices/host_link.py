@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set
 
 from ipulse_core.equations.loss import MEMBRANE, read_loss
 from ipulse_core.spec.derived_values import has_own_loss
-from ipulse_core.spec.single_layers import programs_of
+from ipulse_core.spec.single_layers import makes_lists_on_host, programs_of
 from ipulse_core.spec.stretches import Stretch
 from ipulse_ops.lif.poplar.outputs import output_names
 from ipulse_ops.lif.poplar.train_op import STEP_INPUTS
@@ -50,10 +50,12 @@ def streams(spec: ExperimentSpec, part: int, **arguments: Any) -> Dict[str, List
         arguments: the others of CustomOp.
     """
     programs = programs_of(spec)
-    behind = part > 0 and _is_lif_convolution(programs[part - 1])
+    on_host = [makes_lists_on_host(spec.network, program) for program in programs]
+    behind = part > 0 and _is_lif_convolution(programs[part - 1]) and not on_host[part]
+    before = any(on_host[part + 1 : part + 2])
     return {
         "streamed_inputs": streamed_inputs(behind, **arguments),
-        "streamed_outputs": streamed_outputs(spec, programs[part], **arguments),
+        "streamed_outputs": streamed_outputs(spec, programs[part], before, **arguments),
     }
 
 
@@ -78,23 +80,29 @@ def streamed_inputs(behind_convolution: bool, attributes: str, inputs: Any, **_:
 
 
 def streamed_outputs(
-    spec: ExperimentSpec, part: Stretch, attributes: str, inputs: Any, **_: Any
+    spec: ExperimentSpec,
+    part: Stretch,
+    before_host: bool,
+    attributes: str,
+    inputs: Any,
+    **_: Any,
 ) -> List[int]:
     """Return the outputs of a LIF op that a training step reads on the host.
 
     These are counts of spikes and dropped spikes for the metrics; the readout's membrane, or the
     spikes of one that spikes, for the loss; and what regularisers read. With loss and update on the
     device also the losses. What the backward pass reads stays on the device, as do weights and the
-    spikes that a convolution sends.
+    spikes that a convolution sends to a program that takes them as they are.
 
     Args:
         spec: of the job.
         part: of the network, which the op runs.
+        before_host: the host drops some of its spikes, or adds others, for the next program.
         attributes: of the op.
         inputs: of the op.
     """
     if attributes.startswith("ipulse-conv-lif/"):
-        return [0, 1] if _read_spikes(spec, part) else [1]  # ids, counts
+        return [0, 1] if before_host or _read_spikes(spec, part) else [1]  # ids, counts
     at = attributes.find("ipulse-lif/")
     if at < 0:
         return []
