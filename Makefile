@@ -26,7 +26,7 @@ demo: runtime ## The whole stack, one experiment over HTTP, its report in demo-o
 up: runtime ## The stack at 127.0.0.1:8470, until Ctrl-C; jobs and results stay.
 	@$(BIN)/ipulse up $(ARGS)
 
-test: dev ## Every test, on Python 3.11 and, where there is one, on Python 3.8.
+test: dev ## The tests, on Python 3.11 and, where there is one, on Python 3.8.
 	@scripts/setup py38
 	@scripts/test $(ARGS)
 

@@ -71,6 +71,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return compiled
 
 
+@pytest.mark.sample(6)
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize("case", CASES)
 def test_each_fault_is_found_and_nothing_else(

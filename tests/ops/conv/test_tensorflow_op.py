@@ -93,6 +93,7 @@ def test_every_geometry_is_exact_where_sums_are(name: str, second: Any) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_all_instruction_sets_and_threads_give_the_same_bits(name: str) -> None:
     for second, crowded in ((None, False), (0.6, False), (None, True), (0.6, True)):

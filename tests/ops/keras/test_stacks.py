@@ -86,6 +86,7 @@ def baselined(net: MultiLIF) -> List[np.ndarray]:
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_stack_learns_what_one_network_learns(variant: str, delay: int) -> None:

@@ -162,6 +162,7 @@ def assert_same(one: Way, other: Way, what: str) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5 * scale, err_msg=what)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("spiking_readout", [False, True])
 @pytest.mark.parametrize("fields", FIELDS)
 def test_layers(fields: str, spiking_readout: bool) -> None:
@@ -174,6 +175,7 @@ def test_layers(fields: str, spiking_readout: bool) -> None:
         assert_same(dense, sequence, f"dense cell, {backend}, seed {problem.seed}")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", NETWORKS, ids=str)
 def test_networks(options: Dict[str, Any]) -> None:
     problem = problem_of(network_of(FIELDS["recurrent"], True, **options))
@@ -182,6 +184,7 @@ def test_networks(options: Dict[str, Any]) -> None:
     assert_same(by_dense_cell(problem), sequence, f"dense cell, seed {problem.seed}")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("reset_on", ["state", "emission"])
 @pytest.mark.parametrize("policy", SLOTS)
 @pytest.mark.same_on_every_python
@@ -204,6 +207,7 @@ def test_surrogates(surrogate: Any) -> None:
     assert_same(by_dense_cell(problem), sequence, f"dense cell, seed {problem.seed}")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("by_cell", [by_dense_cell, by_sparse_cell])
 @pytest.mark.same_on_every_python

@@ -43,6 +43,7 @@ def network_with(layer: Dict[str, Any], **more: Any) -> Network:
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [*LAYERS, *NETWORKS])
 def test_gradients_have_the_bits_of_stored_membranes(name: str) -> None:
     network = network_with(LAYERS.get(name, {}), **NETWORKS.get(name, {}))

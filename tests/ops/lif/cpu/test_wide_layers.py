@@ -24,6 +24,7 @@ from tests.ops.strategies import Problem, random_problem
 class TestStrassen:
     """Gradients of layers that are wide enough for Strassen's multiplication."""
 
+    @pytest.mark.sample(5)
     @pytest.mark.parametrize(
         ("neurons", "batch", "steps", "delay", "is_used"),
         [

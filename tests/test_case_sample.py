@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+from .case_sample import outside_sample
+
+SIZES = (1, 7, 9, 33)
+MASKS = ("scalar", "avx2", "avx512")
+
+
+def case(test: str, sample: int | None = None, **parameters: Any) -> Any:
+    def marker(name: str) -> Any:
+        return None if sample is None else SimpleNamespace(args=(sample,))
+
+    if not parameters:
+        return SimpleNamespace(nodeid=test, get_closest_marker=marker)
+    name = "-".join(map(str, parameters.values()))
+    called = SimpleNamespace(params=parameters)
+    return SimpleNamespace(nodeid=f"{test}[{name}]", callspec=called, get_closest_marker=marker)
+
+
+def combinations(test: str) -> list[Any]:
+    return [case(test, size=size, mask=mask) for size, mask in product(SIZES, MASKS)]
+
+
+def sample_of(cases: list[Any]) -> list[Any]:
+    left_out = {item.nodeid for item in outside_sample(cases)}
+    return [item for item in cases if item.nodeid not in left_out]
+
+
+def test_has_every_value_of_every_parameter() -> None:
+    cases = combinations("a.py::test")
+    kept = sample_of(cases)
+    assert {item.callspec.params["size"] for item in kept} == set(SIZES)
+    assert {item.callspec.params["mask"] for item in kept} == set(MASKS)
+    assert len(kept) < len(cases)
+
+
+def test_has_every_test_and_every_case_of_one_parameter() -> None:
+    cases = [case("a.py::one"), *(case("a.py::list", size=size) for size in SIZES)]
+    assert sample_of(cases) == cases
+
+
+def test_the_values_of_one_test_are_not_those_of_another() -> None:
+    kept = sample_of(combinations("a.py::test") + combinations("b.py::test"))
+    assert {item.nodeid.partition("[")[0] for item in kept} == {"a.py::test", "b.py::test"}
+    sizes = {item.callspec.params["size"] for item in kept if item.nodeid.startswith("b.py")}
+    assert sizes == set(SIZES)
+
+
+def test_is_the_same_in_every_order() -> None:
+    cases = combinations("a.py::test")
+    backwards = sample_of(cases[::-1])
+    assert sample_of(cases) == backwards[::-1]
+
+
+def test_has_as_many_cases_as_a_marker_says() -> None:
+    marked = [case("a.py::marked", sample=2, size=size) for size in SIZES]
+    others = [case("a.py::other", size=size) for size in SIZES]
+    kept = sample_of(marked + others)
+    assert len(kept) == 2 + len(SIZES)
+    assert kept[2:] == others
