@@ -10,6 +10,8 @@ import sys
 from contextlib import ExitStack
 from types import TracebackType
 
+# The networks for documentation of RFC 5737: no address of a public network is hidden.
+NETWORKS = ("198.51.100", "203.0.113", "192.0.2")
 LINK_SECONDS = 20.0  # in which the first packet must arrive
 
 # Reads what the machine at this address and port sends.
@@ -24,10 +26,18 @@ class NotPermitted(Exception):
     """This machine does not permit network namespaces."""
 
 
-def _ip(*arguments: str, tool: str = "ip") -> None:
+def _ip(*arguments: str, tool: str = "ip") -> str:
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotPermitted(f"{tool} {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _free_network() -> str:
+    """Return a network in which this machine has no address: virtual machines use these, too."""
+    used = _ip("-oneline", "address", "show")
+    free = (network for network in NETWORKS if f" {network}." not in used)
+    return next(free, NETWORKS[0])
 
 
 class OtherMachine:
@@ -38,11 +48,13 @@ class OtherMachine:
         self._tag = f"{os.getpid() % 10_000}{secrets.token_hex(1)}{number}"
         self.namespace = f"ipulse-{self._tag}"
         self._outside, self._inside = f"ipo{self._tag}", f"ipi{self._tag}"
-        # TEST-NET-2 of RFC 5737: no address of a real network is hidden.
-        self.here, self.there = f"198.51.100.{4 * number + 1}", f"198.51.100.{4 * number + 2}"
+        self.here = self.there = ""  # known once it is entered
+        self._first = 4 * number
         self._undoing = ExitStack()
 
     def __enter__(self) -> OtherMachine:
+        network = _free_network()
+        self.here, self.there = f"{network}.{self._first + 1}", f"{network}.{self._first + 2}"
         with ExitStack() as undoing:
             _ip("netns", "add", self.namespace)
             undoing.callback(_ip, "netns", "delete", self.namespace)  # with its end of the link
