@@ -50,6 +50,7 @@ class TestCommands:
         text = _run("benchmarks.training", "memory", "--config", "S")
         assert re.search(r"\| S \| exact \| spikes \| 1600.0 \| 51200 \| 0.03125 \|", text)
 
+    @pytest.mark.verify
     def test_training_breaks_a_step_down(self) -> None:
         options = ["--config", "S", "--variant", "gated 0.9", "--seconds", "0.05"]
         text = _run("benchmarks.training", "breakdown", *options)

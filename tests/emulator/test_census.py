@@ -48,6 +48,7 @@ class TestCodelets:
         assert (printed["n"], printed["m"], printed["o"]) == ([16], [16], [3])
 
 
+@pytest.mark.verify
 def test_host_programs_of_every_spelling(run_program: Callable) -> None:
     done = run_program("census_host")
     assert done.returncode == 0, done.stderr
@@ -123,6 +124,7 @@ class TestSupervisors:
 
 
 class TestPopc:
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         ("body", "target", "said"),
         [
@@ -146,10 +148,12 @@ class TestPopc:
         else:
             assert said in done.stdout
 
+    @pytest.mark.verify
     def test_a_device_gets_the_codelets_of_its_pass(self, run_program: Callable) -> None:
         assert run_program("census_passes", "ipu").stdout.strip() == "10 534"
         assert run_program("census_passes", "model").stdout.strip() == "01 534"
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         ("declared", "named"),
         [

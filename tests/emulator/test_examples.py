@@ -97,6 +97,7 @@ def test_engine_options_write_reports_and_allow_out_of_memory(
     assert profile["compilation"]["target"]["numTiles"] == 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize("arguments", [(), ("reverse",), ("2",), ("reverse", "2"), ("1", "2")])
 def test_the_recurrent_loop_slices_and_stores_every_step(
@@ -120,6 +121,7 @@ def test_the_recurrent_loop_slices_and_stores_every_step(
     np.testing.assert_array_equal(last, state)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.same_on_every_python
 @pytest.mark.parametrize(("steps", "asked"), [(1, [1]), (2, [2, 1]), (5, [5]), (9, [5])])
 def test_the_recurrent_loop_gathers_several_steps(

@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.same_on_every_python
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tiles", ["1", "32"])  # in the program's thread, and in others
 def test_a_vertex_that_does_not_end_is_named(run_program: Callable, tiles: str) -> None:
     limit = (("IPULSE_EMULATOR_VERTEX_SECONDS", "0.2"), ("IPULSE_EMULATOR_THREADS", "2"))
@@ -74,6 +75,7 @@ class TestLibraries:
         subprocess.run(command, env=environment, check=True)
         return out
 
+    @pytest.mark.verify
     def test_every_cut_of_a_library_is_an_error(
         self, run_program: Callable, library: Path, tmp_path: Path
     ) -> None:

@@ -94,6 +94,7 @@ POPLIBS_COSTS: Dict[str, str] = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("program", "case", "expected"),
     [("models", *one) for one in MODELS.items()]

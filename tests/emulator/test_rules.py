@@ -87,6 +87,7 @@ ERRORS: Dict[str, Tuple[str, ...]] = {
 }
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("case", sorted(ERRORS))
 def test_a_broken_rule_raises_its_error_class(run_program: Callable, case: str) -> None:
     done = run_program("rules", case)

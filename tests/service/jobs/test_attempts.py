@@ -212,6 +212,7 @@ class Life(LifeOfJobs):
             attempts.requeue(transaction)
 
 
+@pytest.mark.sample(1)
 def test_every_life_is_legal(database_settings: dict[str, str]) -> None:
     class LifeHere(Life):
         database_url = database_settings.get("database_url", "")
