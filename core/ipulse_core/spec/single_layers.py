@@ -14,7 +14,7 @@ from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
 def runs_layers_alone(network: Any) -> bool:
     """Returns whether a network has dropout, residual additions or delays of more than a step.
 
-    A network of several stretches does not: each of its stretches does or does not.
+    A network of several stretches does not: `programs_of` says which of its layers run alone.
     """
     return not runs_in_parts(network) and bool(single_layer_features(network))
 
