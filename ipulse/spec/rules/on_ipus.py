@@ -30,7 +30,7 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
         yield Problem("/network/trainable", "unsupported", detail)
     yield from _problems_of_adaptation(network, device)
     if device.kind == "ipu":
-        yield from _problems_of_single_layers(network, on)
+        yield from _problems_of_single_layers(network)
     elif device.ipus != 1 and runs_layers_alone(network):
         features = " and ".join(single_layer_features(network))
         detail = (
@@ -65,20 +65,19 @@ def problems_on_ipus(spec: ExperimentSpec, device: EmulatorDevice | IPUDevice) -
             yield Problem(f"{pointer}/policy", "unsupported", detail)
 
 
-def _problems_of_single_layers(network: NetworkSpec, where: str) -> Iterator[Problem]:
-    """Yields dropout, residual additions and standardised weights."""
+def _problems_of_single_layers(network: NetworkSpec) -> Iterator[Problem]:
+    """Yields dropout, residual additions and standardised weights, which IPUs do not have."""
+    hint = "on ipu: remove it, or use device kind cpu or emulator"
     layers = network.layers
     places = [f"/network/layers/{index}" for index in range(len(layers))]
     for place, layer in zip([*places, "/network/readout"], [*layers, network.readout], strict=True):
         if getattr(layer, "dropout", 0.0):
-            detail = f"spikes are not dropped {where}: remove it, or use device kind cpu"
-            yield Problem(f"{place}/dropout", "unsupported", detail)
+            yield Problem(f"{place}/dropout", "unsupported", f"spikes are not dropped {hint}")
         if getattr(layer, "standardised", False):
-            detail = f"weights are not standardised {where}: remove it, or use device kind cpu"
+            detail = f"weights are not standardised {hint}"
             yield Problem(f"{place}/standardised", "unsupported", detail)
         if getattr(layer, "residual", ()):
-            detail = f"layers receive one layer {where}: remove it, or use device kind cpu"
-            yield Problem(f"{place}/residual", "unsupported", detail)
+            yield Problem(f"{place}/residual", "unsupported", f"layers receive one layer {hint}")
 
 
 def _problems_of_adaptation(
