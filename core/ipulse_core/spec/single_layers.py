@@ -29,9 +29,9 @@ def single_layer_features(network: Any) -> List[str]:
     return _features([*network.layers, network.readout], network.delay)
 
 
-def makes_lists_on_host(network: Any, program: Stretch) -> bool:
-    """Returns whether the host changes the spikes that enter a program of LIF neurons on tiles."""
-    return not _is_own_program(program) and bool(_features_of(network, program))
+def makes_lists_on_host(network: Any, stretch: Stretch) -> bool:
+    """Returns whether the host changes lists of spikes that enter dense LIF layers on tiles."""
+    return not _is_own_program(stretch) and bool(_features_of(network, stretch))
 
 
 def programs_of(spec: Any) -> List[Stretch]:
@@ -39,7 +39,7 @@ def programs_of(spec: Any) -> List[Stretch]:
     senders = senders_of(spec)
     found: List[Stretch] = []
     for stretch in stretches_of(spec):
-        if _is_own_program(stretch) or not _features_of(spec.network, stretch):
+        if not makes_lists_on_host(spec.network, stretch):
             found.append(stretch)
             continue
         found += [Stretch((index,), senders[index], False, False) for index in stretch.layers]
