@@ -27,6 +27,16 @@ from .fake_rules import DEADLINE, FakeRules
 Fault = Callable[[str, str], int | None]
 
 
+class SharingServer(ThreadingHTTPServer):
+    """A server at a port that a socket of this process is bound to, too."""
+
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        super().server_bind()
+
+
 class FakeService(FakeRules):
     """A server that listens while its context is open."""
 
@@ -46,12 +56,11 @@ class FakeService(FakeRules):
         self.answers_to_lose: list[str] = []
         self._numbers = itertools.count(1)
         self._server: ThreadingHTTPServer | None = None
-        self._port: socket.socket | None = None  # held while nothing listens
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._port = socket.socket()  # keeps the port from other programs while nothing listens
+        self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._port.bind(("127.0.0.1", 0))
+        self.address: tuple[str, int] = self._port.getsockname()
+        self.url = "http://{}:{}".format(*self.address)
 
     def submit(self, behaviour: str, **options: Any) -> str:
         """Queue a job for a behaviour of tests/worker/agent/runners/scripted.py."""
@@ -105,7 +114,7 @@ class FakeService(FakeRules):
         self.answers_to_lose.append(matching)
 
     def __enter__(self) -> FakeService:
-        self.listen(0)
+        self.listen()
         return self
 
     def __exit__(
@@ -115,33 +124,23 @@ class FakeService(FakeRules):
         trace: TracebackType | None,
     ) -> None:
         self.hang_up()
-        self._release_port()
+        self._port.close()
 
-    def listen(self, port: int) -> None:
+    def listen(self) -> None:
         class Handler(FakeHandler):
             service = self
 
         self.is_down = False
-        self._release_port()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
+        self._server = SharingServer(self.address, Handler)
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
-    def hang_up(self) -> int:
-        """Stop listening; return the port for a later `listen`."""
-        assert self._server is not None
-        port = self._server.server_address[1]
+    def hang_up(self) -> None:
+        """Stop listening, if it does."""
+        if self._server is None:
+            return
         with self.changed:
             self.is_down = True  # for the connections that are open still
             self.changed.notify_all()  # and for the answers that are held back
         self._server.shutdown()
         self._server.server_close()
-        self._port = socket.socket()  # connections of other programs cannot take the port meanwhile
-        self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._port.bind(("127.0.0.1", port))
-        return int(port)
-
-    def _release_port(self) -> None:
-        if self._port is not None:
-            self._port.close()
-            self._port = None
+        self._server = None

@@ -58,9 +58,9 @@ def test_it_runs_what_waits_and_what_comes_later(service: FakeService, agent: Ag
 
 def test_it_outlives_a_service_that_is_away(service: FakeService, agent: Agent) -> None:
     with polls(agent) as codes:
-        port = service.hang_up()
+        service.hang_up()
         job_id = service.submit("completes")
-        service.listen(port)
+        service.listen()
         succeeds(service, job_id)
     assert codes == [EXIT_OK]
 

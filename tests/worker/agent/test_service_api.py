@@ -188,12 +188,12 @@ class TestRetries:
         assert len(service.requests) == before + 1
 
     def test_a_service_that_is_gone_is_unavailable(self, service: FakeService) -> None:
-        port = service.hang_up()
-        api = ServiceAPI(f"http://127.0.0.1:{port}", "x" * 40)
+        service.hang_up()
+        api = ServiceAPI(service.url, "x" * 40)
         with pytest.raises(ServiceUnavailable, match="cannot be reached"):
             api.claim("job_1", "host-1", ["cpu"])
         api.close()
-        service.listen(port)
+        service.listen()
 
 
 def test_closing_does_not_wait_and_leaves_nothing_open(

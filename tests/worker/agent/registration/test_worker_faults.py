@@ -153,12 +153,12 @@ def test_the_files_of_an_unreported_attempt_go_once_the_service_knows_its_end(
         monkeypatch.setattr(agent, "_orphan_releaser", releaser)  # one that the test calls
         with in_background(lambda: agent.run_job(job_id)):
             runner = Watched(logged_pid(service, job_id, "pid"))
-            port = service.hang_up()
+            service.hang_up()
             end_lease(agent)
             assert runner.ends()
         directory = settings.work_dir / service.job(job_id).last.id
         assert directory.exists()
-        service.listen(port)
+        service.listen()
         releaser._end_unreported()
         assert not directory.exists()
 

@@ -85,10 +85,10 @@ class TestTrouble:
         job_id = service.submit("trains_until_released")
         with in_background(lambda: agent.run_job(job_id)):
             logged_pid(service, job_id, "pid")
-            port = service.hang_up()
+            service.hang_up()
             agent.stop()
             time.sleep(0.3)
-            service.listen(port)
+            service.listen()
         assert service.job(job_id).outcome["reason"] == "worker_stopped"
 
     def test_an_absence_longer_than_the_lease_ends_the_runner(
@@ -109,7 +109,6 @@ class TestTrouble:
             assert [path.name for path in settings.work_dir.iterdir()] == [
                 service.job(job_id).last.id
             ]
-            service.listen(0)
 
     def test_a_superseded_attempt_ends_at_once_and_reports_nothing(
         self, service: FakeService, settings: AgentSettings
