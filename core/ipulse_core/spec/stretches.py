@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
@@ -38,6 +38,20 @@ class Stretch:
 def runs_in_parts(network: Any) -> bool:
     """Returns whether a network is several programs on tiles: one for each stretch."""
     return bool(part_layers(network) or conv_layers(network))
+
+
+def delays_to(stretches: Sequence[Stretch], delays: Sequence[int]) -> List[int]:
+    """Returns the steps that spikes take to the first layer of each part.
+
+    Args:
+        stretches: the parts of a network in order.
+        delays: to each hidden layer and the readout.
+    """
+    first, found = 0, []
+    for stretch in stretches:
+        found.append(delays[first])
+        first += len(stretch.layers)
+    return found
 
 
 def stretches_of(spec: Any) -> List[Stretch]:

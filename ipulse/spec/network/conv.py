@@ -11,6 +11,7 @@ from .layers import (
     MEMBRANE_DECAY,
     SECOND_THRESHOLD,
     THRESHOLD,
+    Delay,
     Gain,
     MembraneDecay,
     SecondThreshold,
@@ -95,6 +96,7 @@ class _ConvLayer(StrictModel):
         "initial values.",
     )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
+    delay: Delay = None
     neuron: NeuronSpec | None = Field(
         default=None,
         description="Equations of the neurons, which then have no decay, gain, threshold and "

@@ -15,7 +15,7 @@ from ipulse_core.equations.neuron import (
 from ipulse_core.equations.parser import MAX_LENGTH
 from ipulse_core.errors import Problem
 
-from .layers import Neurons, PerNeuron
+from .layers import Delay, Neurons, PerNeuron
 
 Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 Equation = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
@@ -121,6 +121,7 @@ class EquationsLayerSpec(StrictModel):
         description="Whether training changes the layer's weights, bias and trained parameters; "
         "false: they keep their initial values.",
     )
+    delay: Delay = None
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""

@@ -33,6 +33,13 @@ Decay = Annotated[float, Field(ge=0.0, lt=1.0)]
 MembraneDecay = Annotated[float, Field(ge=0.0, le=1.0)]
 Threshold = Annotated[float, Field(gt=0.0, le=1e6)]
 DelaySteps = Annotated[int, Field(ge=0, le=MAX_STEPS)]
+Delay = Annotated[
+    DelaySteps | None,
+    Field(
+        description="Steps that spikes take to this layer; null: network.delay, and 0 to the first "
+        "layer."
+    ),
+]
 Gain = Annotated[
     float,
     Field(
@@ -119,11 +126,7 @@ class _Integrator(StrictModel):
         "and a trained standard deviation. It begins as that of the initial weights.",
     )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
-    delay: DelaySteps | None = Field(
-        default=None,
-        description="Steps that spikes take to this layer; null: network.delay, and 0 to the first "
-        "layer.",
-    )
+    delay: Delay = None
     delays: DelaysSpec | None = Field(default=None, description=DELAYS)
 
 

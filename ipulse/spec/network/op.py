@@ -6,7 +6,7 @@ from ipulse.models import Field, ScalarByKey, StrictModel
 from ipulse_core.op_manifest.attributes import MAX_ATTRIBUTES
 from ipulse_core.op_manifest.layer import REFERENCE
 
-from .layers import Neurons
+from .layers import Delay, Neurons
 
 _EXAMPLE = "pool_op@sha256:" + "0123456789abcdef" * 4
 
@@ -36,3 +36,4 @@ class OpLayerSpec(StrictModel):
         default=True,
         description="Whether the weights that the op declares in its manifest are trained.",
     )
+    delay: Delay = None

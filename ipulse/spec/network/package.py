@@ -8,7 +8,7 @@ from ipulse_core.errors import Problem
 from ipulse_core.spec.neuron_packages import MAX_PARAMETERS, PACKAGE, PARAMETER_NAME
 
 from .equations import Number, wrong_lengths
-from .layers import Neurons, PerNeuron
+from .layers import Delay, Neurons, PerNeuron
 
 _EXAMPLE = "coupled_dendrites@sha256:" + "0123456789abcdef" * 4
 
@@ -71,6 +71,7 @@ class PackageLayerSpec(StrictModel):
         description="Whether training changes the layer's weights, bias and trained parameters; "
         "false: they keep their initial values.",
     )
+    delay: Delay = None
 
     def problems(self) -> Iterator[Problem]:
         """Yields lists that have not one number per neuron."""

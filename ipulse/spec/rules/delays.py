@@ -1,4 +1,4 @@
-"""Rules between delays, the steps of the data, convolutions and the device."""
+"""Rules between delays, the steps of the data and the device."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from ipulse.spec.device import CPUDevice, EmulatorDevice
 from ipulse.spec.sizes import layer_sizes
 from ipulse_core.errors import Problem
 from ipulse_core.ipu import MOST_SENDERS
-from ipulse_core.spec.conv_layers import conv_layers
+from ipulse_core.spec.conv_layers import senders_of
 from ipulse_core.spec.derived_values import input_delays
-from ipulse_core.spec.part_layers import part_layers, part_name
 
 if TYPE_CHECKING:
     from ipulse.spec.experiment import ExperimentSpec
@@ -24,12 +23,7 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     """Yields delays after which no spike arrives, or which the network or the device lacks."""
     yield from _problems_of_connections(spec)
     network, steps = spec.network, spec.data.steps
-    limits = []
-    if conv_layers(network):
-        limits.append("in a network with convolutions")
-    if part_layers(network):
-        limits.append(f"in a network with {part_name(network)}")
-    limits += _devices_without(spec)
+    limits = _devices_without(spec)
     if network.delay > 1 and limits:
         detail = f"{limits[0]} spikes take 0 steps or 1; got {network.delay}"
         yield Problem("/network/delay", "unsupported", detail)
@@ -73,16 +67,12 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
     limits = _devices_without(spec)
     if isinstance(spec.device, CPUDevice) and spec.device.weights_dtype != "float32":
         limits.append("where device.weights_dtype is not float32")
-    if conv_layers(network):
-        limits.append("in a network with convolutions")
-    if part_layers(network):
-        limits.append(f"in a network with {part_name(network)}")
     if spec.training.truncate_steps is not None:
         limits.append("where gradients are truncated")
-    sizes = layer_sizes(spec)
+    all_senders, sizes = senders_of(spec), layer_sizes(spec)
     most = MAX_SENDERS if isinstance(spec.device, CPUDevice) else MOST_SENDERS
     for index, layer in enumerate(layers):
-        delays = getattr(layer, "delays", None)  # convolutions and custom ops have none
+        delays = getattr(layer, "delays", None)  # only LIF layers and readouts have them
         if delays is None:
             continue
         place = f"/network/layers/{index}" if index < len(network.layers) else "/network/readout"
@@ -99,7 +89,7 @@ def _problems_of_connections(spec: ExperimentSpec) -> Iterator[Problem]:
                 f"at most {spec.data.steps - 1:,}"
             )
             yield Problem(f"{place}/delays/longest", "inconsistent", detail)
-        senders, neurons = sizes[index : index + 2]
+        senders, neurons = all_senders[index], sizes[index + 1]
         taps = delays.taps
         each = f"{senders:,} senders with {taps:,} delays each"
         if taps * senders * neurons > MAX_TAPPED_WEIGHTS:

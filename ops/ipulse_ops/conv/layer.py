@@ -8,10 +8,10 @@ from typing import Any, Optional
 import numpy as np
 
 from ipulse_core.spec.conv_geometry import ConvGeometry
-from ipulse_ops.lif.network import RESET_GRADIENTS, RESETS
+from ipulse_ops.lif.network import MAX_DELAY, RESET_GRADIENTS, RESETS
 from ipulse_ops.lif.neuron_constants import current_scale
 from ipulse_ops.surrogate import SURROGATES, SuperSpike, Surrogate
-from ipulse_ops.validation import choice, flag, instance
+from ipulse_ops.validation import choice, flag, instance, whole
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class ConvLIF:
         flag("bias", self.bias)
         choice("reset", self.reset, RESETS)
         choice("reset_gradient", self.reset_gradient, RESET_GRADIENTS)
-        if self.delay not in (0, 1):
-            raise ValueError(f"delay must be 0 or 1; got {self.delay!r}")
+        whole("delay", self.delay, 0, MAX_DELAY)
         for name in ("decay", "threshold", "gain", "input_scale"):
             _number(name, getattr(self, name))
         if not 0 <= self.decay <= 1:

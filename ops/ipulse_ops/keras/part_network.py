@@ -24,7 +24,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     def __init__(
         self,
         parts: Sequence[Any],
-        delay: int,
+        delays: Sequence[int],
         on_part: OnPart = lambda number: None,
         **kwargs: Any,
     ) -> None:
@@ -33,7 +33,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         Args:
             parts: a MultiLIF or other layers, such as an EquationsLayer, whose `run` returns
                 Spikes, or convolutions; the last one, a MultiLIF or LIFReadout, has the readout.
-            delay: steps between two parts.
+            delays: steps that spikes take to each part.
             on_part: called with the number of each part, from 0, before it is traced; a MultiLIF
                 whose layers run alone has a number for each.
             kwargs: of the Keras layer.
@@ -41,7 +41,7 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         self.parts = tuple(parts)
-        self._delay = delay
+        self.delays = tuple(delays)
         self._on_part = on_part
         self._numbers = _numbers_of(self.parts)
         for number, part in zip(self._numbers, self.parts):
@@ -95,8 +95,8 @@ class PartNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         membrane: Any = None
         for number, part in enumerate(self.parts):
             self._on_part(self._numbers[number])
-            if number and self._delay:
-                ids, counts = later(ids, 1), later(counts, 1)
+            delay = self.delays[number]
+            ids, counts = later(ids, delay), later(counts, delay)
             if hasattr(part, "run_pooled"):
                 run = part.run_pooled(ids, counts, training)
                 ids, counts = run.spikes

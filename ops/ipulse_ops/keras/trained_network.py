@@ -8,10 +8,12 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ipulse_core.spec.conv_layers import CONV_KINDS
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import DELAYS
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.convolutions.trained_convolutions import (
+    namespace,
     quantisation_config,
     surrogate_config,
     trained_convolutions,
@@ -79,10 +81,12 @@ def trained_network(
     ]
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
-        made = _readout(layers[0], weights, network["delay"], **options)
+        delays = input_delays(namespace(network))
+        made = _readout(layers[0], weights, delays[-1], **options)
     else:
         training = spec.get("training", {})
         options["truncate"] = training.get("truncate_steps")  # specs of older jobs lack it
+        options["delay"] = _delay(network, before)
         made = _layers(network, layers, weights, names, **options)
     return ConvNetwork(convolutions, made) if convolutions else made
 
@@ -103,8 +107,8 @@ def _readout(
     made = LIFReadout(
         int(weights_array(weights, "readout").shape[0]), layer, delay=delay, **options
     )
-    names = ["readout", *(["readout_bias"] if layer.bias else [])]
-    made.set_kernels([weights_array(weights, name) for name in names])
+    roles = [shape.role for shape in weight_shapes(made.network)]
+    made.set_kernels([weights_array(weights, "readout" + _SUFFIXES[role]) for role in roles])
     return made
 
 
@@ -123,7 +127,6 @@ def _layers(
         reset=network["reset"],
         reset_gradient=network["reset_gradient"],
         reset_on=network["reset_on"],
-        delay=_delay(network),
         surrogate=surrogate_config(network),
         **options,
     )
@@ -136,14 +139,13 @@ def _layers(
     return made
 
 
-def _delay(network: Mapping[str, Any]) -> Union[int, List[int]]:
-    """Return one delay from layer to layer, or the steps that spikes take to each layer."""
-    own = [layer.get("delay") for layer in (*network["layers"], network["readout"])]
+def _delay(network: Mapping[str, Any], before: int) -> Union[int, List[int]]:
+    """Return the delay between layers behind `before` convolutions, or the steps to each."""
+    own = [layer.get("delay") for layer in (*network["layers"], network["readout"])][before:]
     if own == [None] * len(own):  # specs of older jobs lack the field
         delay: int = network["delay"]
         return delay
-    default = [0, *[network["delay"]] * len(network["layers"])]
-    return [before if delay is None else delay for delay, before in zip(own, default)]
+    return input_delays(namespace(network))[before:]
 
 
 def _layer(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.spec.conv_layers import CONV_KINDS, conv_geometries, hidden_sizes, scale_before
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.part_layers import has_equations
 from ipulse_core.spec.start_weights import PARAMETER
 from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
@@ -47,6 +48,7 @@ def trained_parts(
     described = [*network["layers"], network["readout"]]
     names = [*(f"layer_{number}" for number in range(1, len(described))), "readout"]
     parts: List[Any] = []
+    starts: List[int] = []
     first = 0
     for at, layer in enumerate(described):
         is_conv = layer.get("kind") in CONV_KINDS
@@ -54,13 +56,16 @@ def trained_parts(
             continue
         if at > first:
             parts.append(_dense(spec, weights, capacities, make, names, first, at, **options))
+            starts.append(first)
+        starts.append(at)
         if is_equations(layer):
             parts.append(_equations(spec, weights, at, **options))
         else:
             parts.append(trained_convolution(spec, weights, at, **options))
         first = at + 1
     parts.append(_dense(spec, weights, capacities, make, names, first, len(names), **options))
-    return PartNetwork(parts, network["delay"], name="network_of_parts")
+    delays = input_delays(namespace(network))
+    return PartNetwork(parts, [delays[at] for at in (*starts, first)], name="network_of_parts")
 
 
 def is_equations(layer: Mapping[str, Any]) -> bool:
@@ -87,7 +92,9 @@ def _dense(
         for key, array in weights.items():
             if key == name or key.startswith(f"{name}_"):
                 renamed[new + key[len(name) :]] = array
-    delay = network["delay"] if len(own) > 1 else 0  # that in front of a part is the network's
+    delay = network["delay"] if len(own) > 1 else 0
+    if described[0].get("delay") is not None:
+        described[0] = {**described[0], "delay": 0}  # the network delays the spikes to its parts
     scale = scale_before(namespace(spec), first)
     if scale != 1.0:
         options["input_scale"] = scale

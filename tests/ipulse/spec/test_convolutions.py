@@ -8,6 +8,7 @@ from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse_core.errors import InvalidSpec
 from ipulse_core.spec.conv_layers import conv_geometries
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import start_shapes
 
 CONV = {"kind": "conv2d", "filters": 12, "kernel_size": 5}
@@ -136,6 +137,31 @@ def test_what_does_not_fit_is_refused_at_its_place(spec: Any, pointer: str, says
     found = problems(spec)
     assert [place for place, _ in found] == [pointer]
     assert says in found[0][1]
+
+
+DELAYED = [{**CONV, "delay": 2, "pool": {}}, {"neurons": 9, "delays": {"longest": 4}}]
+
+
+@pytest.mark.parametrize("device", [{"kind": "cpu"}, {"kind": "emulator"}])
+def test_layers_behind_convolutions_may_have_delays(device: Any) -> None:
+    readout = {"delays": {"longest": 2, "per": "neuron"}}
+    spec = parse_spec(document(*DELAYED, network={"delay": 3, "readout": readout}, device=device))
+    assert input_delays(spec.network) == [2, 0, 0]
+    assert start_shapes(spec)["layer_2_delays"] == (12 * 15 * 15, 9)
+
+
+def test_delays_that_do_not_fit_are_refused_at_their_place() -> None:
+    on_ipu = document(*DELAYED, device={"kind": "ipu"})
+    assert [place for place, _ in problems(on_ipu)] == [
+        "/network/layers/1/delays",
+        "/network/layers/0/delay",
+    ]
+    # 2,700 senders behind the pool, not the 10,800 neurons in front of it
+    most = {**DELAYED[1], "delays": {"longest": 23}}
+    parse_spec(document(CONV | {"pool": {}}, most, device={"kind": "emulator"}))
+    more = {**DELAYED[1], "delays": {"longest": 24}}
+    found = problems(document(CONV | {"pool": {}}, more, device={"kind": "emulator"}))
+    assert [place for place, _ in found] == ["/network/layers/1/delays/longest"]
 
 
 NEURON = {

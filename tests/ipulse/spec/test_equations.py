@@ -42,9 +42,9 @@ def test_the_resolved_document_is_the_same_spec() -> None:
         (f"{LAYER}/neuron/states/0/decay", 1),
         (f"{LAYER}/neuron/parameters/0/value", [0.5, 0.5]),
         (f"{LAYER}/neuron/states", []),
-        (f"{LAYER}/delay", 2),
+        (f"{LAYER}/delay", -1),
         (f"{LAYER}/gate", 0.5),
-        ("/network/delay", 2),
+        (f"{LAYER}/delay", 10_000),
         ("/device/weights_dtype", "bfloat16"),
     ],
 )

@@ -99,7 +99,7 @@ def variants() -> Iterator[Dict[str, Any]]:
                     "reset_gradient": gradient,
                     "second_threshold": second,
                     "bias": number % 2 == 0,
-                    "delay": number // 2 % 2,
+                    "delay": (0, 1, 3)[number // 2 % 3],
                     "input_scale": 0.25 if number % 3 == 0 else 1.0,
                     "surrogate": SURROGATES[number % len(SURROGATES)],
                 }

@@ -80,6 +80,17 @@ def test_every_variant_equals_the_reference(fields: Any) -> None:
             )
 
 
+@pytest.mark.parametrize("delay", [11, 12, 65_535])
+def test_spikes_that_arrive_in_the_last_step_or_after_it(delay: int) -> None:
+    of = case("pool", 2, steps=12, delay=delay, bias=True)
+    run = Run(of)
+    forward, gradients = _expected(of, run)
+    _check_spikes(of.layer, forward, run)
+    assert np.any(run.gradients[0]) == (delay == 11)
+    for found, expected in zip(run.gradients, gradients):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-5 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("name", GEOMETRIES)
 @pytest.mark.parametrize("second", [None, 0.5])
 def test_every_geometry_is_exact_where_sums_are(name: str, second: Any) -> None:

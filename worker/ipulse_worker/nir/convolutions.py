@@ -75,11 +75,11 @@ def leading_convolutions(
 
 
 def by_rows(matrix: np.ndarray, shape: Shape) -> np.ndarray:
-    """Return a matrix `[inputs, neurons]` behind planes in the order of a spec's neurons.
+    """Return an array `[inputs]` or `[inputs, neurons]` in the order of a spec's neurons.
 
-    shape: of the planes, `[channels, height, width]` or `[channels, length]`.
+    shape: of the planes in front of it, `[channels, height, width]` or `[channels, length]`.
     """
-    behind = matrix.reshape(shape[0], -1, matrix.shape[1])
+    behind = matrix.reshape(shape[0], -1, matrix.size // len(matrix))
     return np.ascontiguousarray(behind.swapaxes(0, 1).reshape(matrix.shape))
 
 

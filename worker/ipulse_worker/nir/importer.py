@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from ipulse_core.spec.start_weights import DELAYS
 from ipulse_worker.nir.convolutions import Convolutions, by_rows, leading_convolutions
 from ipulse_worker.nir.discretization import Discretization, Options, discretization_of
 from ipulse_worker.nir.errors import NirInvalid, at_node
@@ -75,11 +76,7 @@ def _layers(
     convolutions = {unit.name for unit in chain[: len(first.layers)]}
     if any(convolutions & set(unit.residual) for unit in first.rest):
         first = Convolutions([], list(chain), shape)  # only spikes of dense layers are added
-    layers = [*first.layers, *_dense(first, discretization)]
-    has_delays = not _has_one_delay(layers) or any(layer.delay > 1 for layer in layers)
-    if first.layers and has_delays:  # a network with convolutions has one delay, of 0 or 1
-        return _dense(Convolutions([], list(chain), shape), discretization)
-    return layers
+    return [*first.layers, *_dense(first, discretization)]
 
 
 def _dense(first: Convolutions, discretization: Discretization) -> List[ImportedLayer]:
@@ -92,7 +89,8 @@ def _dense(first: Convolutions, discretization: Discretization) -> List[Imported
         name = "readout" if is_last else f"layer_{number}"
         layer = layer_of(unit, name, shape, discretization, is_last, earlier)
         if before and not layers:
-            layer.weights[name] = by_rows(layer.weights[name], shape)
+            for key in {name, f"{name}{DELAYS}"} & set(layer.weights):
+                layer.weights[key] = by_rows(layer.weights[key], shape)
         layers.append(layer)
         shape = layer.shape
         earlier[unit.name] = (number, shape)

@@ -120,9 +120,11 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
             activity.append(run.activity)
             ids, counts = run.spikes
         self._on_part(len(self.convolutions))
-        delay = self.rest.network.delay
-        if isinstance(self.rest, MultiLIF) and isinstance(delay, int):
+        network = self.rest.network
+        if isinstance(self.rest, MultiLIF) and isinstance(network.delay, int):
             # It delays between its own layers only.
+            first = (*network.layers, network.readout)[0]
+            delay = 0 if first.delays else network.delay
             ids, counts = later(ids, delay), later(counts, delay)
         outputs = self.rest.run(ids, counts, training, seed)
         if isinstance(self.rest, LIFReadout):  # its neurons never spike

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_geometries, conv_layers, scale_before
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.surrogate import surrogate_of
@@ -27,7 +28,7 @@ def trained_convolutions(
     """
     described = namespace(spec)
     count = len(conv_layers(described.network))
-    delays = [described.network.delay if index else 0 for index in range(count)]
+    delays = input_delays(described.network)[:count]
     found = [
         trained_convolution(spec, weights, index, delay=delay, **options)
         for index, delay in enumerate(delays)

@@ -8,6 +8,8 @@ import numpy as np
 
 from ipulse_core.spec.conv_geometry import Planes
 from ipulse_core.spec.conv_layers import planes_of
+from ipulse_core.spec.derived_values import spiking_layers
+from ipulse_core.spec.start_weights import connection_delays
 from ipulse_ops.lif.weights import weight_shapes
 from ipulse_ops.reference.spikes import dense_to_sparse, sparse_to_dense
 from ipulse_worker.runner.model.network import convolutions_of, network_of
@@ -94,11 +96,42 @@ NETWORKS: Dict[str, Tuple[Dict[str, Any], Dict[str, Any]]] = {
         },
     ),
 }
+# Only the target generic has delays.
+DELAYED: Dict[str, Tuple[Dict[str, Any], Dict[str, Any]]] = {
+    "of layers": (
+        DIGITS,
+        {
+            "layers": [
+                {"kind": "conv2d", "filters": 6, "kernel_size": 3, "pool": {}, "delay": 1},
+                {"kind": "conv2d", "filters": 8, "kernel_size": 2, "padding": "same", "delay": 4},
+                {"neurons": 20},
+            ],
+            "delay": 2,
+        },
+    ),
+    "of synapses": (
+        FLAT,
+        {
+            "layers": [
+                {"kind": "conv1d", "filters": 5, "kernel_size": 4, "pool": {"pool_size": 3}},
+                {"neurons": 20, "bias": True, "delays": {"longest": 6}},
+            ],
+            "readout": {"delay": 3},
+        },
+    ),
+    "of senders": (
+        DIGITS,
+        {
+            "layers": [{"kind": "conv2d", "filters": 6, "kernel_size": 3, "delay": 1}],
+            "readout": {"delays": {"longest": 9, "per": "neuron", "rounded": True}},
+        },
+    ),
+}
 
 
 def spec_for(name: str, target: str) -> Any:
     """Return the spec of a network that is exported for a target."""
-    data, network = NETWORKS[name]
+    data, network = {**NETWORKS, **DELAYED}[name]
     is_spiking = network.get("readout", {}).get("kind") == "spiking"
     return spec_of(
         data=data,
@@ -120,6 +153,9 @@ def drawn(spec: Any, random: np.random.RandomState, scale: float = 1.0) -> Dict[
     names = [name for name in weight_names(spec) if name not in arrays]
     for name, shape in zip(names, weight_shapes(network_of(spec))):
         arrays[name] = (scale * random.randn(*shape.shape)).astype(np.float32)
+    for name, delays in connection_delays(spec.network).items():
+        steps = random.randint(delays.longest + 1, size=arrays[name].shape)
+        arrays[name] = steps.astype(np.float32)
     return arrays
 
 
@@ -144,7 +180,8 @@ def run(
     done = run_reference(spec, network_of(spec), arrays, *dense_to_sparse(inputs))
     spikes = [np.moveaxis(layer.spikes, -1, 2) for layer in done.convolutions]
     found = [planes.reshape(*planes.shape[:2], -1).astype(np.float64) for planes in spikes]
-    for layer in done.network.layers:
+    # A leaky readout alone behind convolutions is described as neurons, and never spikes.
+    for layer in done.network.layers[: len(spiking_layers(spec.network)) - len(found)]:
         counts = layer.spike_counts[..., 0]
         found.append(sparse_to_dense(layer.spike_ids, counts, layer.u.shape[2]))
     if spec.network.readout.kind == "spiking":

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_worker.nir.discretization import Options
 from ipulse_worker.nir.importer import import_network
 from ipulse_worker.runner.results.nir_export import nir_exports, write_export
 from tests.worker.runner.nir.convolutions import (
+    DELAYED,
     NETWORKS,
     as_planes,
     drawn,
@@ -26,12 +29,26 @@ IMPORTED = {
     "pools": ["conv2d", "conv2d", "dense"],
     "groups": ["conv2d", "conv2d"],
     "flat": ["conv2d", "dense", "dense"],
+    "of layers": ["conv2d", "conv2d", "dense"],
+    "of synapses": ["conv2d", "dense"],
+    "of senders": ["conv2d"],
 }
 
 
 @pytest.mark.parametrize("target", ["generic", "norse", "snntorch", "spikingjelly", "sinabs"])
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "recurrent"])
 def test_an_imported_export_spikes_as_before(target: str, name: str, tmp_path: Path) -> None:
+    _check_round_trip(target, name, tmp_path)
+
+
+@pytest.mark.parametrize("name", DELAYED)
+def test_spikes_take_as_long_as_before(name: str, tmp_path: Path) -> None:
+    again = _check_round_trip("generic", name, tmp_path)
+    assert input_delays(again.network) == input_delays(spec_for(name, "generic").network)
+
+
+def _check_round_trip(target: str, name: str, tmp_path: Path) -> Any:
+    """Compare all spikes before and after a round trip; return the imported spec."""
     random = np.random.RandomState(SEED)
     spec = spec_for(name, target)
     arrays = drawn(spec, random)
@@ -63,3 +80,4 @@ def test_an_imported_export_spikes_as_before(target: str, name: str, tmp_path: P
         place = f"layer {number}, seed {SEED}"
         np.testing.assert_array_equal(same, ours, err_msg=place)
     np.testing.assert_allclose(their_readout, readout, rtol=1e-4, atol=1e-4)
+    return again

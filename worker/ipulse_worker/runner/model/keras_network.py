@@ -11,8 +11,9 @@ from ipulse_core.spec.conv_layers import (
     scale_before,
     senders_to_dense,
 )
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.part_layers import part_layers
-from ipulse_core.spec.stretches import Stretch, runs_in_parts, stretches_of
+from ipulse_core.spec.stretches import Stretch, delays_to, runs_in_parts, stretches_of
 from ipulse_ops.equations.keras_layer import EquationsConvolution, EquationsLayer
 from ipulse_ops.keras import LIFReadout, MultiLIF
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
@@ -57,7 +58,7 @@ def keras_network(
     if part_layers(spec.network):
         return OpNetwork(
             _parts(spec, limits, threads, ops),
-            spec.network.delay,
+            delays_to(stretches_of(spec), input_delays(spec.network)),
             on_part,
             name="network_of_parts",
         )
@@ -74,7 +75,7 @@ def keras_network(
         rest = LIFReadout(
             senders_to_dense(spec),
             leaky_of(spec),
-            delay=spec.network.delay,
+            delay=input_delays(spec.network)[-1],
             threads=threads,
             input_scale=scale,
             quantisation=rule_of(spec.network.readout),

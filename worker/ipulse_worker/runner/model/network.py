@@ -17,6 +17,7 @@ from ipulse_core.spec.conv_layers import (
 from ipulse_core.spec.derived_values import (
     class_count,
     first_capacity,
+    input_delays,
     spiking_layers,
 )
 from ipulse_core.spec.part_layers import part_layers
@@ -117,7 +118,7 @@ def stretch_network(
         readout=readout,
         reset=network.reset,
         reset_gradient=network.reset_gradient,
-        delay=delay_of(network),
+        delay=delay_of(network, [*stretch.layers, *[len(network.layers)] * stretch.has_readout]),
         surrogate=surrogate_of(network.surrogate),
         reset_on=network.reset_on,
         # Specs of older jobs lack it.
@@ -138,7 +139,6 @@ def convolution_of(
     network = spec.network
     layer: Any = network.layers[index]
     second = (limits or initial_limits(spec)).second_thresholds[index]
-    delays = index and not part_layers(network)  # parts are delayed by their network
     return ConvLIF(
         geometry=conv_geometries(spec)[index],
         decay=layer.decay,
@@ -149,7 +149,7 @@ def convolution_of(
         input_scale=scale_before(spec, index),
         reset=network.reset,
         reset_gradient=network.reset_gradient,
-        delay=network.delay if delays else 0,
+        delay=0 if part_layers(network) else input_delays(network)[index],
         surrogate=surrogate_of(network.surrogate),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, List, Mapping, NamedTuple, Tuple
 import numpy as np
 
 from ipulse_core.spec.conv_layers import conv_layers, dense_layers
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import layer_names
 from ipulse_ops.conv import reference as conv_reference
 from ipulse_ops.conv.reference import ConvRun
@@ -60,6 +61,9 @@ def run_reference(
         assert isinstance(network.readout, LIF)  # noqa: S101
         # Alone behind convolutions, `network_of` describes it as neurons.
         network = replace(network, readout=replace(network.readout, threshold=NEVER))
+    if layers and isinstance(network.delay, int):  # of spikes to its first layer, too
+        delays = input_delays(spec.network)[len(layers) :]
+        network = replace(network, delay=tuple(delays))
     weights[0] = weights[0] * np.float32(scale_behind_convolutions(spec))
     return ReferenceRun(runs, network_pass.forward(network, weights, ids, counts))
 

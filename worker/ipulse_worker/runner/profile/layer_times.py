@@ -73,8 +73,8 @@ def _shares(training: Training, layers: int) -> List[np.ndarray]:
     try:
         for _ in range(REPEATS if is_short else 1):
             if part_layers(training.spec.network):
-                stretches, delay = stretches_of(training.spec), training.spec.network.delay
-                found = part_seconds(training.model.net, stretches, ids, counts, delay)
+                stretches = stretches_of(training.spec)
+                found = part_seconds(training.model.net, stretches, ids, counts)
                 sums = [total + seconds for total, seconds in zip(sums, found)]
             else:
                 training.model.compute_gradients(ids, counts, labels, training.step)

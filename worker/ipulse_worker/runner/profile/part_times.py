@@ -29,7 +29,7 @@ def kernel_seconds(layers: int) -> List[np.ndarray]:
 
 
 def part_seconds(
-    network: OpNetwork, stretches: List[Stretch], ids: np.ndarray, counts: np.ndarray, delay: int
+    network: OpNetwork, stretches: List[Stretch], ids: np.ndarray, counts: np.ndarray
 ) -> List[np.ndarray]:
     """Return the seconds of each layer, the readout last, in the forward and the backward pass.
 
@@ -40,8 +40,8 @@ def part_seconds(
     sums = [np.zeros(layers), np.zeros(layers)]
     entering, filled = tf.constant(ids, tf.float32), tf.constant(counts)
     for number, (part, stretch) in enumerate(zip(network.parts, stretches)):
-        if number and delay:
-            entering, filled = later(entering, 1), later(filled, 1)
+        delay = network.delays[number]
+        entering, filled = later(entering, delay), later(filled, delay)
         native.clock_phases(True)
         before = _own_seconds(part)
         with tf.GradientTape() as tape:

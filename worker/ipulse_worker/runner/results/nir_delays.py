@@ -7,14 +7,17 @@ with that delay.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, List, Mapping, Tuple
 
 import numpy as np
 
+from ipulse_core.spec.conv_layers import conv_geometries
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.nir_targets import delays_left_out
 from ipulse_core.spec.start_weights import DELAYS, layer_names
 from ipulse_worker.runner.results.nir_file import GraphChain, NamedNodes
+from ipulse_worker.runner.results.nir_planes import by_channels
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec
@@ -32,12 +35,16 @@ class DelayNodes:
         if target != "generic":
             return
         left_out = delays_left_out(network) is not None
+        geometries = conv_geometries(spec)
         for number, name in enumerate(layer_names(network)):
             own = arrays.get(f"{name}{DELAYS}")
             if own is None:
                 self._steps[number] = input_delays(network)[number]
             elif own.ndim == 1 or not left_out:
-                self._steps[number] = own.astype(np.float64)
+                steps = own.astype(np.float64)
+                if geometries and number == len(geometries):
+                    steps = by_channels(steps, geometries[-1].pooled)
+                self._steps[number] = steps
 
     def append(self, graph: GraphChain, number: int, shape: Tuple[int, ...]) -> None:
         """Append the delay of the values of a shape that lead to a layer, from 0, if there is one.
@@ -48,7 +55,8 @@ class DelayNodes:
 
         steps = self._steps[number]
         if np.ndim(steps) < 2 and np.any(steps):
-            delay = np.full(shape, np.asarray(steps, np.float64) * self._step_s)
+            delay = np.broadcast_to(np.asarray(steps, np.float64) * self._step_s, math.prod(shape))
+            delay = np.array(delay.reshape(shape))
             graph.append(f"delay_{number}", nir.Delay(delay=delay))
 
     def ways(self, number: int, suffix: str, weights: Any) -> List[NamedNodes]:

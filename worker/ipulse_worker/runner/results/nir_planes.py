@@ -75,6 +75,13 @@ def by_planes(matrix: np.ndarray, entering: Planes) -> np.ndarray:
     return matrix.reshape(-1, *sides, entering.channels).transpose(0, 3, 1, 2)
 
 
+def by_channels(values: np.ndarray, entering: Planes) -> np.ndarray:
+    """Return values `[inputs]` or `[inputs, neurons]` with the inputs channel by channel."""
+    planes = by_planes(values.reshape(len(values), -1).T, entering)
+    ordered: np.ndarray = planes.reshape(len(planes), -1).T.reshape(values.shape)
+    return ordered
+
+
 def matrix_on_planes(matrix: np.ndarray, bias: Optional[np.ndarray], entering: Planes) -> Any:
     """Return the convolution that multiplies planes by a matrix `[neurons, inputs]`."""
     return _node(by_planes(matrix, entering), bias, entering)

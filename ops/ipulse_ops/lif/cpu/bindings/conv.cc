@@ -72,8 +72,8 @@ bool check_currents(const ConvLayer &n, const Message &message) {
 bool check_conv(const ConvLayer &n, const Message &message) {
   if (!check_currents(n, message))
     return false;
-  if (n.delay < 0 || n.delay > 1)
-    return message.fail("delay must be 0 or 1; got %d", n.delay);
+  if (n.delay < 0 || n.delay > LIF_MAX_DELAY)
+    return message.fail("delay must be 0 to %d; got %d", LIF_MAX_DELAY, n.delay);
   if (n.reset < 0 || n.reset > 2 || n.reset_gradient < 0 || n.reset_gradient > 2)
     return message.fail("reset and reset_gradient must be 0 to 2");
   if (!(n.decay >= 0 && n.decay <= 1))

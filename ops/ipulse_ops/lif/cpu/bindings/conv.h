@@ -24,7 +24,7 @@ typedef struct ConvLayer {
   int32_t groups, filters;
   int32_t out_height, out_width;   // of the neurons; an id is (y * out_width + x) * filters + f
   int32_t pool_height, pool_width; // windows that do not overlap
-  int32_t delay;                   // of the input, 0 or 1
+  int32_t delay;                   // steps that its input spikes take, 0 to LIF_MAX_DELAY
   int32_t reset, reset_gradient;
   int32_t gated;   // 1: only neurons above second_threshold carry gradient
   int32_t keep;    // 1: the slots hold gradient-only sites, too

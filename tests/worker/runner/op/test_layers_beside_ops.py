@@ -1,9 +1,10 @@
-"""Layers with dropout in networks with custom ops."""
+"""Layers with dropout or delays in networks with custom ops."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any, Dict
 
 import numpy as np
 import pytest
@@ -19,12 +20,20 @@ pytestmark = [
 ]
 
 
+NETWORKS: Dict[str, Dict[str, Any]] = {
+    "dropout": {"first": {"dropout": 0.2}, "readout": {"dropout": 0.1}},
+    "delays": {"op": {"delay": 3}, "first": {"delays": {"longest": 2}}, "delay": 2},
+}
+
+
 @pytest.mark.verify
-def test_dropout_beside_ops_is_as_on_the_cpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NETWORKS)
+def test_layers_beside_ops_are_as_on_the_cpu(tmp_path: Path, name: str) -> None:
     package = packed(project(tmp_path / "kernel"))
-    dropping = {"neurons": 12, "dropout": 0.2}
-    layers = [dropping, {"neurons": 24}, layer(package.reference, 6, width=4), dropping]
-    network = {"layers": layers, "readout": {"dropout": 0.1}}
+    network = dict(NETWORKS[name])
+    first = {"neurons": 12, **network.pop("first")}
+    op = {**layer(package.reference, 6, width=4), **network.pop("op", {})}
+    network["layers"] = [first, {"neurons": 24}, op, first]
     expected = weights(trained(tmp_path / "a", package, network=network))
     device = {"kind": "emulator", "tiles": 4}
     emulated = trained(tmp_path / "b", package, network=network, device=device)
