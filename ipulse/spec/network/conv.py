@@ -95,6 +95,11 @@ class _ConvLayer(StrictModel):
         description="Whether training changes the kernel and the bias; false: they keep their "
         "initial values.",
     )
+    standardised: bool = Field(
+        default=False,
+        description="Normalisation: whether the kernel of each filter is reduced to mean 0 and a "
+        "trained standard deviation. It begins as that of the initial kernel.",
+    )
     quantisation: QuantisationSpec | None = Field(default=None, description=QUANTISATION)
     delay: Delay = None
     neuron: NeuronSpec | None = Field(
@@ -124,6 +129,9 @@ class _ConvLayer(StrictModel):
         if self.quantisation is not None:
             detail = "the weights of neurons with equations are not quantised: remove it"
             yield Problem("/quantisation", "unsupported", detail)
+        if self.standardised:
+            detail = "the weights of neurons with equations are not standardised: remove it"
+            yield Problem("/standardised", "unsupported", detail)
         values = (parameter.value for parameter in neuron.parameters)
         yield from wrong_lengths(values, self.filters, "filters")
 

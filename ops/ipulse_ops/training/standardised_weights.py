@@ -13,9 +13,10 @@ from ipulse_ops.training.ordered_sums import mean
 def standardised(weights: Any, std: Any) -> Any:
     """Return the weights in use, float32; the equations are in ipulse_ops.reference.
 
-    weights: `[senders, neurons]`.
+    weights: `[senders, neurons]`, or the kernel of a convolution, whose last axis has the filters.
     std: `[neurons]`. Both receive the gradient of ipulse_ops.reference.standardisation.
     """
+    weights = tf.convert_to_tensor(weights)
 
     @tf.custom_gradient  # type: ignore[untyped-decorator] # TensorFlow has no types
     def in_use(matrix: Any, deviation: Any) -> Any:
@@ -28,15 +29,20 @@ def standardised(weights: Any, std: Any) -> Any:
 
         return normal * deviation, gradient
 
-    return in_use(tf.convert_to_tensor(weights), tf.convert_to_tensor(std))
+    found = in_use(_matrix(weights), tf.convert_to_tensor(std))
+    return tf.reshape(found, tf.shape(weights))
 
 
 def deviation_of(weights: Any) -> Any:
-    """Return the standard deviation of each neuron's weights, float32 `[neurons]`."""
-    matrix = tf.convert_to_tensor(weights)
+    """Return the standard deviation of each neuron's or filter's weights, float32 `[neurons]`."""
+    matrix = _matrix(tf.convert_to_tensor(weights))
     centred = matrix - mean(matrix, axis=0)
     variance = tf.cast(mean(centred * centred, axis=0), tf.float64)
     return tf.cast(tf.sqrt(variance), tf.float32)
+
+
+def _matrix(weights: Any) -> Any:
+    return tf.reshape(weights, [-1, weights.shape[-1]])
 
 
 def _normal(matrix: Any) -> Tuple[Any, Any]:

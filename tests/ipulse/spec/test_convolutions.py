@@ -202,6 +202,12 @@ PAIR = {"name": "decay", "value": [0.5, 0.5]}
         ({**OWN, "threshold": 2}, {}, f"{LAYER}/threshold"),
         ({**OWN, "second_threshold": 0.5}, {}, f"{LAYER}/second_threshold"),
         ({**OWN, "quantisation": RULE}, {}, f"{LAYER}/quantisation"),
+        ({**OWN, "standardised": True}, {}, f"{LAYER}/standardised"),
+        (
+            {**CONV, "standardised": True},
+            {"device": {"kind": "ipu"}},
+            f"{LAYER}/standardised",
+        ),
         ({**CONV, "gate": -0.5}, {}, f"{LAYER}/gate"),
         ({**OWN, "gate": 0.5}, {}, f"{LAYER}/gate"),
         ({**OWN, "recurrent": True}, {}, f"{LAYER}/recurrent"),

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from ipulse_ops.keras import LIF, LeakyReadout, LIFConv2D, LIFLayer, LIFReadout
+from ipulse_ops.reference.standardisation import standardise, standardise_gradient
 from ipulse_ops.sparse import dense_to_sparse
 
 
@@ -118,3 +119,33 @@ def test_a_gradient_of_a_run_without_training_is_an_error() -> None:
         total = tf.reduce_sum(found.ids)
     with pytest.raises((ValueError, LookupError), match="keep"):
         tape.gradient(total, layer.trainable_variables)
+
+
+def test_a_standardised_kernel_is_the_references() -> None:
+    rng = np.random.RandomState(5)
+    spikes = dense_to_sparse(tf.constant((rng.rand(8, 4, 72) < 0.2).astype(np.float32)))
+    options: Any = {"input_planes": (6, 6, 2), "filters": 4, "kernel_size": 3, "groups": 2}
+    layer = LIFConv2D(**options, standardised=True)
+    kernel = rng.normal(0.3, 1, layer.geometry.weights).astype(np.float32)
+    layer.set_kernels([kernel])
+    matrix, std = kernel.reshape(-1, 4), kernel.reshape(-1, 4).std(axis=0)
+    np.testing.assert_allclose(layer.deviation, std, rtol=1e-5)
+    plain = LIFConv2D(**options)
+    plain.set_kernels([standardise(matrix, std).reshape(kernel.shape)])
+    counted, gradients = [], []
+    for each in (layer, plain):
+        with tf.GradientTape() as tape:
+            found = each(spikes)
+            loss = tf.reduce_sum(found.ids)
+        counted.append(found.counts)
+        gradients.append(tape.gradient(loss, each.trainable_variables))
+    np.testing.assert_array_equal(counted[0], counted[1])
+    of_plain = np.asarray(gradients[1][0], np.float64).reshape(-1, 4)
+    assert np.any(of_plain)
+    expected = standardise_gradient(matrix, std, of_plain)
+    for one, other in zip(gradients[0], expected):
+        other = other.reshape(one.shape)
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * np.abs(other).max())
+    again = LIFConv2D.from_config(layer.get_config())
+    assert again.deviation is not None
+    assert LIFConv2D.from_config(plain.get_config()).deviation is None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Iterator
 
 from ipulse_core.equations.neuron import read_neuron
 from ipulse_core.equations.ranges import risky_divisions
-from ipulse_core.spec.conv_layers import senders_of
 from ipulse_core.spec.derived_values import grows_capacity
 from ipulse_core.spec.part_layers import indexed_equations
-from ipulse_core.spec.start_weights import layer_names
+from ipulse_core.spec.start_weights import layer_names, start_shapes
 from ipulse_worker.runner.model.arrays_in_use import is_standardised
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def warnings_of(spec: ExperimentSpec) -> Iterator[str]:
                 "job ends if it is; bound it, as by max(a, 0.001), or a parameter by minimum"
             )
     layers = [*spec.network.layers, readout]
-    for place, each, senders in zip(layer_names(spec.network), layers, senders_of(spec)):
-        if senders == 1 and is_standardised(each):
+    shapes = start_shapes(spec)
+    for place, each in zip(layer_names(spec.network), layers):
+        if is_standardised(each) and math.prod(shapes[place][:-1]) == 1:
             yield (
                 f"{place} has standardised weights of one sender: they are their own mean, so that "
                 "it receives nothing; leave standardised out"

@@ -39,6 +39,7 @@ class LIFConv2D(Convolution):
     reset, reset_gradient, delay, surrogate: as for LIFLayer.
     quantisation: the rule by which each run replaces the kernel by integers times a scale, as for
         MultiLIF.
+    standardised: as for Convolution.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     backend, tiles_per_ipu: as for Convolution.
@@ -72,6 +73,7 @@ class LIFConv2D(Convolution):
         threads: int = 0,
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        standardised: bool = False,
         backend: str = "cpu",
         tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
@@ -99,7 +101,14 @@ class LIFConv2D(Convolution):
             surrogate=surrogate_of(surrogate),
         )
         super().__init__(
-            neurons, threads, time_major, quantisation, backend, tiles_per_ipu, **kwargs
+            neurons,
+            threads,
+            time_major,
+            quantisation,
+            standardised,
+            backend,
+            tiles_per_ipu,
+            **kwargs,
         )
         self._padding = padding  # as given: "same" may pad more behind than before
 
@@ -128,6 +137,7 @@ class LIFConv2D(Convolution):
             "surrogate": plain_surrogate(neurons.surrogate),
             "threads": self.threads,
             "time_major": self.time_major,
+            "standardised": self.deviation is not None,
             "backend": self.backend,
             "tiles_per_ipu": self.tiles_per_ipu,
             "quantisation": None if self.quantisation is None else asdict(self.quantisation),

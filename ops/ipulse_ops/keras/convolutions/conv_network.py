@@ -102,7 +102,8 @@ class ConvNetwork(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
 
     def match_deviations(self) -> None:
         """Set the trained standard deviations to those of the weights."""
-        self.rest.match_deviations()
+        for part in self.parts:
+            part.match_deviations()
 
     def call(
         self,

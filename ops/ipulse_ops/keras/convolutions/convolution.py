@@ -16,6 +16,7 @@ from ipulse_ops.keras.single_layer import BatchFirstSpikes, Spikes
 from ipulse_ops.lif.poplar.backends import conv_ops
 from ipulse_ops.lif.slot_lists import later
 from ipulse_ops.quantisation import Quantisation, quantisation_of
+from ipulse_ops.training import standardised_weights
 from ipulse_ops.training.quantised_weights import quantised
 from ipulse_ops.validation import choice, flag, whole
 
@@ -36,6 +37,8 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     neurons: the sizes and the neurons.
     quantisation: the rule by which each run replaces the kernel by integers times a scale per
         filter or layer; None to use the kernel as it is. The gradient passes straight through.
+    standardised: True replaces the kernel of each filter by a standardised one times a trained
+        standard deviation, before it is quantised; see ipulse_ops.reference.standardisation.
     threads: 0 for all processors that the process may use; results do not depend on it.
     time_major: False puts the batch axis before the time axis, in inputs and outputs.
     backend: "cpu", or "emulator" and "ipu", which run the Poplar ops on one IPU. They need inputs
@@ -57,6 +60,7 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         threads: int = 0,
         time_major: bool = True,
         quantisation: Union[Quantisation, Dict[str, Any], None] = None,
+        standardised: bool = False,
         backend: str = "cpu",
         tiles_per_ipu: int = MK2_TILES,
         **kwargs: Any,
@@ -72,29 +76,28 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         self.backend = choice("backend", backend, BACKENDS)
         self.tiles_per_ipu = whole("tiles_per_ipu", tiles_per_ipu)
         with tf.name_scope(self.name):  # Keras 2 names by it; two layers' names must differ
-            self._add_variables()
+            self._add_variables(flag("standardised", standardised))
 
-    def _add_variables(self) -> None:
-        self._kernel = self.add_weight(
-            name="kernel",
-            shape=self.geometry.weights,
-            dtype="float32",
-            initializer=tf.keras.initializers.GlorotUniform(),
-        )
-        self._bias = None
-        if self.neurons.bias:
-            self._bias = self.add_weight(
-                name="bias", shape=(self.geometry.filters,), dtype="float32", initializer="zeros"
-            )
+    def _add_variables(self, is_standardised: bool) -> None:
+        geometry, second = self.geometry, self.neurons.second_threshold
+        by_filter = (geometry.filters,)
+        glorot = tf.keras.initializers.GlorotUniform()
+        self._kernel = self._variable("kernel", geometry.weights, glorot)
+        self._bias = self._variable("bias", by_filter, "zeros") if self.neurons.bias else None
+        self.deviation = None
+        if is_standardised:
+            self.deviation = self._variable("weight_std", by_filter, "ones")
         self.second_threshold = None
-        if self.neurons.second_threshold is not None:
-            self.second_threshold = self.add_weight(
-                name="second_threshold",
-                shape=(),
-                dtype="float32",
-                trainable=False,
-                initializer=tf.keras.initializers.Constant(self.neurons.second_threshold),
-            )
+        if second is not None:
+            constant = tf.keras.initializers.Constant(second)
+            self.second_threshold = self._variable("second_threshold", (), constant, False)
+
+    def _variable(
+        self, name: str, shape: Tuple[int, ...], initializer: Any, trainable: bool = True
+    ) -> Any:
+        return self.add_weight(
+            name=name, shape=shape, dtype="float32", initializer=initializer, trainable=trainable
+        )
 
     @property
     def geometry(self) -> ConvGeometry:
@@ -112,16 +115,22 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
         return [self.second_threshold]
 
     def match_deviations(self) -> None:
-        """Do nothing: the weights are not standardised."""
+        """Set the trained standard deviation of each filter to that of the kernel."""
+        if self.deviation is not None:
+            self.deviation.assign(standardised_weights.deviation_of(self._kernel))
 
     def set_kernels(self, arrays: Sequence[np.ndarray]) -> None:
-        """Set the kernel and the bias. Raises ValueError if number or shapes do not fit."""
+        """Set the kernel and the bias, and the standard deviations to those of the kernel.
+
+        Raises ValueError if number or shapes do not fit.
+        """
         found = [tuple(np.shape(array)) for array in arrays]
         expected = [tuple(kernel.shape) for kernel in self.kernels]
         if found != expected:
             raise ValueError(f"{self.name} needs weights of the shapes {expected}; got {found}")
         for kernel, array in zip(self.kernels, arrays):
             kernel.assign(array)
+        self.match_deviations()
 
     def call(self, ids: Any, counts: Optional[Any] = None, training: Optional[bool] = None) -> Any:
         """Run the layer on spikes and return Spikes of the pooled sites."""
@@ -201,7 +210,10 @@ class Convolution(tf.keras.layers.Layer):  # type: ignore[misc] # TensorFlow has
     def _weights_in_use(self) -> Tuple[Any, Optional[Any]]:
         """Return kernel and bias as runs read them."""
         bias = None if self._bias is None else tf.convert_to_tensor(self._bias)
-        return quantised(self._kernel, self.quantisation), bias
+        kernel = self._kernel
+        if self.deviation is not None:
+            kernel = standardised_weights.standardised(kernel, self.deviation)
+        return quantised(kernel, self.quantisation), bias
 
     def _second_threshold_in_use(self) -> Optional[Any]:
         second = self.second_threshold

@@ -49,6 +49,7 @@ def trained_convolution(
     """
     described = namespace(spec)
     network, layer = described.network, described.network.layers[index]
+    rule = quantisation_config(spec["network"]["layers"][index])
     made = Convolution(
         ConvLIF(
             geometry=conv_geometries(described)[index],
@@ -64,7 +65,9 @@ def trained_convolution(
             surrogate=surrogate_of(surrogate_config(spec["network"])),
         ),
         name=f"convolution_{index + 1}",
-        quantisation=quantisation_config(spec["network"]["layers"][index]),
+        quantisation=rule,
+        # Integers of a standardised kernel do not have mean 0: standardised again, others result.
+        standardised=bool(getattr(layer, "standardised", False)) and rule is None,
         **options,
     )
     made.set_kernels(layer_arrays(weights, f"layer_{index + 1}", bias=layer.bias))

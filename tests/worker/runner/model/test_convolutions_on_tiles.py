@@ -39,7 +39,13 @@ STACKS: Dict[str, Dict[str, Any]] = {
         "readout": {"dropout": 0.1},
     },
     "before a readout with dropout": {"layers": [POOLED], "readout": {"dropout": 0.2}},
-    "before standardised weights": {"layers": [POOLED, {**WIDE, "standardised": True}]},
+    "standardised": {
+        "layers": [
+            {**POOLED, "standardised": True},
+            {**GATED, "standardised": True, "quantisation": {"bits": 8}},
+            {**WIDE, "standardised": True},
+        ]
+    },
     "equations before dropout": {"layers": [ADAPTIVE, {**WIDE, "dropout": 0.2}, {"neurons": 6}]},
     "behind equations": {"layers": [ADAPTIVE, GATED, {"neurons": 6}], "reset": "subtract"},
 }

@@ -81,6 +81,10 @@ def test_a_job_leaves_the_network_that_it_tested(tmp_path: Path) -> None:
             ],
             "layer_2",
         ),
+        (
+            [{"kind": "conv2d", "filters": 3, "kernel_size": 1, "standardised": True}],
+            "layer_1",
+        ),
     ],
 )
 def test_standardised_weights_of_one_sender_are_warned_about(

@@ -158,15 +158,14 @@ def _convolution(
     spec: ExperimentSpec, index: int, limits: LayerLimits, threads: int
 ) -> Convolution:
     device = spec.device
-    backend: Dict[str, Any] = {}
-    if device.kind != "cpu":
-        backend["backend"] = device.kind
+    backend: Dict[str, Any] = {} if device.kind == "cpu" else {"backend": device.kind}
     if device.kind == "emulator":
         backend["tiles_per_ipu"] = device.tiles
     return Convolution(
         convolution_of(spec, index, limits),
         threads=threads,
         quantisation=rule_of(spec.network.layers[index]),
+        standardised=is_standardised(spec.network.layers[index]),
         name=f"convolution_{index + 1}",
         **backend,
     )
