@@ -10,8 +10,7 @@ from ipulse_core.op_manifest.attributes import resolve_attributes
 from ipulse_core.op_manifest.expressions import WrongSize
 from ipulse_core.op_manifest.manifest import NAME, OpManifest, integers, shape_of
 from ipulse_core.op_manifest.weights import MAX_ELEMENTS
-from ipulse_core.spec.conv_layers import hidden_sizes
-from ipulse_core.spec.derived_values import input_channels
+from ipulse_core.spec.conv_layers import senders_of
 
 REFERENCE = rf"^{NAME}@sha256:[0-9a-f]{{64}}$"
 Shape = Tuple[int, ...]
@@ -107,7 +106,7 @@ def _weight_shapes(
 
 
 def _sizes_of(spec: Any, index: int) -> LayerSizes:
-    senders = [input_channels(spec.data), *hidden_sizes(spec)][index]
+    senders = senders_of(spec)[index]
     neurons = spec.network.layers[index].neurons
     return LayerSizes(spec.data.steps, spec.training.batch_size, senders, neurons)
 

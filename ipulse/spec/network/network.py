@@ -144,10 +144,6 @@ class NetworkSpec(StrictModel):
         if not part_layers(self):
             return
         parts = part_name(self)
-        for index, layer in enumerate(self.layers):
-            if is_conv(layer) and op_layers(self):
-                detail = f"convolutions and {parts} cannot be in one network"
-                yield Problem(f"/layers/{index}/kind", "unsupported", detail)
         for index, each in enumerate((*self.layers, self.readout)):
             if getattr(each, "residual", ()):
                 place = f"/layers/{index}" if index < len(self.layers) else "/readout"

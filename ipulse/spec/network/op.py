@@ -14,8 +14,9 @@ _EXAMPLE = "pool_op@sha256:" + "0123456789abcdef" * 4
 class OpLayerSpec(StrictModel):
     """A custom op that was pushed: it takes the spikes of the layer before and returns spikes.
 
-    The op gets zeros and ones, float32 `[steps, batch, senders]`, and returns
-    `[steps, batch, neurons]`, in which each value must be 0 or 1.
+    The op gets zeros and ones, behind a sum pool numbers of spikes, float32
+    `[steps, batch, senders]`, and returns `[steps, batch, neurons]`, in which each value must be
+    0 or 1.
     """
 
     kind: Literal["op"] = Field(description="Layer.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ipulse.spec.device import CPUDevice, EmulatorDevice, IPUDevice
 from ipulse_core.errors import Problem
 from ipulse_core.op_manifest.layer import indexed_ops
-from ipulse_core.spec.conv_layers import hidden_sizes
+from ipulse_core.spec.conv_layers import conv_layers, hidden_sizes, scale_before
 from ipulse_core.spec.neuron_packages import package_layers
 from ipulse_core.spec.part_layers import (
     equation_layers,
@@ -43,6 +43,7 @@ def part_problems(spec: ExperimentSpec) -> Iterator[Problem]:
         if bound.kind == "membrane":
             detail = f"membranes cannot be bounded in a network with {parts}: remove it"
             yield Problem(f"/training/regularisers/{number}/kind", "unsupported", detail)
+    yield from _problems_of_ops(spec)
     if equation_layers(spec.network):
         yield from _problems_of_equations(spec)
     for index, _ in package_layers(spec.network):
@@ -70,6 +71,23 @@ def _problems_on_tiles(
     if device.states_dtype != "float32":
         detail = f"the states of a network with {parts} are float32: remove it"
         yield Problem("/device/states_dtype", "unsupported", detail)
+
+
+def _problems_of_ops(spec: ExperimentSpec) -> Iterator[Problem]:
+    """Yields averages that no weights could apply, and convolutions beside ops on IPUs."""
+    for index, _ in indexed_ops(spec.network):
+        if scale_before(spec, index) != 1.0:
+            detail = (
+                "an average divides the input weights of the layer behind it, and a custom op has "
+                "none: choose sum"
+            )
+            yield Problem(f"/network/layers/{index - 1}/pool/kind", "unsupported", detail)
+        if conv_layers(spec.network) and isinstance(spec.device, IPUDevice):
+            detail = (
+                "custom ops and convolutions are not in one network on ipu: use device kind cpu or "
+                "emulator"
+            )
+            yield Problem(f"/network/layers/{index}/kind", "unsupported", detail)
 
 
 def _problems_on_ipus(spec: ExperimentSpec) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import pytest
 from ipulse.spec import parse_spec, spec_to_json
 from ipulse.spec.sizes import layer_sizes, weight_count
 from ipulse_core.errors import InvalidSpec
-from ipulse_core.spec.conv_layers import conv_geometries
+from ipulse_core.spec.conv_layers import conv_geometries, senders_of
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import start_shapes
 
@@ -232,6 +232,13 @@ def test_misfits_of_equations_have_a_place(layer: Any, parts: Any, pointer: str)
     assert pointer in [place for place, _ in problems(document(layer, **parts))]
 
 
-def test_ops_and_convolutions_are_not_combined() -> None:
+def test_ops_may_follow_convolutions() -> None:
     op = {"kind": "op", "op": "pool_op@sha256:" + "0123456789abcdef" * 4, "neurons": 5}
-    assert LAYER + "/kind" in [place for place, _ in problems(document(OWN, op))]
+    spec = parse_spec(document(OWN, op))
+    assert senders_of(spec) == [2 * 34 * 34, 12 * 15 * 15, 5]
+    average = {**CONV, "pool": {"kind": "average"}}
+    found = problems(document(average, op))
+    assert [place for place, _ in found] == [f"{LAYER}/pool/kind"]
+    parse_spec(document(average, {"neurons": 6}, op))
+    on_ipu = problems(document(CONV, op, device={"kind": "ipu"}))
+    assert [place for place, _ in on_ipu] == ["/network/layers/1/kind"]

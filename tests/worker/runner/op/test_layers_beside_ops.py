@@ -20,9 +20,17 @@ pytestmark = [
 ]
 
 
+OP = "an op of six neurons"
+DROPPING = {"neurons": 12, "dropout": 0.2}
+LATE = {"neurons": 12, "delays": {"longest": 2}}
+POOLED = {"kind": "conv2d", "filters": 6, "kernel_size": 3, "pool": {"pool_size": 3}}
 NETWORKS: Dict[str, Dict[str, Any]] = {
-    "dropout": {"first": {"dropout": 0.2}, "readout": {"dropout": 0.1}},
-    "delays": {"op": {"delay": 3}, "first": {"delays": {"longest": 2}}, "delay": 2},
+    "dropout": {
+        "layers": [DROPPING, {"neurons": 24}, {"kind": OP}, DROPPING],
+        "readout": {"dropout": 0.1},
+    },
+    "delays": {"layers": [LATE, {"neurons": 24}, {"kind": OP, "delay": 3}, LATE], "delay": 2},
+    "behind a convolution": {"layers": [POOLED, {"kind": OP}, DROPPING], "delay": 1},
 }
 
 
@@ -30,10 +38,11 @@ NETWORKS: Dict[str, Dict[str, Any]] = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_layers_beside_ops_are_as_on_the_cpu(tmp_path: Path, name: str) -> None:
     package = packed(project(tmp_path / "kernel"))
-    network = dict(NETWORKS[name])
-    first = {"neurons": 12, **network.pop("first")}
-    op = {**layer(package.reference, 6, width=4), **network.pop("op", {})}
-    network["layers"] = [first, {"neurons": 24}, op, first]
+    op = layer(package.reference, 6, width=4)
+    layers = [
+        {**each, **op} if each.get("kind") == OP else each for each in NETWORKS[name]["layers"]
+    ]
+    network = {**NETWORKS[name], "layers": layers}
     expected = weights(trained(tmp_path / "a", package, network=network))
     device = {"kind": "emulator", "tiles": 4}
     emulated = trained(tmp_path / "b", package, network=network, device=device)
@@ -42,4 +51,4 @@ def test_layers_beside_ops_are_as_on_the_cpu(tmp_path: Path, name: str) -> None:
         np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-3, err_msg=name)
     report = open_report(emulated.directory / "poplar_profile.json")
     layers_seen = {layer_of(total.program.label) for total in report.execution.totals}
-    assert {*(f"layer {number}" for number in range(1, 5)), "readout"} <= layers_seen
+    assert {*(f"layer {number + 1}" for number in range(len(layers))), "readout"} <= layers_seen
