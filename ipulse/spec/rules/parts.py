@@ -74,7 +74,7 @@ def _problems_on_tiles(
 
 
 def _problems_of_ops(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yields averages that no weights could apply, and convolutions beside ops on IPUs."""
+    """Yields average pools in front of custom ops, and ops behind convolutions on IPUs."""
     for index, _ in indexed_ops(spec.network):
         if scale_before(spec, index) != 1.0:
             detail = (

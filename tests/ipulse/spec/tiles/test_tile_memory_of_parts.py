@@ -52,6 +52,12 @@ NETWORKS: dict[str, tuple[list[dict[str, Any]], int, int, int]] = {
         8,
         32,
     ),
+    "LIF neurons before delays": (
+        [{**LIF_CONV, "delay": 2}, {"neurons": 40, "delays": {"longest": 4}}, {**WIDE, "delay": 3}],
+        24,
+        8,
+        32,
+    ),
     "LIF neurons before equations": ([LIF_CONV, CONV, DENSE], 12, 4, 16),
 }
 
