@@ -139,7 +139,7 @@ def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     profile = json.loads((on_tiles.directory / "poplar_profile.json").read_text("utf-8"))
     sets = {each["name"].split("/")[0] for each in profile["compilation"]["computeSets"]}
     assert sets >= {"layer1", "layer2", "layer3", "readout"}
-    assert (on_tiles.directory / "report.html").stat().st_size > 10_000
+    assert "3 steps" in (on_tiles.directory / "report.html").read_text("utf-8")
 
 
 @pytest.mark.verify

@@ -67,6 +67,9 @@ def _received(name: str, layer: Any) -> Iterator[str]:
         yield f"{place} has standardised weights."
     if dropout:
         yield f"{place} ignores {percent(dropout, 1)} of its senders in each training sample."
+    delay = getattr(layer, "delay", None)  # specs of older jobs lack it
+    if delay:
+        yield f"{place} receives spikes {delay:,} {'step' if delay == 1 else 'steps'} later."
     delays = getattr(layer, "delays", None)
     if delays is not None:
         what = "synapse has its own delay"
