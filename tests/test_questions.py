@@ -79,7 +79,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cases]:
     return results
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", questions.programs())
 def test_a_program_gives_the_values_of_the_page(name: str, small: dict[str, Cases]) -> None:
     CLAIMS[name](small[name])

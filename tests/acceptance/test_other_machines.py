@@ -120,6 +120,7 @@ def test_a_job_runs_at_another_address(
     assert [agent.name for agent in client.agents()].count("replay") == 0
 
 
+@pytest.mark.verify
 def test_a_cut_longer_than_a_lease_moves_the_job_to_another_machine(
     stack: Stack, client: Client, machines: list[OtherMachine], tmp_path: Path
 ) -> None:

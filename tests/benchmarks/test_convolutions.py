@@ -16,6 +16,7 @@ from ipulse_core.spec.conv_geometry import Planes
 SMALL = ConvConfig(Planes(10, 10, 2), ({"filters": 4, "kernel": (3, 3)},), None, 3, 20, 4, 0.05)
 
 
+@pytest.mark.verify
 def test_the_layers_fire_at_the_rate() -> None:
     rng = np.random.RandomState(0)
     ids = np.sort(rng.randint(0, 200, (20, 4, 10)))

@@ -11,6 +11,7 @@ from benchmarks.emulator import published
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "cost_model.md"
 
 
+@pytest.mark.verify
 def test_the_page_has_the_figures_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = published.measure()
     monkeypatch.setattr(published, "measure", lambda: rows)

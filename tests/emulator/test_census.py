@@ -26,6 +26,7 @@ def printed(run_program: Callable) -> Dict[str, List[float]]:
 
 
 class TestCodelets:
+    @pytest.mark.verify
     def test_intrinsics_are_overloaded_by_type(self, printed: Dict[str, List[float]]) -> None:
         extremes = [0.75, -0.25, 3, 2, 0.5]
         sums = [3 + 10 * 12, 3, 2 + 10 * 8]
@@ -76,6 +77,7 @@ def test_host_programs_of_every_spelling(run_program: Callable) -> None:
     }
 
 
+@pytest.mark.verify
 def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
     done = run_program("census_outputs", "false", more=(("POPLAR_ENGINE_OPTIONS", "{}"),))
     kept = numbers(done.stdout)
@@ -87,6 +89,7 @@ def test_outputs_keep_their_old_elements(run_program: Callable) -> None:
     np.testing.assert_array_equal(poisoned["pieces"], [np.nan, 0, 1, 0, np.nan, 0])
 
 
+@pytest.mark.verify
 def test_what_programs_for_older_sdks_rely_on(run_program: Callable) -> None:
     """Memory that nothing wrote is zero, and a field is the vector in it."""
     done = run_program("older_styles", "false", more=(("POPLAR_ENGINE_OPTIONS", "{}"),))
@@ -101,6 +104,7 @@ def test_what_programs_for_older_sdks_rely_on(run_program: Callable) -> None:
     np.testing.assert_array_equal(poisoned["out"], [1, 2, 3, np.nan])
 
 
+@pytest.mark.verify
 def test_vertices_of_poplibs_have_their_names(run_program: Callable) -> None:
     done = run_program("named_vertices")
     assert done.returncode == 0, done.stderr
@@ -108,6 +112,7 @@ def test_vertices_of_poplibs_have_their_names(run_program: Callable) -> None:
 
 
 class TestSupervisors:
+    @pytest.mark.verify
     def test_a_supervisor_runs_the_workers_of_a_vertex_by_its_name(
         self, run_program: Callable
     ) -> None:

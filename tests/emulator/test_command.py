@@ -23,6 +23,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.same_on_every_python
 def test_a_program_runs_and_its_profile_follows() -> None:
     done = run(EXAMPLES / "leaky_neurons.cpp", "--codelets", EXAMPLES / "leaky_codelets.cpp")
     assert done.returncode == 0, done.stderr

@@ -46,6 +46,7 @@ def tensors(run_program: Run) -> Tensors:
     return printed_tensors(output(run_program, "collectives"))
 
 
+@pytest.mark.verify
 def test_reductions_reach_every_replica(tensors: Tensors) -> None:
     data = tensors["given"]
     expected = {

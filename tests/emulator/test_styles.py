@@ -170,6 +170,7 @@ class TestResearchPrograms:
             )
         np.testing.assert_allclose(lines["stencil"], grid[1:-1, 1:-1].ravel(), rtol=1e-4, atol=1e-7)
 
+    @pytest.mark.verify
     def test_a_search_stops_when_no_tile_changes_anything(
         self, lines: Dict[str, List[float]]
     ) -> None:

@@ -53,6 +53,7 @@ def normalised(x: np.ndarray, dims: Tuple[int, ...], unbiased: int = 0) -> np.nd
     return result
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["strided", "grouped"])
 def test_group_norm_and_its_gradients(tensors: Tensors, name: str) -> None:
     """6 channels in 2 groups: every second one, or the first and the last three."""

@@ -47,6 +47,7 @@ class Case:
         )
 
 
+@pytest.mark.verify
 @types
 def test_slices_by_group_and_of_two_dimensions(tensors: Tensors, kind: str) -> None:
     case = Case(tensors, kind, "slices")

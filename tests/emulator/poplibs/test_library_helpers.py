@@ -26,6 +26,7 @@ def tensors(run: subprocess.CompletedProcess[str]) -> Tensors:
     return printed_tensors(run.stdout)
 
 
+@pytest.mark.verify
 def test_pad_takes_tensors_integers_and_doubles(tensors: Tensors) -> None:
     t = tensors["t"]
     padded = np.pad(t, [(1, 0), (0, 2)], constant_values=7.5)

@@ -50,6 +50,7 @@ def products(field, kernel, output) -> List[Tuple[int, int, int]]:
     return terms
 
 
+@pytest.mark.verify
 def test_a_convolution_and_its_gradients(tensors: Tensors, done) -> None:
     x, w, dz = tensors["in"], tensors["weights"], tensors["d_out"]
     rows = products(

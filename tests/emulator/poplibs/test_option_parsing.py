@@ -16,6 +16,7 @@ def lines(run_program: Callable) -> List[str]:
     return str(done.stdout).splitlines()
 
 
+@pytest.mark.verify
 def test_values_of_every_kind_are_read(lines: List[str]) -> None:
     assert lines[0] == "2 16 1 0.25 wide 0 2.5 4: 3 15 7"
 

@@ -63,6 +63,7 @@ def test_random_numbers_have_their_distribution_and_repeat_with_their_seed(
     assert all(abs(count - n / 3) < 5 * (n * 2 / 9) ** 0.5 for count in counts), counts
 
 
+@pytest.mark.verify
 def test_reductions_of_tensors_that_no_tile_holds(run_program: Callable) -> None:
     done = run_program("large_reductions")
     assert done.returncode == 0, done.stderr
@@ -81,6 +82,7 @@ def test_reductions_of_tensors_that_no_tile_holds(run_program: Callable) -> None
     }
 
 
+@pytest.mark.verify
 def test_slices_and_updates_of_a_table_in_parts(run_program: Callable) -> None:
     done = run_program("large_slices")
     assert done.returncode == 0, done.stderr

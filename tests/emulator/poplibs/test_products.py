@@ -15,6 +15,7 @@ def measured(run_program: Callable, kind: str, share: str) -> Dict[str, str]:
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", ["product", "convolution"])
 def test_serial_parts_take_less_memory(run_program: Callable, kind: str) -> None:
     whole, parts = (measured(run_program, kind, share) for share in ("9", "0.05"))

@@ -48,6 +48,7 @@ def gru(
     return np.array(outputs)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", list(ENDS))
 def test_gru_with_an_attention_and_its_gradients(tensors: Tensors, name: str) -> None:
     scored, ends = name != "plain", np.array(ENDS[name])

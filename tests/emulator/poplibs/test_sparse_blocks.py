@@ -37,6 +37,7 @@ def dense(blocks: np.ndarray, block: Tuple[int, int], mask: np.ndarray = MASK) -
     return out.reshape(2, 2 * block[0], 3 * block[1])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["right", "transposed"])
 def test_dense_by_sparse(tensors: Tensors, name: str) -> None:
     right = dense(tensors[f"{name}_right"], (2, 4))

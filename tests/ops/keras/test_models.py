@@ -37,6 +37,7 @@ def dense(samples: int = 6) -> np.ndarray:
     return (rng.random((samples, 12, 20)) < 0.4).astype(np.float32)
 
 
+@pytest.mark.same_on_every_python
 def test_stacked_layers_are_one_network() -> None:
     model = stacked()
     layers = model.layers[-3:]

@@ -132,6 +132,7 @@ class Classifier(tf.keras.Model):  # type: ignore[misc] # TensorFlow has no type
 
 
 class TestTraining:
+    @pytest.mark.same_on_every_python
     def test_fit_learns_a_toy_task(self) -> None:
         """Four classes, each with five channels that spike often: fit, evaluate, predict."""
         seed = 3

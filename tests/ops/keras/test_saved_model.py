@@ -58,6 +58,7 @@ def run(python: str, code: str, directory: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.verify
 @pytest.mark.slow
 @pytest.mark.same_on_every_python
 def test_runs_in_a_fresh_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

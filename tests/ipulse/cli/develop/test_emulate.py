@@ -54,6 +54,7 @@ def emulate(source: Path, *arguments: str, **more: str) -> Ran:
     return finished("emulate", str(source), *arguments, **more)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_runs_and_shows_its_profile(source: Path, tmp_path: Path) -> None:
     # Run from another directory: the codelets are in the folder of the source.

@@ -40,6 +40,7 @@ def test_a_new_op_is_as_its_reference(offline: Run, project: Path) -> None:
     assert "multiply_op" not in "".join(path.read_text() for path in files)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("file", "before", "after", "wrong"),
     [

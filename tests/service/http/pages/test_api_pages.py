@@ -115,6 +115,7 @@ def operations(service: InProcess) -> list[tuple[str, str]]:
     return [(m, path) for path, item in paths.items() for m in item if m in METHODS]
 
 
+@pytest.mark.verify
 def test_swagger_ui_shows_every_operation_and_tries_one(
     service: InProcess, driver: webdriver.Chrome
 ) -> None:

@@ -111,6 +111,7 @@ class TestTheExecutableCache:
             assert result.trace[0].startswith("compiled in")
             assert not list((tmp_path / "executables").glob("*"))
 
+    @pytest.mark.verify
     def test_what_comes_from_it_trains_the_same(self, tmp_path: Path) -> None:
         weights = []
         for name in ("cold", "warm"):

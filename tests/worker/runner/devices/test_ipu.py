@@ -97,6 +97,7 @@ def test_everything_that_a_step_may_have(device: State, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.verify
 def test_continues_from_a_checkpoint(
     device: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def assert_equal_training(directory: Path, network: Dict[str, Any], **training: 
     assert loss == pytest.approx(wanted, rel=1e-4)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("reset", ["zero", "subtract"])
 @pytest.mark.same_on_every_python
 def test_tiles_train_as_the_cpu_does(tmp_path: Path, reset: str) -> None:

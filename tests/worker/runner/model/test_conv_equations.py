@@ -39,6 +39,7 @@ KNOWN = {"kind": "conv2d", "filters": 3, "kernel_size": 2}
 DENSE = {"kind": "equations", "neurons": 12, "neuron": ADAPTIVE}
 
 
+@pytest.mark.same_on_every_python
 def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None:
     layers: List[Dict[str, Any]] = [OWN, {**OWN, "gate": -0.5}, {"neurons": 20}]
     one = attempt(tmp_path / "one", spec(layers, epochs=4, device={"kind": "cpu", "threads": 1}))
@@ -60,6 +61,7 @@ def test_a_network_learns_and_its_threads_change_nothing(tmp_path: Path) -> None
         assert array.tobytes() == arrays[name].tobytes(), name
 
 
+@pytest.mark.verify
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path) -> None:
     layers = [POOLED, DENSE]
     whole = weights(attempt(tmp_path / "whole", spec(layers, epochs=2)))
@@ -84,6 +86,7 @@ STACKS: Dict[str, List[Dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("delay", [0, 1])
 @pytest.mark.parametrize("name", STACKS)
 def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, name: str, delay: int) -> None:
@@ -111,6 +114,7 @@ def test_the_network_of_a_job_is_a_keras_layer(tmp_path: Path, name: str, delay:
         np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.same_on_every_python
 def test_a_job_may_start_from_trained_parameters(tmp_path: Path) -> None:
     first = attempt(tmp_path / "first", spec([POOLED], epochs=1))
     second = attempt(

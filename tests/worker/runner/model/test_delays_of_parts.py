@@ -96,6 +96,7 @@ def batch() -> Any:
     return ids, np.full((STEPS, 3), 9, np.int32)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_trained_network_is_the_reference(tmp_path: Path, name: str) -> None:
     document = document_of(NETWORKS[name])
@@ -113,6 +114,7 @@ def test_a_trained_network_is_the_reference(tmp_path: Path, name: str) -> None:
         np.testing.assert_array_equal(found[..., 0], trace.spike_counts[..., 0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_the_output_comes_as_much_later_as_all_delays(tmp_path: Path, name: str) -> None:
     network = EQUATIONS[name]
@@ -132,6 +134,7 @@ def test_the_output_comes_as_much_later_as_all_delays(tmp_path: Path, name: str)
     np.testing.assert_array_equal(delayed[steps:], same[: STEPS - steps])
 
 
+@pytest.mark.same_on_every_python
 def test_tiles_train_as_the_cpu_does(tmp_path: Path) -> None:
     layers = [POOLED, {**GATED, "delay": 3}, {"neurons": 8, "delays": SYNAPSES}]
     network = {"layers": layers, "readout": {"delays": SENDERS}}

@@ -148,6 +148,8 @@ def test_arrays_of_a_users_own_may_have_any_ending(scope: str) -> None:
         np.testing.assert_array_equal(found[name], array)
 
 
+@pytest.mark.sample(1)
+@pytest.mark.same_on_every_python
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_a_job_that_continues_is_one_longer_job(tmp_path: Path, recurrent: bool) -> None:
     layers = [{**LAYER, "recurrent": recurrent}]

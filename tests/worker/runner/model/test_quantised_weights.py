@@ -74,6 +74,7 @@ def test_the_weights_are_integers_times_a_scale(tmp_path: Path) -> None:
         assert right.mean() == pytest.approx(metrics[-1]["test_accuracy"])
 
 
+@pytest.mark.verify
 @pytest.mark.same_on_every_python
 def test_a_resumed_job_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     """The checkpoint has the float32 weights, which the results no longer have."""

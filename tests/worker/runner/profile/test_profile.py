@@ -32,6 +32,7 @@ def test_the_clocks_of_the_forward_pass_are_those_of_kernels() -> None:
 
 
 class TestProfile:
+    @pytest.mark.same_on_every_python
     def test_has_a_time_for_every_phase(self, profile: Dict[str, Any]) -> None:
         phases = profile["execution"]["phases"]
         names = ["prepare", "compile", "acquire", "run", "report"]

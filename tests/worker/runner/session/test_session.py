@@ -129,6 +129,7 @@ class TestACompleteAttempt:
 
 
 class TestTheStart:
+    @pytest.mark.verify
     @pytest.mark.same_on_every_python
     def test_of_a_later_runner_has_an_expected_time(
         self, start_runner: Start, tmp_path: Path
