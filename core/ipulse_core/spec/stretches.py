@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from ipulse_core.op_manifest.layer import is_op
 from ipulse_core.spec.conv_layers import conv_layers, is_conv, senders_of
+from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.neuron_packages import has_package
 from ipulse_core.spec.part_layers import has_equations, is_part, part_layers
 
@@ -52,6 +53,23 @@ def delays_to(stretches: Sequence[Stretch], delays: Sequence[int]) -> List[int]:
         found.append(delays[first])
         first += len(stretch.layers)
     return found
+
+
+def delay_within(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, ...]]:
+    """Returns the delay between successive layers, or those to each if one has a delay of its own.
+
+    Args:
+        network: of a spec. If it is several parts, these delay the spikes to their first layers.
+        indices: of the layers, from 0; the readout is behind the last layer.
+    """
+    layers = [*network.layers, network.readout]
+    # Specs of older jobs lack the field.
+    if all(getattr(layers[index], "delay", None) is None for index in indices):
+        delay: int = network.delay
+        return delay
+    delays = input_delays(network)
+    entering = 0 if part_layers(network) else delays[indices[0]]
+    return (entering, *(delays[index] for index in indices[1:]))
 
 
 def stretches_of(spec: Any) -> List[Stretch]:

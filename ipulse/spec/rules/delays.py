@@ -25,7 +25,7 @@ def delay_problems(spec: ExperimentSpec) -> Iterator[Problem]:
     network, steps = spec.network, spec.data.steps
     limits = _devices_without(spec)
     if network.delay > 1 and limits:
-        detail = f"{limits[0]} spikes take 0 steps or 1; got {network.delay}"
+        detail = f"{limits[0]} spikes take 0 steps or 1; got {network.delay}: choose one of these"
         yield Problem("/network/delay", "unsupported", detail)
         return
     layers = [*network.layers, network.readout]

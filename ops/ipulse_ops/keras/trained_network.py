@@ -10,11 +10,13 @@ import numpy as np
 from ipulse_core.spec.conv_layers import CONV_KINDS
 from ipulse_core.spec.derived_values import input_delays
 from ipulse_core.spec.start_weights import DELAYS
+from ipulse_core.spec.stretches import delay_within
 from ipulse_ops.keras.convolutions.conv_network import ConvNetwork
 from ipulse_ops.keras.convolutions.convolution import Convolution
 from ipulse_ops.keras.convolutions.trained_convolutions import (
     namespace,
     quantisation_config,
+    standardises,
     surrogate_config,
     trained_convolutions,
     weights_array,
@@ -74,11 +76,7 @@ def trained_network(
         options["input_scale"] = scale
     described = [*network["layers"][before:], network["readout"]]
     options["quantisation"] = [quantisation_config(layer) for layer in described]
-    # Integers of standardised weights do not have mean 0: standardised again, they would be others.
-    options["standardised"] = [
-        bool(layer.get("standardised")) and rule is None
-        for layer, rule in zip(described, options["quantisation"])
-    ]
+    options["standardised"] = list(map(standardises, described))
     made: Union[MultiLIF, LIFReadout]
     if len(layers) == 1 and isinstance(layers[0], LeakyReadout):
         delays = input_delays(namespace(network))
@@ -86,7 +84,8 @@ def trained_network(
     else:
         training = spec.get("training", {})
         options["truncate"] = training.get("truncate_steps")  # specs of older jobs lack it
-        options["delay"] = _delay(network, before)
+        places = range(before, len(network["layers"]) + 1)
+        options["delay"] = delay_within(namespace(network), places)
         made = _layers(network, layers, weights, names, **options)
     return ConvNetwork(convolutions, made) if convolutions else made
 
@@ -137,15 +136,6 @@ def _layers(
         ]
     )
     return made
-
-
-def _delay(network: Mapping[str, Any], before: int) -> Union[int, List[int]]:
-    """Return the delay between layers behind `before` convolutions, or the steps to each."""
-    own = [layer.get("delay") for layer in (*network["layers"], network["readout"])][before:]
-    if own == [None] * len(own):  # specs of older jobs lack the field
-        delay: int = network["delay"]
-        return delay
-    return input_delays(namespace(network))[before:]
 
 
 def _layer(

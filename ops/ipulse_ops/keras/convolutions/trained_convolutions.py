@@ -49,7 +49,7 @@ def trained_convolution(
     """
     described = namespace(spec)
     network, layer = described.network, described.network.layers[index]
-    rule = quantisation_config(spec["network"]["layers"][index])
+    document = spec["network"]["layers"][index]
     made = Convolution(
         ConvLIF(
             geometry=conv_geometries(described)[index],
@@ -65,9 +65,8 @@ def trained_convolution(
             surrogate=surrogate_of(surrogate_config(spec["network"])),
         ),
         name=f"convolution_{index + 1}",
-        quantisation=rule,
-        # Integers of a standardised kernel do not have mean 0: standardised again, others result.
-        standardised=bool(getattr(layer, "standardised", False)) and rule is None,
+        quantisation=quantisation_config(document),
+        standardised=standardises(document),
         **options,
     )
     made.set_kernels(layer_arrays(weights, f"layer_{index + 1}", bias=layer.bias))
@@ -84,6 +83,14 @@ def quantisation_config(layer: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
     """Return the fields of ipulse_ops.quantisation.Quantisation of a layer of a spec, or None."""
     rule = layer.get("quantisation")  # specs of older jobs lack it
     return None if rule is None else dict(rule)
+
+
+def standardises(layer: Mapping[str, Any]) -> bool:
+    """Return whether runs standardise the trained weights of a layer of a spec, as JSON.
+
+    Integers of standardised weights do not have mean 0: standardised again, they would be others.
+    """
+    return bool(layer.get("standardised")) and quantisation_config(layer) is None
 
 
 def weights_array(weights: Mapping[str, np.ndarray], name: str) -> np.ndarray:

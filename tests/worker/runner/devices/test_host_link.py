@@ -1,4 +1,4 @@
-"""What is copied between the host and emulated IPUs."""
+"""The copies between the host and emulated IPUs."""
 
 from __future__ import annotations
 

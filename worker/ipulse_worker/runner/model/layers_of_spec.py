@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 
 from ipulse_core.spec.derived_values import (
     class_count,
-    input_delays,
 )
-from ipulse_core.spec.part_layers import part_layers
 from ipulse_ops.lif.connection_delays import ConnectionDelays
 from ipulse_ops.lif.network import LIF, LeakyReadout
 from ipulse_ops.lif.neuron_constants import PerNeuron
@@ -24,22 +22,6 @@ if TYPE_CHECKING:
 def per_neuron(value: Union[float, Tuple[float, ...]]) -> PerNeuron:
     """Convert a constant of a spec, which has one value or one per neuron."""
     return np.array(value) if isinstance(value, tuple) else value
-
-
-def delay_of(network: Any, indices: Sequence[int]) -> Union[int, Tuple[int, ...]]:
-    """Return the delay between successive layers, or those to each if one has a delay of its own.
-
-    Args:
-        network: of a spec. If it is several parts, these delay the spikes to their first layers.
-        indices: of the layers, from 0; the readout is behind the last layer.
-    """
-    layers = [*network.layers, network.readout]
-    if all(getattr(layers[index], "delay", None) is None for index in indices):
-        delay: int = network.delay
-        return delay
-    delays = input_delays(network)
-    entering = 0 if part_layers(network) else delays[indices[0]]
-    return (entering, *(delays[index] for index in indices[1:]))
 
 
 def lif_of(

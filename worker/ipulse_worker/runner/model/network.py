@@ -21,12 +21,11 @@ from ipulse_core.spec.derived_values import (
     spiking_layers,
 )
 from ipulse_core.spec.part_layers import part_layers
-from ipulse_core.spec.stretches import Stretch
+from ipulse_core.spec.stretches import Stretch, delay_within
 from ipulse_ops.conv.layer import ConvLIF
 from ipulse_ops.lif.network import LIF, Layer, Network
 from ipulse_ops.lif.neuron_constants import PerNeuron
 from ipulse_worker.runner.model.layers_of_spec import (
-    delay_of,
     leaky_of,
     lif_of,
     per_neuron,
@@ -118,7 +117,9 @@ def stretch_network(
         readout=readout,
         reset=network.reset,
         reset_gradient=network.reset_gradient,
-        delay=delay_of(network, [*stretch.layers, *[len(network.layers)] * stretch.has_readout]),
+        delay=delay_within(
+            network, [*stretch.layers, *[len(network.layers)] * stretch.has_readout]
+        ),
         surrogate=surrogate_of(network.surrogate),
         reset_on=network.reset_on,
         # Specs of older jobs lack it.
