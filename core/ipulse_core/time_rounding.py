@@ -6,11 +6,11 @@ import math
 
 # The greatest relative errors. Integers are exact, but the step is a float64. float64 and float32
 # leave room for a few operations, as a change of units or a running sum; float16 for a product of
-# the rounded step.
+# the rounded step, (1 + 2^-11) / (1 - 2^-11) of the exact one at most.
 INTEGER_ERROR = 2.0**-50
 FLOAT64_ERROR = 2.0**-40
 FLOAT32_ERROR = 2.0**-22
-FLOAT16_ERROR = 2.0**-10
+FLOAT16_ERROR = 2.0**-10 + 2.0**-20
 
 
 def relative_error(kind: str) -> float:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ipulse_core.time_rounding import last_step
 from ipulse_worker.runner.data.binning import Binning
 from ipulse_worker.runner.data.dataset import DataInvalid
 from ipulse_worker.runner.data.time_steps import step_of
@@ -67,6 +68,28 @@ class TestIntegers:
 
 class TestHalfPrecision:
     """Either the step is right or the time is refused; where it can be right, it is."""
+
+    @pytest.mark.parametrize("step", [0.1, 0.2, 0.3, 0.7, 1.1, 1.3, 2.7, 1e-3, 1e-5, 3e-8, 1e-9])
+    def test_every_product_of_the_rounded_step_is_right_or_refused(self, step: float) -> None:
+        """Products reach the bounds of their rounding error, as 3 steps of 0.1 do."""
+        k = np.arange(2049)
+        with np.errstate(under="ignore"):
+            times = k.astype(np.float16) * np.float16(step)
+        answered = 0
+        for at, time in zip(k, times):
+            try:
+                found = step_of(time.reshape(1), step)
+            except DataInvalid:
+                continue
+            assert found.tolist() == [at]
+            assert step < 1e-4 or last_step(float(time), step, "float16") in (at, at + 1)
+            answered += 1
+        assert answered >= (500 if step >= 1e-3 else 0)
+
+    def test_a_step_that_is_rounded_to_zero_is_refused(self) -> None:
+        with pytest.raises(DataInvalid, match="16 bits"):
+            step_of(np.zeros(3, np.float16), 1e-9)
+        assert step_of(np.array([-1e-3, -0.0], np.float16), 1e-9, steps=0).tolist()[0] == -1
 
     @given(step=widths, k=st.integers(0, 10_000), is_product=st.booleans())
     def test_is_right_or_refused(self, step: float, k: int, is_product: bool) -> None:

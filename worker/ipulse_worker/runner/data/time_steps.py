@@ -10,7 +10,7 @@ from typing import Optional
 
 import numpy as np
 
-from ipulse_core.time_rounding import relative_error
+from ipulse_core.time_rounding import INTEGER_ERROR, relative_error
 from ipulse_worker.runner.data.dataset import DataInvalid
 
 FARTHEST = 2.0**31  # step of every time that is later
@@ -59,22 +59,32 @@ def _half_precision_error(
     is_measured: bool,
 ) -> np.ndarray:
     """Return by how many steps a float16 time may be too early; raise where that is too many."""
-    spacing = np.spacing(np.abs(time)).astype(np.float64)
-    error: np.ndarray = spacing / (2.0 * step)
-    if not is_measured:
+    half = np.spacing(np.abs(time)).astype(np.float64) / 2.0
+    if is_measured:
+        error: np.ndarray = half / step
+    else:
+        # A time within `half` of a multiple of the step itself, or of the rounded step.
         with np.errstate(over="ignore", under="ignore"):
             rounded = float(np.float16(step))
-        error += np.abs(position) * (abs(rounded - step) / step)
+        if rounded == 0.0:  # every product is 0
+            error = np.full(time.shape, np.inf)
+        elif np.isinf(rounded):  # no product of it is a finite time
+            error = half / step
+        else:
+            error = half / min(step, rounded) + np.abs(position) * abs(1.0 - step / rounded)
+    # These bounds are reached, and position and error are rounded, too.
+    margin = (np.abs(position) + 1.0) * INTEGER_ERROR
     end = np.inf if steps is None else steps
     # Times of whole steps that are as far apart as float16 numbers are exact.
-    is_clear = (error < 0.5) | ((error == 0.5) & (position % 1.0 == 0.0))
+    is_clear = (error + margin < 0.5) | ((error == 0.5) & (position % 1.0 == 0.0))
     unclear = np.flatnonzero(~is_clear & (position >= 0.0) & (position < end))
     if len(unclear):
         at = unclear[0]
         raise DataInvalid(
             f"the time {float(time.flat[at]):g} has 16 bits, and the next one that 16 bits can "
-            f"hold is {spacing.flat[at]:g} later, so that its time step of {step:g} cannot be "
+            f"hold is {2.0 * half.flat[at]:g} later, so that its time step of {step:g} cannot be "
             "recovered: store times as float32, float64 or integers, or use longer or fewer time "
             "steps"
         )
-    return error
+    latest: np.ndarray = np.where(position < 0.0, 0.0, error + margin)
+    return latest
