@@ -7,26 +7,33 @@ import signal
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from .case_sample import outside_sample
+from .example_seed import SEED
 from .ops.repeated import examples
 
-# How long an example takes says how busy the machine is. What fails prints how to see it again.
-# `IPULSE_EXAMPLES=2000 make test ARGS="tests/ops"` looks longer for a counterexample.
+# `make test` has the same examples for everybody, `make verify` new ones (tests/example_seed.py).
+# How long an example takes says how busy the machine is, so that no test fails for its time.
+# `IPULSE_EXAMPLES=2000 make verify ARGS="tests/ops"` looks longer for a counterexample.
 EXAMPLES = int(os.environ.get("IPULSE_EXAMPLES", "100"))
 settings.register_profile(
     "ipulse",
     examples(EXAMPLES),
     deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
-    derandomize="CI" in os.environ,
+    derandomize=SEED is None,
+    database=None,
 )
 settings.load_profile("ipulse")
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis reads its option
+def pytest_configure(config: pytest.Config) -> None:
     """Started in the background, a run ignores Ctrl-C, and so would every program it starts."""
+    if SEED is not None:
+        config.option.hypothesis_seed = str(SEED)
     os.environ["IPULSE_NICE"] = "0"  # several runs at once would starve the agents of each other
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,8 +43,13 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave some cases of tests with many to `make verify`. With ALL_CASES=1 all run.
 
-    Python 3.8 repeats what it or its TensorFlow and NumPy have a part in.
+    Property tests are part of `make verify`, too, where they get new examples. Python 3.8 repeats
+    what it or its TensorFlow and NumPy have a part in.
     """
+    if SEED is not None:
+        for item in items:
+            if draws_examples(item):
+                item.add_marker(pytest.mark.verify)
     if sys.version_info >= (3, 11):
         if os.environ.get("ALL_CASES", "0") == "0":
             candidates = [item for item in items if not item.get_closest_marker("verify")]
@@ -50,6 +62,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ids = {item.nodeid for item in kept}
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in ids])
         items[:] = kept
+
+
+def draws_examples(item: pytest.Item) -> bool:
+    """Return whether the seed of a run changes the examples of a test."""
+    test = getattr(item, "obj", None)
+    return hasattr(test, "is_hypothesis_test") or any(item.iter_markers("seeded"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how to repeat tests that failed with new examples."""
+    if SEED is None:
+        return
+    failed = {report.nodeid.partition("[")[0] for report in terminalreporter.getreports("failed")}
+    for test in sorted(failed):
+        terminalreporter.write_line(f"again: IPULSE_SEED={SEED} make verify ARGS='{test}'")
 
 
 def _one_case_of_each(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -21,12 +21,13 @@ from ipulse_service.jobs.queue.durations import FEWEST
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.simulation import Place, simulate
 from ipulse_service.jobs.queue.waiting import QueueView
+from tests import example_seed
 from tests.service.jobs.queue_world import World
 
 KINDS = ("cpu", "emulator", "ipu")
 USUAL_MS = {"cpu": 60_000, "emulator": 240_000, "ipu": 45_000}
 ALIKE = 3  # the last of the fleets that are tried
-SEED = random.SystemRandom().randrange(2**32)
+SEED = example_seed.SEED or 0
 
 
 @pytest.fixture
@@ -74,6 +75,7 @@ def seeded(number: int) -> random.Random:
     return random.Random(SEED + number)
 
 
+@pytest.mark.seeded
 @pytest.mark.parametrize(
     "fleet_number",
     [0, *(pytest.param(n, marks=pytest.mark.verify) for n in range(1, ALIKE)), ALIKE],
@@ -134,6 +136,7 @@ def test_jobs_start_in_order_and_when_that_was_said(world: World, fleet_number: 
 
 
 @pytest.mark.verify
+@pytest.mark.seeded
 def test_with_one_agent_each_start_is_known_exactly(world: World) -> None:
     dice = seeded(0)
     prepare_history(world)
