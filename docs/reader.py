@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ipulse.client import Client, Job
+from ipulse_core.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
 from ipulse_core.states import JobState
-from ipulse_worker.runner.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(sys.executable).parent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from ipulse_worker.runner.sandbox.bubblewrap import require_bubblewrap
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.bubblewrap import require_bubblewrap
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Callable, Dict, Iterator
 
 from ipulse_core.events import CheckpointEvent, PhaseEvent
 from ipulse_core.op_manifest.layer import op_layers
+from ipulse_core.sandbox.bubblewrap import CONFINED
 from ipulse_core.states import Phase
 from ipulse_worker.runner.attempt_context import AttemptContext
 from ipulse_worker.runner.data import Dataset
@@ -26,7 +27,6 @@ from ipulse_worker.runner.results.artifacts import Artifacts
 from ipulse_worker.runner.results.final_metrics import final_metrics
 from ipulse_worker.runner.results.nir_file import require_nir
 from ipulse_worker.runner.results.training_results import results_of
-from ipulse_worker.runner.sandbox.bubblewrap import CONFINED
 from ipulse_worker.runner.spec_warnings import warnings_of
 from ipulse_worker.runner.training import checkpoint
 from ipulse_worker.runner.training.batch_schedule import BatchSchedule

@@ -14,6 +14,7 @@ import tensorflow as tf
 from ipulse_core import strict_json
 from ipulse_core.errors import InvalidInput, IPUlseError, Problem
 from ipulse_core.events import Assignment, DoneEvent, ReadyEvent
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.spec.single_layers import has_several_programs
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import fault_of
@@ -35,7 +36,6 @@ from ipulse_worker.runner.program.attempt import ProgramAttempt
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.resolved_spec import read_spec
 from ipulse_worker.runner.runner_start import RunnerStart
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.training.divergence import Diverged
 
 MESSAGE_LENGTH = 4000  # characters; the limit of DoneEvent is slightly higher

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ipulse_core.events import LogEvent
+from ipulse_core.sandbox.limits import SandboxLimits
 from ipulse_worker.runner.op import process
 from ipulse_worker.runner.op.ops import CustomOps
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
 from tests.worker.runner.op.packages import layer, packed, project
 from tests.worker.runner.specs import spec_from
 

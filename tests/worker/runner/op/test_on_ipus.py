@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import ipulse_core
+from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.confined import attempt as confined
-from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from poplar_emulator.build import build as build_emulator
 from tests.ipu_fake import State
 from tests.sdk_fake import install, make_sdk

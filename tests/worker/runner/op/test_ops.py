@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from ipulse_core.errors import InvalidInput
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op import process
 from ipulse_worker.runner.op.ops import CustomOps
 from ipulse_worker.runner.program.failure import ProgramFailure
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from tests.worker.runner.op.packages import packed, project
 from tests.worker.runner.op.running_op import (
     NEURONS,

@@ -10,11 +10,11 @@ from typing import Any, Dict
 
 import pytest
 
+from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_core.source_package import read_folder, write_package
 from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.ipu_users import DriverView, User
-from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 from tests.sdk_fake import VERSION, install, make_sdk
 from tests.worker.runner.attempts import FinishedAttempt, attempt
 

@@ -7,13 +7,13 @@ from typing import Dict, Iterator
 
 import pytest
 
+from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.devices import ipu_link
 from ipulse_worker.runner.devices.ipu_link import IPULink
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
-from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from tests.core.sandbox.place import Place
 from tests.sdk_fake import make_cards
-from tests.worker.runner.sandbox.place import Place
 
 try:
     bubblewrap.require_bubblewrap()

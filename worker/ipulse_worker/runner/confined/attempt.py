@@ -11,12 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Dict, List, Optional, cast
 
 import ipulse_ops
+import ipulse_worker
+import poplar_emulator
 from ipulse_core import strict_json
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.data_sets import UPLOADED_FOLDER
 from ipulse_core.events import Assignment, DoneEvent, PhaseEvent
 from ipulse_core.poplar_environment import poplar_environment
+from ipulse_core.sandbox.bubblewrap import CONFINED, compiler_folders
+from ipulse_core.sandbox.process import ProcessEnded, SandboxedProcess
+from ipulse_core.sandbox.python_path import python_folders, python_path
+from ipulse_core.sandbox.sandbox import WORK, Sandbox
 from ipulse_core.states import Phase, Reason
 from ipulse_ops.lif.cpu import native
 from ipulse_ops.lif.poplar import sdk
@@ -32,15 +38,12 @@ from ipulse_worker.runner.phase_progress import PhaseProgress
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import sdk_tools
 from ipulse_worker.runner.resolved_spec import read_spec
-from ipulse_worker.runner.sandbox.bubblewrap import CONFINED, compiler_folders
-from ipulse_worker.runner.sandbox.process import ProcessEnded, SandboxedProcess
-from ipulse_worker.runner.sandbox.python_path import python_folders, python_path
-from ipulse_worker.runner.sandbox.sandbox import WORK, Sandbox
 
 if TYPE_CHECKING:
     from ipulse.spec import IPUDevice
 
 _MODULE = "ipulse_worker.runner.confined.process"
+_PACKAGES = (ipulse_ops, ipulse_worker, poplar_emulator)  # that the process imports
 _POLL_SECONDS = 0.2  # until an order of the agent is passed on
 _START_SECONDS = 600.0
 _GIVEN, _BUILDS, _UPLOADED = "/given", "/builds", "/uploaded"  # places in the sandbox
@@ -131,7 +134,7 @@ class ConfinedAttempt:
 
     def _show(self, sandbox: Sandbox, builds: List[Path]) -> None:
         folders = {
-            **python_folders(ipulse_ops),
+            **python_folders(*_PACKAGES),
             **compiler_folders(compiler()),
             **sdk_tools().folders,
         }
@@ -173,7 +176,7 @@ class ConfinedAttempt:
         tools = sdk_tools()
         variables = {
             **tools.environment,
-            "PYTHONPATH": python_path(os.environ, tools.folders.values(), ipulse_ops),
+            "PYTHONPATH": python_path(os.environ, tools.folders.values(), *_PACKAGES),
             "IPULSE_CACHE": f"{WORK}/cache",
             "IPULSE_SANDBOX": "none",  # it is in one
             CONFINED: "1",

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, List, Mapping, Tuple
 
 from ipulse_core.events import Assignment
+from ipulse_core.sandbox.bubblewrap import is_switched_off
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.process import ProcessEnded
 from ipulse_core.states import Reason
 from ipulse_worker.runner.data.uploaded import file_name, is_uploaded
-from ipulse_worker.runner.sandbox.bubblewrap import is_switched_off
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.process import ProcessEnded
 
 if TYPE_CHECKING:
     from ipulse.spec import ExperimentSpec

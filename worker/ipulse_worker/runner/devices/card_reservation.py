@@ -6,6 +6,7 @@ import os
 from typing import Callable, FrozenSet, Optional, Tuple
 
 from ipulse_core.build_cache.directory import cache_directory
+from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
 from ipulse_worker.runner.devices import ipu_users
 from ipulse_worker.runner.devices.ipu_link import IPULink
 from ipulse_worker.runner.devices.pool import (
@@ -16,7 +17,6 @@ from ipulse_worker.runner.devices.pool import (
     devices_directory,
 )
 from ipulse_worker.runner.devices.pool.card_pool import CardPool
-from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
 
 POLL_SECONDS = 1.0  # cards that trainings use become free without a signal
 

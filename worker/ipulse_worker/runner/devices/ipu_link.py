@@ -12,9 +12,9 @@ import re
 from pathlib import Path
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional
 
+from ipulse_core.sandbox.device_access import DeviceAccess
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
-from ipulse_worker.runner.sandbox.device_access import DeviceAccess
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 NETWORK_VARIABLE = "IPULSE_IPU_SANDBOX_NETWORK"
 CONFIG_VARIABLE = "IPUOF_CONFIG_PATH"

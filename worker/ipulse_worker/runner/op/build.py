@@ -18,11 +18,11 @@ from ipulse_core.build_cache.toolchain import compiler, version_of
 from ipulse_core.build_cache.unused_builds import mark_used
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import OpManifest
+from ipulse_core.sandbox.sandbox import Sandbox
 from ipulse_core.states import Reason
 from ipulse_worker.runner.program.build import FirstError, compile_in_sandbox
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import ProgramTools
-from ipulse_worker.runner.sandbox.sandbox import Sandbox
 from poplar_emulator.op_project.project import (
     KERNEL_FLAGS,
     LIBRARY_FLAGS,

@@ -11,11 +11,11 @@ import numpy as np
 
 from ipulse_core import strict_json
 from ipulse_core.limits import CONTROL_CHARACTERS
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.process import ProcessEnded, SandboxedProcess
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op.server import MAX_MESSAGE, MAX_PROFILE_BYTES
 from ipulse_worker.runner.program.failure import ProgramFailure
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.process import ProcessEnded, SandboxedProcess
 
 CALL_SECONDS = 600.0  # a call of an op for one batch
 LIMITS = SandboxLimits(seconds=366 * 86_400, memory_bytes=2**32, disk_bytes=2**28, processes=64)

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
+import ipulse_worker
+import poplar_emulator
 from ipulse_core import strict_json
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.build_cache.toolchain import compiler
@@ -14,6 +16,9 @@ from ipulse_core.events import LogEvent
 from ipulse_core.op_manifest.layer import OpReference
 from ipulse_core.op_manifest.manifest import FILE
 from ipulse_core.op_manifest.reader import parse_manifest
+from ipulse_core.sandbox.bubblewrap import compiler_folders
+from ipulse_core.sandbox.python_path import python_folders
+from ipulse_core.sandbox.sandbox import Sandbox
 from ipulse_core.source_package import unpack_package
 from ipulse_core.states import Reason
 from ipulse_worker.runner.op.build import (
@@ -29,9 +34,6 @@ from ipulse_worker.runner.op.process import LIMITS, OpProcess
 from ipulse_worker.runner.program.build import FirstError
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import ProgramTools, emulator_tools, sdk_tools
-from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
-from ipulse_worker.runner.sandbox.python_path import python_folders
-from ipulse_worker.runner.sandbox.sandbox import Sandbox
 from poplar_emulator import build as emulator
 from poplar_emulator.build import fingerprint
 
@@ -101,7 +103,7 @@ class SandboxedOp:
 
         Raises ProgramFailure, SandboxUnavailable and OSError.
         """
-        folders = {**python_folders(), **compiler_folders(compiler())}
+        folders = {**python_folders(ipulse_worker, poplar_emulator), **compiler_folders(compiler())}
         for place, folder in folders.items():
             self._sandbox.add(place, folder)
         package = self._sandbox.place(PACKAGE)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Optional, cast
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
+from ipulse_core.sandbox.bubblewrap import compiler_folders
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_core.source_package import PREFIX, unpack_package
 from ipulse_core.states import Phase, Reason
 from ipulse_worker.runner.cancellation import Cancellation
@@ -33,9 +36,6 @@ from ipulse_worker.runner.program.outputs import OutputFile, exception_of, outpu
 from ipulse_worker.runner.program.report import ProgramReport
 from ipulse_worker.runner.program.tools import ProgramTools
 from ipulse_worker.runner.resolved_spec import read_spec
-from ipulse_worker.runner.sandbox.bubblewrap import compiler_folders
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:

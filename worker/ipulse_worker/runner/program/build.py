@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.events import LogEvent
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.sandbox import WORK_PLACE, Sandbox
 from ipulse_core.states import Reason
 from ipulse_worker.runner.program.failure import ProgramFailure
 from ipulse_worker.runner.program.tools import ProgramTools
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE, Sandbox
 
 if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec

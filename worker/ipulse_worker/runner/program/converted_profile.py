@@ -7,16 +7,19 @@ import sys
 from pathlib import Path
 from typing import Iterable, Optional
 
+import ipulse_worker
+import poplar_emulator
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.python_path import python_folders, python_path
+from ipulse_core.sandbox.sandbox import Sandbox
 from ipulse_worker.runner.profile.convert import CONVERTED
 from ipulse_worker.runner.program.outputs import REPORTS, OutputFile
 from ipulse_worker.runner.program.tools import ProgramTools
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.python_path import python_folders, python_path
-from ipulse_worker.runner.sandbox.sandbox import Sandbox
 
 LIMITS = SandboxLimits(seconds=600, memory_bytes=2**32, disk_bytes=2**28, processes=64)
 _MODULE = "ipulse_worker.runner.profile.convert"
 _PLACE = "/reports"
+_PACKAGES = (ipulse_worker, poplar_emulator)  # that the module imports
 
 
 def converted_profile(
@@ -34,7 +37,7 @@ def converted_profile(
     reports = sorted(n for n in names if n.startswith(f"{REPORTS}/") and n.endswith("/profile.pop"))
     if not reports:
         return None
-    for place, shown in {**python_folders(), _PLACE: out / REPORTS}.items():
+    for place, shown in {**python_folders(*_PACKAGES), _PLACE: out / REPORTS}.items():
         sandbox.add(place, shown)
     for path in (out / REPORTS).rglob("*"):  # an agent that runs as root gives it another user
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -45,7 +48,7 @@ def converted_profile(
         arguments.append(f"{inside}/debug.cbor")
     environment = {
         **tools.environment,
-        "PYTHONPATH": python_path(os.environ, tools.folders.values()),
+        "PYTHONPATH": python_path(os.environ, tools.folders.values(), *_PACKAGES),
     }
     command = [sys.executable, "-s", "-m", _MODULE, *arguments]
     done = sandbox.run(command, environment, LIMITS, folder)

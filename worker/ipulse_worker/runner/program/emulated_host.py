@@ -9,11 +9,11 @@ from typing import Dict, Optional
 
 from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.build_cache.progress import ProgressCallback
+from ipulse_core.sandbox.sandbox import WORK_PLACE
 from ipulse_worker.runner.devices.pool import Pool, Reservation, WaitPolicy
 from ipulse_worker.runner.program.host import ProgramHost, ReportWait
 from ipulse_worker.runner.program.outputs import REPORTS
 from ipulse_worker.runner.program.tools import ProgramTools, emulator_tools
-from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE
 from poplar_emulator import build as emulator
 from poplar_emulator.emulate import SANITIZE
 

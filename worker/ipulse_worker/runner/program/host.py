@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Callable, Dict
 
 from ipulse_core.build_cache.progress import ProgressCallback
+from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
 from ipulse_worker.runner.program.tools import ProgramTools
-from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
 
 if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Callable, Dict
 
 from ipulse_core.build_cache.progress import ProgressCallback
 from ipulse_core.poplar_environment import engine_environment
+from ipulse_core.sandbox.sandbox import WORK_PLACE
 from ipulse_worker.runner.devices.card_reservation import CardReservation
 from ipulse_worker.runner.program.host import ProgramHost, ReportWait
 from ipulse_worker.runner.program.tools import ProgramTools, sdk_tools
-from ipulse_worker.runner.sandbox.sandbox import WORK_PLACE
 
 if TYPE_CHECKING:
     from ipulse.spec import PoplarProgramSpec

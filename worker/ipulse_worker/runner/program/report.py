@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 from ipulse_core import strict_json
 from ipulse_core.events import ArtifactEvent, Assignment
 from ipulse_core.manifest import SCHEMA
+from ipulse_core.sandbox.sandbox import SandboxResult
 from ipulse_worker.runner.clock import utc_now
 from ipulse_worker.runner.program.outputs import PROFILE, SUMMARY, total_cycles
 from ipulse_worker.runner.report.page import contained, render
 from ipulse_worker.runner.resolved_spec import spec_document
 from ipulse_worker.runner.results import provenance
 from ipulse_worker.runner.results.manifest import listed, spec_sha256
-from ipulse_worker.runner.sandbox.sandbox import SandboxResult
 from ipulse_worker.runner.work_dir import WorkDir
 
 if TYPE_CHECKING:

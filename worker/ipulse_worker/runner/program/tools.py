@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Dict, List, Mapping, NamedTuple, Tuple
 
 from ipulse_core.build_cache.toolchain import compiler, run_tool
+from ipulse_core.sandbox.bubblewrap import foreign_folder
+from ipulse_core.sandbox.sandbox import TMP
 from ipulse_ops.lif.poplar.sdk import MissingSDK
-from ipulse_worker.runner.sandbox.bubblewrap import foreign_folder
-from ipulse_worker.runner.sandbox.sandbox import TMP
 from poplar_emulator.build import LIBRARIES, POPC, program_flags
 
 _VERSION_LENGTH = 200

@@ -1,1 +1,1 @@
-"""Runs programs of users without network, files or processes of anybody else."""
+"""Says whether this machine has a sandbox."""

@@ -10,10 +10,10 @@ import os
 import sys
 from contextlib import suppress
 
+from ipulse_core.sandbox.bubblewrap import is_switched_off, require_bubblewrap
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 from ipulse_worker.runner.devices.ipu_link import IPULink
 from ipulse_worker.runner.devices.pool import DeviceUnavailable
-from ipulse_worker.runner.sandbox.bubblewrap import is_switched_off, require_bubblewrap
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 from ipulse_core.events import LogEvent
-from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import Sandbox, SandboxResult
+from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 
 LIMITS: Dict[str, Any] = {
     "seconds": 60,

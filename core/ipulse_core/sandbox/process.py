@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Callable, List, Mapping, Optional, Sequence, Union
 
 from ipulse_core.events import LogEvent
-from ipulse_worker.runner.sandbox.limits import LimitWatch, SandboxLimits, kill_tree
-from ipulse_worker.runner.sandbox.output import JOIN_SECONDS, log_lines
+from ipulse_core.sandbox.limits import LimitWatch, SandboxLimits, kill_tree
+from ipulse_core.sandbox.output import JOIN_SECONDS, log_lines
 
 _PIPE_BYTES = 2**20
 _POLL_SECONDS = 0.2

@@ -8,23 +8,17 @@ from types import ModuleType
 from typing import Dict, Iterable, List, Mapping
 
 import ipulse_core
-import ipulse_worker
-import poplar_emulator
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
-
-_PACKAGES = (ipulse_core, ipulse_worker, poplar_emulator)
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 
 
-def python_folders(*more: ModuleType) -> Dict[str, Path]:
-    """Return the folders with this Python and the packages that an op's process imports.
+def python_folders(*packages: ModuleType) -> Dict[str, Path]:
+    """Return the folders with this Python, ipulse_core and other packages that a process imports.
 
-    more: further packages.
-
-    Raises SandboxUnavailable if the op would see a home folder with them.
+    Raises SandboxUnavailable if it would see a home folder with them.
     """
     home = Path.home().resolve()
-    packages = [Path(str(package.__file__)).parent for package in (*_PACKAGES, *more)]
-    paths = [Path(sys.prefix), Path(sys.base_prefix), *packages]
+    shown = [Path(str(package.__file__)).parent for package in (ipulse_core, *packages)]
+    paths = [Path(sys.prefix), Path(sys.base_prefix), *shown]
     paths.append(Path(sys.executable).resolve().parents[1])
     found: Dict[str, Path] = {}
     for folder in dict.fromkeys([path.absolute() for path in paths] + [p.resolve() for p in paths]):
@@ -34,20 +28,22 @@ def python_folders(*more: ModuleType) -> Dict[str, Path]:
             continue
         if folder in (home, *home.parents):
             raise SandboxUnavailable(
-                f"ops would see all files in {folder}, in which this Python is: install IPUlse in "
-                "a virtual environment of its own"
+                f"code of users would see all files in {folder}, in which this Python is: install "
+                "IPUlse in a virtual environment of its own"
             )
         found[str(folder)] = folder
     return found
 
 
-def python_path(environment: Mapping[str, str], folders: Iterable[Path], *more: ModuleType) -> str:
+def python_path(
+    environment: Mapping[str, str], folders: Iterable[Path], *packages: ModuleType
+) -> str:
     """Return the PYTHONPATH of a process that needs modules of an SDK, such as pva.
 
     Args:
         environment: of the runner.
         folders: of the SDK; other places of the runner's PYTHONPATH are not shown to it.
-        more: packages besides those of every sandboxed process.
+        packages: those that the process imports, besides ipulse_core.
     """
     listed = [Path(name) for name in environment.get("PYTHONPATH", "").split(":") if name]
     shown = list(folders)
@@ -56,6 +52,6 @@ def python_path(environment: Mapping[str, str], folders: Iterable[Path], *more: 
         for path in listed
         if any(folder in (path.resolve(), *path.resolve().parents) for folder in shown)
     ]
-    packages = [Path(str(package.__file__)).parents[1] for package in (*_PACKAGES, *more)]
-    paths: List[str] = [str(path) for path in (*of_sdk, *packages)]
+    roots = [Path(str(package.__file__)).parents[1] for package in (ipulse_core, *packages)]
+    paths: List[str] = [str(path) for path in (*of_sdk, *roots)]
     return ":".join(dict.fromkeys(paths))

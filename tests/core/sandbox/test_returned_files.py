@@ -7,8 +7,8 @@ from typing import Any, List
 
 import pytest
 
-from ipulse_worker.runner.sandbox import returned_files
-from ipulse_worker.runner.sandbox.returned_files import ReturnedFiles, read_files
+from ipulse_core.sandbox import returned_files
+from ipulse_core.sandbox.returned_files import ReturnedFiles, read_files
 
 
 def member(name: str, content: bytes = b"x", **fields: Any) -> bytes:

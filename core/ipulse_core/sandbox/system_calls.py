@@ -13,7 +13,7 @@ import struct
 from contextlib import contextmanager
 from typing import Iterator, NamedTuple, Tuple
 
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 
 
 class _Machine(NamedTuple):

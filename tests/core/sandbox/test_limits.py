@@ -8,11 +8,11 @@ from typing import List
 
 import pytest
 
-from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.limits import tree_of
-from ipulse_worker.runner.sandbox.sandbox import TMP, WORK
-from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
-from tests.worker.runner.sandbox.place import LIMITS, Place
+from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox.limits import tree_of
+from ipulse_core.sandbox.sandbox import TMP, WORK
+from ipulse_core.sandbox.system_calls import filter_descriptor
+from tests.core.sandbox.place import LIMITS, Place
 
 
 def test_a_full_disk_is_its_own(place: Place) -> None:

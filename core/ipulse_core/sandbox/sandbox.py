@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ipulse_core.events import LogEvent
-from ipulse_worker.runner.sandbox.bubblewrap import (
+from ipulse_core.sandbox.bubblewrap import (
     is_switched_off,
     require_bubblewrap,
     sandbox_command,
 )
-from ipulse_worker.runner.sandbox.device_access import NO_DEVICES, DeviceAccess
-from ipulse_worker.runner.sandbox.limits import (
+from ipulse_core.sandbox.device_access import NO_DEVICES, DeviceAccess
+from ipulse_core.sandbox.limits import (
     LimitWatch,
     SandboxLimits,
     kill_tree,
     resource_limits,
 )
-from ipulse_worker.runner.sandbox.output import JOIN_SECONDS, log_lines
-from ipulse_worker.runner.sandbox.process import SandboxedProcess
-from ipulse_worker.runner.sandbox.returned_files import ReturnedFiles, read_files
-from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
+from ipulse_core.sandbox.output import JOIN_SECONDS, log_lines
+from ipulse_core.sandbox.process import SandboxedProcess
+from ipulse_core.sandbox.returned_files import ReturnedFiles, read_files
+from ipulse_core.sandbox.system_calls import filter_descriptor
 
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"

@@ -10,11 +10,11 @@ from typing import List
 
 import pytest
 
-from ipulse_worker.runner.sandbox import bubblewrap
-from ipulse_worker.runner.sandbox.limits import SandboxLimits
-from ipulse_worker.runner.sandbox.sandbox import Sandbox
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
-from tests.worker.runner.sandbox.place import LIMITS, Place
+from ipulse_core.sandbox import bubblewrap
+from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.sandbox import Sandbox
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
+from tests.core.sandbox.place import LIMITS, Place
 
 try:
     bubblewrap.require_bubblewrap()

@@ -14,14 +14,14 @@ import subprocess  # runs bubblewrap
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
-from ipulse_worker.runner.sandbox.device_access import (
+from ipulse_core.sandbox.device_access import (
     NO_DEVICES,
     SHARED_BYTES,
     SHARED_MEMORY,
     DeviceAccess,
 )
-from ipulse_worker.runner.sandbox.system_calls import filter_descriptor
-from ipulse_worker.runner.sandbox.unavailable import SandboxUnavailable
+from ipulse_core.sandbox.system_calls import filter_descriptor
+from ipulse_core.sandbox.unavailable import SandboxUnavailable
 
 VARIABLE = "IPULSE_SANDBOX"  # bubblewrap, or `none`: the operator wants no sandbox
 CONFINED = "IPULSE_CONFINED"  # set in a sandbox in which a whole training runs
