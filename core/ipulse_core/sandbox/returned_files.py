@@ -1,35 +1,48 @@
 """Reads the files that a sandbox returns: a tar stream that the program inside may have forged.
 
-The parser reads old tar headers only, and holds one block in memory: an archive cannot make it need
-more, write outside of its folder or write more than the limits.
+The parser reads old tar headers and long names only, and holds a few blocks in memory: an archive
+cannot make it need more, write outside of its folder or write more than the limits.
 """
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, List, NamedTuple, Optional
 
 MAX_FILES = 1000
-MAX_SKIPPED = 100
+MAX_MEMBERS = 100_000  # after which the list is not read on
+MAX_SKIPPED = 100  # with a sentence each
 MAX_DEPTH = 8
+MAX_PART_BYTES = 255  # of a file system
 BLOCK = 512
+_MAX_NAME_BYTES = 4096
 _CHUNK_BLOCKS = 256
-_PART = re.compile(rb"[A-Za-z0-9_][A-Za-z0-9._+ -]{0,99}")
 _REGULAR = (b"0", b"\0")
+_FOLDER, _LONG_NAME = b"5", b"L"
 
 
-class ReturnedFiles(NamedTuple):
+@dataclass
+class ReturnedFiles:
     """The files that a sandbox returned."""
 
-    names: List[str]  # written, with / between folders
-    skipped: List[str]  # sentences about others
+    names: List[str] = field(default_factory=list)  # written, with / between folders
+    skipped: List[str] = field(default_factory=list)  # sentences about others
+    left_out: int = 0  # how many others there are
+
+    def leave_out(self, sentence: str) -> None:
+        """Count a file that is not written; the first ones have sentences."""
+        self.left_out += 1
+        if self.left_out <= MAX_SKIPPED:
+            self.skipped.append(sentence)
+        elif self.left_out == MAX_SKIPPED + 1:
+            self.skipped.append(f"more than {MAX_SKIPPED}; the others are only counted")
 
 
 class _Header(NamedTuple):
     name: bytes
     size: int
-    is_regular: bool
+    kind: bytes
 
 
 def read_files(stream: BinaryIO, folder: Path, max_bytes: int) -> ReturnedFiles:
@@ -37,43 +50,59 @@ def read_files(stream: BinaryIO, folder: Path, max_bytes: int) -> ReturnedFiles:
 
     Raises OSError if they cannot be written.
     """
-    names: List[str] = []
-    skipped: List[str] = []
+    found = ReturnedFiles()
     left = max_bytes
-    while True:
+    long_name: Optional[bytes] = None
+    for _ in range(MAX_MEMBERS):
         block = _read(stream, BLOCK)
         if len(block) < BLOCK or not any(block):
-            return ReturnedFiles(names, skipped)
+            return found
         header = _parse(block)
         if header is None:
-            skipped.append("the rest of the files cannot be read: the program has changed the list")
-            return ReturnedFiles(names, skipped)
-        if len(skipped) == MAX_SKIPPED:
-            skipped.append(f"the rest of the files: more than {MAX_SKIPPED} cannot be stored")
-            return ReturnedFiles(names, skipped)
-        name = _plain(header.name)
-        shown = header.name.decode("ascii", "replace").lstrip("./")[:100]
-        target: Optional[Path] = None
-        if not header.is_regular:
-            pass
-        elif name is None:
-            skipped.append(f"{shown!a} has a name with other characters than letters, digits, ._+-")
-        elif len(names) >= MAX_FILES:
-            skipped.append(f"more than {MAX_FILES:,} files: the others are not stored")
-            return ReturnedFiles(names, skipped)
-        elif header.size > left:
-            skipped.append(f"{shown}: the files have more than {max_bytes:,} bytes together")
-            return ReturnedFiles(names, skipped)
-        else:
-            target = _new(folder, name)
-            if target is None:
-                skipped.append(f"{name} is there twice, or both file and folder")
-            else:
-                left -= header.size
+            found.leave_out("the rest of the files: the program has changed their list")
+            return found
+        if header.kind == _LONG_NAME and header.size <= _MAX_NAME_BYTES:
+            long_name = _read(stream, _padded(header.size))[: header.size].rstrip(b"\0")
+            continue
+        given, long_name = long_name or header.name, None
+        target = _target(folder, header, given, left, found)
         if not _copy(stream, header.size, target):
-            return ReturnedFiles(names, skipped)  # the stream ended early
-        if target is not None and name is not None:
-            names.append(name)
+            if header.size:
+                found.leave_out(f"{_shown(given)} and what follows: the list ended early")
+            return found
+        if target is not None:
+            left -= header.size
+            found.names.append(target.relative_to(folder).as_posix())
+    found.leave_out(f"the rest of more than {MAX_MEMBERS:,} files")
+    return found
+
+
+def _target(
+    folder: Path, header: _Header, given: bytes, left: int, found: ReturnedFiles
+) -> Optional[Path]:
+    """Return where to write a file; None, with the reason in `found`, if it is not written."""
+    if header.kind == _FOLDER:
+        return None
+    name = _plain(given)
+    target: Optional[Path] = None
+    if header.kind not in _REGULAR:
+        found.leave_out(f"{_shown(given)} is a link, a socket or a device")
+    elif name is None:
+        found.leave_out(f"{_shown(given)} is hidden, or has a name that is not printable UTF-8")
+    elif len(found.names) >= MAX_FILES:
+        found.leave_out(f"{_shown(given)}: at most {MAX_FILES:,} files are stored")
+    elif header.size > left:
+        found.leave_out(f"{_shown(given)}: the limit of the files together is exceeded by it")
+    else:
+        target = _new(folder, name)
+        if target is None:
+            found.leave_out(f"{_shown(given)} is there twice, or both file and folder")
+    return target
+
+
+def _shown(name: bytes) -> str:
+    text = name.decode("utf-8", "replace")
+    return ascii(text[2:102] if text.startswith("./") else text[:100])
 
 
 def _parse(block: bytes) -> Optional[_Header]:
@@ -88,17 +117,21 @@ def _parse(block: bytes) -> Optional[_Header]:
     name = block[:100].rstrip(b"\0")
     prefix = block[345:500].rstrip(b"\0") if block[257:262] == b"ustar" else b""
     whole = prefix + b"/" + name if prefix else name
-    return _Header(whole, size, block[156:157] in _REGULAR)
+    return _Header(whole, size, block[156:157])
 
 
 def _plain(name: bytes) -> Optional[str]:
-    """Return a relative path without anything special in it, else None."""
-    parts = [part for part in name.split(b"/") if part not in (b"", b".")]
-    if name.startswith(b"/") or not 0 < len(parts) <= MAX_DEPTH:
+    """Return a relative path without hidden or unprintable parts, else None."""
+    try:
+        text = name.decode("utf-8")
+    except UnicodeDecodeError:
         return None
-    if not all(map(_PART.fullmatch, parts)):
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if text.startswith("/") or not 0 < len(parts) <= MAX_DEPTH:
         return None
-    return b"/".join(parts).decode("ascii")
+    if any(part.startswith(".") or len(part.encode()) > MAX_PART_BYTES for part in parts):
+        return None
+    return "/".join(parts) if text.isprintable() else None
 
 
 def _new(folder: Path, name: str) -> Optional[Path]:

@@ -33,7 +33,8 @@ WORK_PLACE = "@WORK@"
 TMP_BYTES = 2**28
 # Runs a command in a folder that begins as a copy of another one, and then writes the folder's
 # files to the pipe that is standard input, which the command does not have. What it left running is
-# killed before.
+# killed before. Links and pipes are in the list, too, so that they are counted; tar has no sockets,
+# so that these become links.
 _SCRIPT = r"""
 exec 3>&0 0</dev/null
 work=$1 initial=$2 is_alone=$3; shift 3
@@ -42,8 +43,10 @@ if [ -n "$initial" ]; then cp -r "$initial"/. . || exit 125; fi
 "$@" 3>&-
 status=$?
 if [ -n "$is_alone" ]; then kill -9 -1 2>/dev/null; fi
-find . -xdev -type f -print0 |
-    tar --create --format=ustar --hard-dereference --no-recursion --null --files-from=- \
+chmod -R u+rwX . 2>/dev/null
+find . -xdev -type s -exec ln -sfn socket {} \;
+find . -xdev ! -type d -print0 |
+    tar --create --format=gnu --hard-dereference --no-recursion --null --files-from=- \
         >&3 2>/dev/null
 exit $status
 """

@@ -74,12 +74,40 @@ def test_an_endless_list_ends(out: Path) -> None:
 
         def read(self, size: int = -1) -> bytes:
             self.blocks += 1
-            assert self.blocks < 10_000
-            return member("?", b"")
+            assert self.blocks <= returned_files.MAX_MEMBERS
+            return block
+
+    block = member(".hidden", b"")
 
     returned = read_files(Endless(), out, 2**20)  # type: ignore[arg-type]  # it is one to read
     assert returned.names == []
     assert len(returned.skipped) == returned_files.MAX_SKIPPED + 1
+    assert returned.left_out == returned_files.MAX_MEMBERS + 1
+
+
+def test_what_is_not_written_is_counted(out: Path) -> None:
+    kinds = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE]
+    others = [member("special", b"", type=kind) for kind in kinds]
+    others += [member(".hidden"), member("a/.b/c"), member("line\nend"), member("\u202eabc")]
+    others += [member("/".join("deep")), member("/".join("toodeepforus"))]
+    returned = read(out, member("folder", b"", type=tarfile.DIRTYPE), *others)
+    assert returned.names == written(out) == ["d/e/e/p"]
+    assert returned.left_out == len(returned.skipped) == len(others) - 1
+
+
+def test_names_beyond_ascii_and_long_ones_are_kept(out: Path) -> None:
+    long = "ä/" + "long-" * 40 + ".csv"
+    named = member("././@LongLink", f"./{long}\0".encode(), type=tarfile.GNUTYPE_LONGNAME)
+    returned = read(out, member("./Größe (1).csv"), named + member(long[:50]), member("next"))
+    assert returned.names == ["Größe (1).csv", long, "next"]
+    assert sorted(returned.names) == written(out)
+    assert not returned.left_out
+
+
+def test_a_file_above_the_limit_leaves_the_others(out: Path) -> None:
+    returned = read(out, member("large", bytes(2000)), member("small"), max_bytes=1000)
+    assert returned.names == written(out) == ["small"]
+    assert returned.left_out == 1
 
 
 def test_the_limits_hold(out: Path) -> None:

@@ -109,10 +109,25 @@ def test_a_compiler_brings_its_folder_but_no_home(
 
 
 def test_links_and_devices_are_not_returned(place: Place) -> None:
-    result = place.run("ln -s /etc/passwd link; mkfifo pipe; ln given.txt hard; echo > 'a b;c'")
+    script = "ln -s /etc/passwd link; mkfifo pipe; ln given.txt hard; echo > .hidden"
+    result = place.run(script)
     assert sorted(result.returned.names) == ["given.txt", "hard"]
-    assert len(result.returned.skipped) == 1
+    assert result.returned.left_out == len(result.returned.skipped) == 3
     assert not any(path.is_symlink() for path in place.out.rglob("*"))
+
+
+def test_names_and_rights_of_files_do_not_matter(place: Place) -> None:
+    long = "x" * 150
+    result = place.run(f"mkdir a; echo > a/Größe; echo > {long}; chmod 0 a {long}")
+    assert sorted(result.returned.names) == ["a/Größe", "given.txt", long]
+    assert not result.returned.left_out
+
+
+def test_sockets_are_counted(place: Place) -> None:
+    script = "import socket; socket.socket(socket.AF_UNIX).bind('s')"
+    result = place.run(f'python3 -c "{script}"')
+    assert result.status == 0
+    assert result.returned.left_out == 1
 
 
 def test_a_forged_list_of_files_harms_nothing(place: Place) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import pytest
 
@@ -17,10 +17,13 @@ def write(folder: Path, files: Dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-def stored(folder: Path, package: Optional[Dict[str, str]] = None) -> Dict[str, str]:
+def stored(
+    folder: Path, package: Optional[Dict[str, str]] = None, left_out: Optional[List[str]] = None
+) -> Dict[str, str]:
     """Return the files that are stored with their roles."""
     names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-    return {file.name: file.role for file in outputs(folder, names, package or {})}
+    leave_out = [].append if left_out is None else left_out.append
+    return {file.name: file.role for file in outputs(folder, names, package or {}, leave_out)}
 
 
 def test_files_as_in_the_package_are_left_out(tmp_path: Path) -> None:
@@ -54,7 +57,14 @@ def test_names_replace_none_of_the_runner_and_none_of_another(tmp_path: Path) ->
 
 def test_only_so_many_are_stored(tmp_path: Path) -> None:
     write(tmp_path, {f"{number}.txt": b"" for number in range(program_outputs.MAX_OUTPUTS + 5)})
-    assert len(stored(tmp_path)) == program_outputs.MAX_OUTPUTS
+    left_out: List[str] = []
+    assert len(stored(tmp_path, left_out=left_out)) == program_outputs.MAX_OUTPUTS
+    assert len(left_out) == 5
+
+
+def test_names_beyond_ascii_are_stored_under_plain_ones(tmp_path: Path) -> None:
+    write(tmp_path, {"Größe (1).csv": b"1", "結果.txt": b"2"})
+    assert {Path(name).suffix for name in stored(tmp_path)} == {".csv", ".txt"}
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Optional, cast
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, cast
 
 from ipulse_core.build_cache.toolchain import compiler
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.events import PROTOCOL, ArtifactEvent, Assignment, LogEvent, PhaseEvent
 from ipulse_core.sandbox.bubblewrap import compiler_folders
 from ipulse_core.sandbox.limits import SandboxLimits
+from ipulse_core.sandbox.returned_files import ReturnedFiles
 from ipulse_core.sandbox.sandbox import Sandbox, SandboxResult
 from ipulse_core.source_package import PREFIX, unpack_package
 from ipulse_core.states import Phase, Reason
@@ -29,7 +30,7 @@ from ipulse_worker.runner.program.build import (
 )
 from ipulse_worker.runner.program.converted_profile import converted_profile
 from ipulse_worker.runner.program.emulated_host import EmulatedHost
-from ipulse_worker.runner.program.failure import ProgramFailure, UncaughtException
+from ipulse_worker.runner.program.failure import ProgramFailure, UncaughtException, failure_of
 from ipulse_worker.runner.program.initial_folder import INITIAL, initial_folder
 from ipulse_worker.runner.program.ipu_host import IPUHost
 from ipulse_worker.runner.program.outputs import OutputFile, exception_of, outputs
@@ -189,9 +190,11 @@ class ProgramAttempt:
         """Store the files, also of a program that failed, and raise ProgramFailure for that."""
         result = self._result
         self._progress(0.0, "storing the files of the program")
+        files = list(self._files(result.returned))
         for sentence in result.returned.skipped:
             self._events.log(f"not stored: {sentence}", level="warning")
-        failure = self._failure(result)
+        why = exception_of(self._out) or self._thrown.message
+        failure = failure_of(result, self._spec.limits, why)
         report = ProgramReport(
             self._spec,
             self._assignment,
@@ -200,7 +203,7 @@ class ProgramAttempt:
             self._started_at,
             self._tools.version,
         )
-        for file in self._files(result.returned.names):
+        for file in files:
             shutil.move(str(file.path), str(self._work_dir.path / file.name))
             self._store(report, ArtifactEvent(file.name, file.role, file.media_type))
         report.read_profile(self._work_dir)
@@ -213,32 +216,15 @@ class ProgramAttempt:
         self._store(report, ArtifactEvent("manifest.json", "manifest", "application/json"))
         self.message = report.message()
 
-    def _files(self, names: List[str]) -> Iterator[OutputFile]:
+    def _files(self, returned: ReturnedFiles) -> Iterator[OutputFile]:
+        names = returned.names
         if self._spec.device.kind == "ipu":
             folder = self._folder("converted")
             found = converted_profile(self._sandbox, self._tools, self._out, names, folder)
             yield from [] if found is None else [found]
         is_emulated = self._spec.device.kind == "emulator"
-        yield from outputs(self._out, names, self._package, is_emulated)
-
-    def _failure(self, result: SandboxResult) -> Optional[ProgramFailure]:
-        limits = self._spec.limits
-        if result.exceeded == "memory":
-            return ProgramFailure(
-                Reason.OUT_OF_MEMORY,
-                f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
-                "limits.memory_mib.",
-            )
-        if result.exceeded:
-            return ProgramFailure(
-                Reason.LIMIT_EXCEEDED,
-                f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.",
-            )
-        if result.status == 0:
-            return None
-        why = exception_of(self._out) or self._thrown.message
-        ended = f"The program ended with exit status {result.status}"
-        return ProgramFailure(Reason.PROGRAM_FAILED, f"{ended}: {why}" if why else f"{ended}.")
+        leave_out = returned.leave_out
+        yield from outputs(self._out, names, self._package, leave_out, is_emulated)
 
     def _store(self, report: ProgramReport, event: ArtifactEvent) -> None:
         report.written.append(event)

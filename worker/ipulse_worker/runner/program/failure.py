@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from ipulse_core.events import LogEvent
+from ipulse_core.sandbox.sandbox import SandboxResult
 from ipulse_core.states import Reason
+
+if TYPE_CHECKING:
+    from ipulse.spec.program import ProgramLimits
 
 _THROWN = "what():"  # begins the message of an exception that nobody caught
 MAX_THROWN = 2000  # characters
@@ -34,3 +38,37 @@ class UncaughtException:
         text = event.message.strip()
         if event.stream == "stderr" and text.startswith(_THROWN):
             self.message = text[len(_THROWN) :].strip()[:MAX_THROWN]
+
+
+def failure_of(
+    result: SandboxResult, limits: ProgramLimits, why: Optional[str]
+) -> Optional[ProgramFailure]:
+    """Return the failure of a program that has ended, None if it ended well.
+
+    `why` is the message of the program itself.
+    """
+    lost = left_out(result)
+    if result.exceeded == "memory":
+        return ProgramFailure(
+            Reason.OUT_OF_MEMORY,
+            f"The program needs more than {limits.memory_mib:,} MiB of memory: raise "
+            f"limits.memory_mib.{lost}",
+        )
+    if result.exceeded:
+        return ProgramFailure(
+            Reason.LIMIT_EXCEEDED,
+            f"The program ran longer than {limits.seconds:,} s: raise limits.seconds.{lost}",
+        )
+    if result.status == 0:
+        return None
+    ended = f"The program ended with exit status {result.status}"
+    text = f"{ended}: {why}" if why else f"{ended}."
+    return ProgramFailure(Reason.PROGRAM_FAILED, f"{text}{lost}")
+
+
+def left_out(result: SandboxResult) -> str:
+    """Return a sentence about files of a program that are not stored; empty if all are."""
+    count = result.returned.left_out
+    if not count:
+        return ""
+    return f" Not stored: {count:,} {'file' if count == 1 else 'files'}; the log says why."

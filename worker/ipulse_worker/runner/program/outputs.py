@@ -8,7 +8,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from ipulse_core.events import Role
 from ipulse_worker.runner.profile.convert import CONVERTED
@@ -66,12 +66,16 @@ def _document(path: Path, max_bytes: int) -> Any:
 
 
 def outputs(
-    folder: Path, names: Iterable[str], package: Dict[str, str], is_emulated: bool = True
+    folder: Path,
+    names: Iterable[str],
+    package: Dict[str, str],
+    leave_out: Callable[[str], None],
+    is_emulated: bool = True,
 ) -> Iterator[OutputFile]:
     """Yield the files that a program wrote: those that are not as in its package.
 
     Only the emulator writes profile.json: a program on IPUs that has one wrote it itself, so that
-    it is a file like others.
+    it is a file like others. `leave_out` is called with a sentence for each file above the limit.
     """
     taken = {*_RESERVED, *_RESERVED_FOLDERS}
     reports = {name for name in names if name.startswith(f"{REPORTS}/")}
@@ -100,8 +104,10 @@ def outputs(
             continue
         number += 1
         if number > MAX_OUTPUTS:
-            return
-        flat = _free(re.sub(r"[^A-Za-z0-9._-]", "-", name)[-100:].lstrip("._-") or "file", taken)
+            leave_out(f"{name!a}: at most {MAX_OUTPUTS} files are stored")
+            continue
+        stem, suffix = os.path.splitext(re.sub(r"[^A-Za-z0-9._-]", "-", name)[-100:])
+        flat = _free((stem.lstrip("._-") or "file") + suffix, taken)
         taken.add(flat)
         media_type = _MEDIA.get(os.path.splitext(flat)[1], "application/octet-stream")
         yield OutputFile(path, flat, "output", media_type)

@@ -9,6 +9,7 @@ from ipulse_core.events import ArtifactEvent, Assignment
 from ipulse_core.manifest import SCHEMA
 from ipulse_core.sandbox.sandbox import SandboxResult
 from ipulse_worker.runner.clock import utc_now
+from ipulse_worker.runner.program.failure import left_out
 from ipulse_worker.runner.program.outputs import PROFILE, SUMMARY, total_cycles
 from ipulse_worker.runner.report.page import contained, render
 from ipulse_worker.runner.resolved_spec import spec_document
@@ -64,12 +65,15 @@ class ProgramReport:
         }
         if self._cycles is not None:
             figures["emulated_cycles"] = float(self._cycles)
+        if self._result.returned.left_out:
+            figures["files_not_stored"] = float(self._result.returned.left_out)
         return figures
 
     def message(self) -> str:
         """Return the outcome of a program that ended well, in a sentence."""
         text = f"The program ended after {self._result.seconds:.1f} s"
-        return f"{text}, {self._cycles:,} emulated cycles." if self._cycles else f"{text}."
+        cycles = f", {self._cycles:,} emulated cycles" if self._cycles else ""
+        return f"{text}{cycles}.{left_out(self._result)}"
 
     def html(self, failure: Optional[Exception]) -> bytes:
         """Return the page in UTF-8."""

@@ -87,6 +87,7 @@ function mainFigures(job) {
   const ofEpoch = epoch === undefined ? "" : `epoch ${number(epoch)}`;
   const list = [];
   if (values.exit_status !== undefined) list.push(["exit status", number(values.exit_status), "of the program"]);
+  if (values.files_not_stored !== undefined) list.push(["files not stored", number(values.files_not_stored), "the log says why"]);
   if (values.emulated_cycles !== undefined) list.push(["cycles", number(values.emulated_cycles), "of the first engine, emulated"]);
   if (values.build_seconds !== undefined) list.push(["build", metric("run_seconds", values.build_seconds), ""], ["run", metric("run_seconds", values.run_seconds), ""]);
   if (values.peak_memory_bytes !== undefined) list.push(["peak memory", bytes(values.peak_memory_bytes), "of all its processes"]);
