@@ -31,10 +31,9 @@ from ipulse_core.sandbox.system_calls import filter_descriptor
 WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
 TMP_BYTES = 2**28
-# Runs a command in a folder that begins as a copy of another one, and then writes the folder's
-# files to the pipe that is standard input, which the command does not have. What it left running is
-# killed before. Links and pipes are in the list, too, so that they are counted; tar has no sockets,
-# so that these become links.
+# Runs a command in a folder that begins as a copy of another one, ends what it left running, and
+# writes the folder's files to the pipe that is standard input, which the command does not have. Links,
+# pipes, and sockets as links are counted.
 _SCRIPT = r"""
 exec 3>&0 0</dev/null
 work=$1 initial=$2 is_alone=$3; shift 3
@@ -43,8 +42,7 @@ if [ -n "$initial" ]; then cp -r "$initial"/. . || exit 125; fi
 "$@" 3>&-
 status=$?
 if [ -n "$is_alone" ]; then kill -9 -1 2>/dev/null; fi
-chmod -R u+rwX . 2>/dev/null
-find . -xdev -type s -exec ln -sfn socket {} \;
+chmod -R u+rwX . 2>/dev/null; find . -xdev -type s -exec ln -sfn socket {} \;
 find . -xdev ! -type d -print0 |
     tar --create --format=gnu --hard-dereference --no-recursion --null --files-from=- \
         >&3 2>/dev/null
