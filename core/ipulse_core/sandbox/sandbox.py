@@ -32,8 +32,8 @@ WORK, TMP = "/work", "/tmp"  # noqa: S108 (places in the sandbox)
 WORK_PLACE = "@WORK@"
 TMP_BYTES = 2**28
 # Runs a command in a folder that begins as a copy of another one, ends what it left running, and
-# writes the folder's files to the pipe that is standard input, which the command does not have. Links,
-# pipes, and sockets as links are counted.
+# writes the folder's files to the pipe that is standard input, which the command does not have.
+# Links, pipes, and sockets as links are counted.
 _SCRIPT = r"""
 exec 3>&0 0</dev/null
 work=$1 initial=$2 is_alone=$3; shift 3
