@@ -15,3 +15,6 @@ class AttemptOutcome:
     reason: Reason
     message: str = ""
     summary: Mapping[str, float] = field(default_factory=dict)
+    # What the worker had too little of for this job, as in `ipulse_core.capabilities`: a
+    # repetition of the report may have measured it anew.
+    lacking: Mapping[str, int] = field(default_factory=dict, compare=False)

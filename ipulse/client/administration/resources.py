@@ -71,7 +71,7 @@ class AgentStatus:
     """An agent, and the job that it holds."""
 
     name: str
-    state: str  # idle, busy, draining, drained or offline
+    state: str  # idle, busy, faulty, quarantined, draining, drained or offline
     device_kinds: tuple[str, ...]
     labels: dict[str, str] = field(hash=False)
     version: str
@@ -80,6 +80,11 @@ class AgentStatus:
     job_id: str | None
     fault: str | None  # of its machine, for which it takes no job
     json: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def state_reason(self) -> str:
+        """Why it takes no job, where its state alone does not say so; else an empty text."""
+        return str(self.json.get("state_reason", ""))
 
     @property
     def sandbox(self) -> str:

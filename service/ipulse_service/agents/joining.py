@@ -12,7 +12,7 @@ from sqlalchemy import delete, insert, select, update
 
 from ipulse_core.errors import Conflict
 from ipulse_service.agents import join_tokens, registry
-from ipulse_service.agents.registry import PRESENT_MS
+from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tokens
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Row, bindparam, delete, insert, select, update
 
@@ -15,12 +12,10 @@ from ipulse_core.errors import NotFound
 from ipulse_core.spec.neuron_packages import PackageDescription
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import WorkerFault
+from ipulse_service.agents.known_agent import KnownAgent, names
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import agents
-from ipulse_service.jobs.queue.needs import Needs
 
-PRESENT_MS = 90_000  # an agent that has not registered again for longer counts as absent
-ANY_VALUE = "*"  # of a label that a job asks for
 KNOWN_MS = 7 * 86_400_000  # after this time it is deleted
 
 _SELECT = select(agents)
@@ -30,82 +25,6 @@ _BY_NAME = _SELECT.where(agents.c.name == bindparam("of_name"))
 
 class NoSuchAgent(NotFound):
     """There is no such agent; `ipulse agent list` shows all."""
-
-
-SandboxState = Literal["bubblewrap", "off", "missing"]
-
-
-@dataclass(frozen=True)
-class KnownAgent:
-    """An agent that has registered or joined. Times are milliseconds since 1970."""
-
-    name: str
-    device_kinds: tuple[str, ...]
-    quarantined: tuple[str, ...] = ()  # kinds that it does not use after an error of the device
-    host: str = ""  # empty if it did not say
-    ipus: Mapping[str, int] = field(default_factory=dict)  # number by kind, where it is known
-    data_sets: frozenset[str] | None = None  # KIND/NAME; None if it did not say
-    cached: frozenset[str] = frozenset()  # digests of uploaded data sets that it keeps
-    version: str = ""
-    seen_at: int = 0
-    since: int = 0  # present without a gap since then
-    has_stopped: bool = False  # it signed off when it stopped
-    fault: WorkerFault | None = None  # of its machine, for which it takes no job
-    fault_since: int | None = None
-    sandbox: SandboxState | None = None  # for code of users; None if it did not say
-    sandbox_message: str = ""  # why it is missing
-    neuron_packages: tuple[PackageDescription, ...] = ()  # that the service signed off
-    labels: Mapping[str, str] = field(default_factory=dict)
-    joined_at: int | None = None  # None: it has the token that agents share
-    draining_at: int | None = None  # it takes no more jobs since then
-    drain_until: int | None = None  # then it gives back a job that it still holds
-
-    @property
-    def is_draining(self) -> bool:
-        """True while it takes no more jobs."""
-        return self.draining_at is not None
-
-    @property
-    def usable_kinds(self) -> tuple[str, ...]:
-        """The kinds of devices that it uses now."""
-        if self.is_draining:
-            return ()
-        return tuple(kind for kind in self.device_kinds if kind not in self.quarantined)
-
-    def is_present(self, now: int) -> bool:
-        """Returns whether it registered lately and has not stopped since then."""
-        return not self.has_stopped and self.seen_at > now - PRESENT_MS
-
-    def has_ipus(self, needs: Needs) -> bool:
-        """Returns whether it has enough IPUs; one that did not say how many may have enough."""
-        return needs.ipus <= self.ipus.get(needs.device, needs.ipus)
-
-    def has_data(self, needs: Needs) -> bool:
-        """Returns whether it has the data set; one that did not say may have it."""
-        return needs.data_set is None or self.data_sets is None or needs.data_set in self.data_sets
-
-    def has_labels(self, needs: Needs) -> bool:
-        """Returns whether it has each label that the job asks for."""
-        wanted = _labels(needs.where_labels) if needs.where_labels else {}
-        return all(
-            name in self.labels and value in (ANY_VALUE, self.labels[name])
-            for name, value in wanted.items()
-        )
-
-    def has_sandbox(self, needs: Needs) -> bool:
-        """Returns whether it runs code of users; one of an older version does not say, and no."""
-        return not needs.sandbox or self.sandbox in ("bubblewrap", "off")
-
-    def has_packages(self, needs: Needs) -> bool:
-        """Returns whether it has each package of neurons that the job needs."""
-        wanted = _names(needs.neuron_packages or "[]")
-        return wanted <= {each.package for each in self.neuron_packages}
-
-    def can_run(self, needs: Needs) -> bool:
-        """Returns whether it has all that a job needs, whether or not it uses the device now."""
-        has_device = needs.device in self.device_kinds and self.has_ipus(needs)
-        has_rest = self.has_labels(needs) and self.has_sandbox(needs)
-        return has_device and self.has_data(needs) and has_rest and self.has_packages(needs)
 
 
 def announce(transaction: Transaction, agent: KnownAgent) -> None:
@@ -122,6 +41,8 @@ def announce(transaction: Transaction, agent: KnownAgent) -> None:
     row = {
         "device_kinds": json.dumps(agent.device_kinds),
         "quarantined": json.dumps(agent.quarantined),
+        "quarantine_reasons": strict_json.dumps(agent.quarantine_reasons),
+        "capabilities": strict_json.dumps(agent.capabilities),
         "version": agent.version,
         "host": agent.host,
         "ipus": strict_json.dumps(agent.ipus),
@@ -218,10 +139,12 @@ def _agent(row: Row[Any]) -> KnownAgent:
         name=row.name,
         device_kinds=tuple(json.loads(row.device_kinds)),
         quarantined=tuple(json.loads(row.quarantined)),
+        quarantine_reasons=json.loads(row.quarantine_reasons),
+        capabilities=json.loads(row.capabilities),
         host=row.host,
         ipus=json.loads(row.ipus),
-        data_sets=None if row.data_sets is None else _names(row.data_sets),
-        cached=_names(row.cached),
+        data_sets=None if row.data_sets is None else names(row.data_sets),
+        cached=names(row.cached),
         version=row.version,
         seen_at=row.seen_at,
         since=row.since,
@@ -236,14 +159,3 @@ def _agent(row: Row[Any]) -> KnownAgent:
         draining_at=row.draining_at,
         drain_until=row.drain_until,
     )
-
-
-@lru_cache(256)  # a list may be long, and is read for every submission
-def _names(text: str) -> frozenset[str]:
-    return frozenset(json.loads(text))
-
-
-@lru_cache(256)  # a claim compares the same few for each queued job
-def _labels(text: str) -> dict[str, str]:
-    labels: dict[str, str] = json.loads(text)
-    return labels

@@ -8,11 +8,11 @@ from typing import Literal
 from sqlalchemy import select
 
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 
-AgentState = Literal["idle", "busy", "draining", "drained", "offline"]
+AgentState = Literal["idle", "busy", "faulty", "quarantined", "draining", "drained", "offline"]
 DeviceState = Literal["free", "busy", "agent_busy", "quarantined", "draining", "offline"]
 
 _HELD = (
@@ -49,11 +49,29 @@ class ListedAgent:
     @property
     def state(self) -> AgentState:
         """The state of the agent."""
-        if not self.is_present:
+        if not self.is_present or not self.agent.device_kinds:
             return "offline"
         if self.agent.is_draining:
             return "drained" if self.holding is None else "draining"
-        return "idle" if self.holding is None else "busy"
+        if self.holding is not None:
+            return "busy"
+        if self.agent.fault is not None:
+            return "faulty"
+        return "idle" if self.agent.usable_kinds else "quarantined"
+
+    @property
+    def state_reason(self) -> str:
+        """Why it takes no job, where its state alone does not say so; else an empty text."""
+        agent = self.agent
+        if self.is_present and not agent.device_kinds:
+            return "It has joined, and has not registered its devices yet."
+        if self.state == "faulty" and agent.fault:
+            return f"{agent.fault.reason.value}: {agent.fault.message}"
+        if self.state != "quarantined":
+            return ""
+        kinds = ", ".join(agent.quarantined)
+        unknown = f"It does not use {kinds} after an error of the device."
+        return " ".join(dict.fromkeys(agent.quarantine_reasons.values())) or unknown
 
     def device_state(self, kind: str) -> DeviceState:
         """Returns the state of its device of a kind."""

@@ -14,7 +14,7 @@ from ipulse_service.files import artifacts
 from ipulse_service.jobs import events, finishing, leases, store, transitions
 from ipulse_service.jobs.job import JobRow
 from ipulse_service.jobs.leases import AttemptRow
-from ipulse_service.jobs.queue import order
+from ipulse_service.jobs.queue import order, too_little
 from ipulse_service.jobs.search import metrics_index
 from ipulse_service.settings import Settings
 
@@ -57,6 +57,7 @@ def conclude(
     The wait before another attempt grows with each loss. The time since the last sign of this
     attempt, `silent_ms`, counts as a part of the wait.
     """
+    job = too_little.note(transaction, job, outcome.lacking)
     is_pausing = job.state is JobState.PAUSING
     is_stopped = outcome.reason in STOPPED
     ended = _why_it_was_stopped(job, outcome) if is_stopped else outcome
@@ -86,7 +87,8 @@ def conclude(
     )
     if is_pausing and (is_lost or is_stopped):
         return transitions.move(transaction, job, JobState.PAUSED)
-    if is_lost and job.losses + 1 < settings.max_attempts:
+    why_hopeless = too_little.why_hopeless(transaction, job) if outcome.lacking else ""
+    if is_lost and not why_hopeless and job.losses + 1 < settings.max_attempts:
         wait_ms = round(settings.retry_seconds * 1000) * 2 ** min(job.losses, DOUBLINGS)
         wait_ms = max(0, wait_ms - silent_ms)
         return transitions.move(
@@ -101,7 +103,9 @@ def conclude(
     if outcome.summary:
         metrics_index.add_summary(transaction, job.pk, outcome.summary)
     message = outcome.message
-    if is_lost:
+    if why_hopeless:
+        message = f"{message} {why_hopeless}".lstrip()
+    elif is_lost:
         times = f"{job.losses + 1} times" if job.losses else "once"
         message = f"{message} The job was lost {times} and is not retried.".lstrip()
     return transitions.move(

@@ -50,6 +50,7 @@ class JobRow(NamedTuple):
     where_labels: str | None  # JSON: labels that its agent must have
     sandbox: bool  # it has code of users, for which its agent needs a sandbox
     neuron_packages: str | None  # JSON: packages of neurons that its agent must have
+    tried: str | None  # JSON: what was not enough for it on a worker, by capability
     tags: str  # a sorted JSON array
     group_name: str | None
     notes: str  # Markdown

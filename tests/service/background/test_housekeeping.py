@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, update
 
 from ipulse_service.agents import registry
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.background.housekeeping import Housekeeper
 from ipulse_service.db import tables
 from ipulse_service.files.artifacts import ORPHAN_SECONDS
@@ -111,8 +112,8 @@ def test_keys_go_when_they_have_expired(service: InProcess) -> None:
 
 def test_agents_that_were_silent_for_a_week_are_forgotten(service: InProcess) -> None:
     with service.database.write() as transaction:
-        registry.announce(transaction, registry.KnownAgent("silent", ("cpu",)))
-        registry.announce(transaction, registry.KnownAgent("there", ("cpu",)))
+        registry.announce(transaction, KnownAgent("silent", ("cpu",)))
+        registry.announce(transaction, KnownAgent("there", ("cpu",)))
         rows = tables.agents
         silent = update(rows).where(rows.c.name == "silent")
         transaction.connection.execute(silent.values(seen_at=0))

@@ -8,7 +8,7 @@ import pytest
 
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.background import outbox
 from ipulse_service.db import tokens
 from ipulse_service.jobs import attempts, store

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from ipulse.spec import parse_spec
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import tables
 from ipulse_service.db.engine import Database, Transaction
 from ipulse_service.jobs import store, submission, transitions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import migrations, tables
 from ipulse_service.db.engine import Database
 from ipulse_service.jobs import attempts, store

@@ -29,6 +29,7 @@ class Attempt:
     events: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     outcome: dict[str, Any] | None = None
+    lacking: dict[str, int] = field(default_factory=dict)
 
     def artifact(self, role: str) -> Artifact:
         return next(artifact for artifact in self.artifacts if artifact.role == role)

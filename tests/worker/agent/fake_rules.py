@@ -157,6 +157,7 @@ class FakeRules:
         if reason in COMPLETE and not is_complete:
             raise Refusal(409, "incomplete")
         attempt.outcome = _outcome(body)
+        attempt.lacking = body.get("lacking", {})
         if job.state is JobState.CANCELLING and reason not in COMPLETE:
             self._move(job, JobState.CANCELLED)
         elif reason in INFRASTRUCTURE:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
+import tempfile
 import time
+from pathlib import Path
 
 from ipulse.stack.agent_home import Membership
+from ipulse_core.build_cache.directory import cache_directory
 from ipulse_core.errors import Conflict, IPUlseError, NotFound
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.lease_record import LeaseRecord
@@ -40,9 +43,16 @@ class Agent:
         self._warm = WarmRunnerPool(
             lambda: RunnerProcess(settings, [self._record.fileno()]), settings.warm
         )
-        host = HostCheck(settings.work_dir, settings.least_free_bytes, settings.quarantine_seconds)
-        self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds, host)
-        self._registration = Registration(self._api, settings, self.quarantine, self._follow)
+        self._host = HostCheck(
+            settings.work_dir,
+            settings.least_free_bytes,
+            settings.quarantine_seconds,
+            caches=(settings.dataset_cache, cache_directory(), Path(tempfile.gettempdir())),
+        )
+        self.quarantine = Quarantine(settings.device_kinds, settings.quarantine_seconds, self._host)
+        self._registration = Registration(
+            self._api, settings, self.quarantine, self._host, self._follow
+        )
         self._orphan_releaser = OrphanReleaser(self._api, settings.work_dir)
         self._attempt: AttemptSupervisor | None = None
         self._is_stopping = False
@@ -78,10 +88,13 @@ class Agent:
             return False
         except IPUlseError as error:
             if isinstance(error, ProtocolRefused):
-                self.quarantine.suspend_all()  # other agents get the wake-ups
+                self.quarantine.suspend_all(error.message)  # other agents get the wake-ups
             _log.error("claim_failed", extra={"job": job_id, "why": error.message})
             return False
-        attempt = AttemptSupervisor(claim, self._settings, self._api, self._warm, self.quarantine)
+        self._host.attempt_begins()
+        attempt = AttemptSupervisor(
+            claim, self._settings, self._api, self._warm, self.quarantine, self._host
+        )
         facts = {"job": job_id, "attempt": claim.lease.attempt_id, "number": claim.attempt}
         _log.info("job_claimed", extra=facts)
         self._attempt = attempt
@@ -94,7 +107,7 @@ class Agent:
             self._attempt = None
             if attempt.is_unreported:
                 self._orphan_releaser.add_unreported(claim.lease)
-            self.quarantine.attempt_removed()
+            self._host.attempt_removed()
             self._warm.prepare()  # after the outcome has been reported
         if self.quarantine.quarantined:
             self._registration.renew_now()

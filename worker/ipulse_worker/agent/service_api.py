@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -32,6 +33,7 @@ from ipulse_worker.agent.service_types import (
 from ipulse_worker.agent.supervision.lease import AttemptLease
 
 _NOTHING_KNOWN = Inventory()
+_NO_REASONS: Mapping[str, str] = MappingProxyType({})
 _HEARTBEAT_TIMEOUT = 4.0  # seconds
 _LAST_TIMEOUT = httpx.Timeout(2.0)  # of the last request, for which nobody should wait
 _MANIFEST_TIMEOUT = httpx.Timeout(10.0, connect=3.0, read=60.0)
@@ -63,6 +65,7 @@ class ServiceAPI(FileTransfers):
         inventory: Inventory = _NOTHING_KNOWN,
         *,
         trouble: WorkerFault | None = None,
+        quarantine_reasons: Mapping[str, str] = _NO_REASONS,
     ) -> AgentOrders:
         """Register this agent with its devices, those in quarantine, what it has, its trouble."""
         body = {
@@ -80,6 +83,8 @@ class ServiceAPI(FileTransfers):
                 else {}
             ),
             **({"trouble": trouble.to_json()} if trouble else {}),
+            "quarantine_reasons": dict(quarantine_reasons),
+            "capabilities": dict(inventory.capabilities),
         }
         path = "/v1/worker/agents"
         response = self._connections.request("POST", path, json=body)
@@ -183,6 +188,8 @@ class ServiceAPI(FileTransfers):
             "message": outcome.message,
             "summary": dict(outcome.summary),
         }
+        if outcome.lacking:
+            body["lacking"] = dict(outcome.lacking)
         if events:
             body.update(first=first, events=_packed_json(events))
         if manifest:

@@ -117,10 +117,11 @@ def list_agents(at: Address, wide: Wide = False, as_json: AsJSON = False) -> Exi
             f"{agent.last_seen.astimezone():%Y-%m-%d %H:%M:%S}",
             agent.version,
             _written(agent.labels),
+            agent.state_reason,
         )
         for agent in agents
     ]
-    headers = ["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS"]
+    headers = ["NAME", "STATE", "DEVICES", "JOB", "LAST SEEN", "VERSION", "LABELS", "REASON"]
     show_list("agents", [agent.json for agent in agents], headers, rows, as_json, wide)
     unknown = [agent.name for agent in agents if agent.has_unknown_data]
     if unknown and not as_json:
@@ -198,7 +199,8 @@ def _show(agent: AgentStatus, as_json: bool) -> Exit:
         emit(agent.json)
     else:
         holds = f", holds {agent.job_id}" if agent.job_id else ""
-        show(f"{agent.name} is {agent.state}{holds}")
+        why = f": {agent.state_reason}" if agent.state_reason else ""
+        show(f"{agent.name} is {agent.state}{holds}{why}")
     return Exit.OK
 
 

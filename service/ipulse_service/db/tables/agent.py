@@ -13,6 +13,8 @@ agents = Table(
     Column("name", String(128), primary_key=True),
     Column("device_kinds", Text, nullable=False),  # a JSON array
     Column("quarantined", Text, nullable=False, server_default="[]"),  # not used now
+    Column("quarantine_reasons", Text, nullable=False, server_default="{}"),  # JSON: by kind
+    Column("capabilities", Text, nullable=False, server_default="{}"),  # JSON: by name
     Column("seen_at", BigInteger, nullable=False),
     Column("stopped_at", BigInteger),  # null: it did not sign off after its last registration
     Column("labels", Text, nullable=False, server_default="{}"),  # a JSON object

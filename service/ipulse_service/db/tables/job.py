@@ -54,6 +54,7 @@ jobs = Table(
     Column("where_labels", Text),  # JSON: labels that its agent must have
     Column("sandbox", Boolean, nullable=False, server_default=false()),  # it has code of users
     Column("neuron_packages", Text),  # JSON: packages of neurons that its agent must have
+    Column("tried", Text),  # JSON: what was not enough for it, by capability
     Column("dataset_sha256", String(64), index=True),  # of the uploaded data that it needs
     Column("tags", Text, nullable=False, server_default="[]"),  # a sorted JSON array
     Column("group_name", String(80)),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 
+from ipulse_core.capabilities import UNITS
 from ipulse_core.errors import InvalidInput, Problem
 from ipulse_core.spec.neuron_packages import VARIABLE
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs.queue.needs import Needs
 
@@ -36,7 +37,7 @@ def check(transaction: Transaction, needs: Needs) -> None:
     back with more.
     """
     now = transaction.now
-    known = _without_replaced(registry.known(transaction), now)
+    known = without_replaced(registry.known(transaction), now)
     if not known or any(agent.can_run(needs) for agent in known):
         return
     with_device = [agent for agent in known if needs.device in agent.device_kinds]
@@ -46,7 +47,7 @@ def check(transaction: Transaction, needs: Needs) -> None:
 
 def awaited(known: Collection[KnownAgent], needs: Needs, now: int) -> list[KnownAgent]:
     """Returns the absent agents for which a job with these needs is not refused."""
-    counted = _without_replaced(known, now)
+    counted = without_replaced(known, now)
     return [agent for agent in counted if not agent.is_present(now) and agent.can_run(needs)]
 
 
@@ -68,6 +69,8 @@ def misfit(known: Collection[KnownAgent], needs: Needs) -> InvalidInput:
         problems.append(_no_sandbox(with_device))
     if not any(agent.has_packages(needs) for agent in with_device):
         problems.append(_no_packages(needs))
+    if not any(agent.has_more(needs) for agent in with_device):
+        problems.append(_too_little(with_device, needs))
     return NoMatchingAgent(problems or [_no_such_combination(needs)])
 
 
@@ -88,6 +91,9 @@ def _no_such_combination(needs: Needs) -> Problem:
     if needs.neuron_packages:
         wanted.append(f"the packages of neurons {', '.join(json.loads(needs.neuron_packages))}")
         cures.append("install them on such a worker")
+    if needs.too_little:
+        wanted.append(too_little_text(needs))
+        cures.append("free the disk of such a worker")
     detail = f"no agent has all of: {', '.join(wanted)}. Change one: {', or '.join(cures)}"
     pointer = "/device/kind"
     if needs.ipus or needs.where_labels:
@@ -158,7 +164,38 @@ def _no_packages(needs: Needs) -> Problem:
     return Problem("/network/layers", "no_such_package", detail)
 
 
-def _without_replaced(known: Collection[KnownAgent], now: int) -> list[KnownAgent]:
+def _too_little(with_device: Iterable[KnownAgent], needs: Needs) -> Problem:
+    detail = (
+        f"the job needs {too_little_text(needs)}, more than any present worker has "
+        f"({amounts(with_device, needs)}): free the disk of a worker, or start one with more"
+    )
+    return Problem("/device/kind", "too_little_room", detail)
+
+
+def too_little_text(needs: Needs) -> str:
+    """Returns what a job needs, by what was not enough for it on a worker."""
+    return " and ".join(
+        f"more than {tried:,} {UNITS[name]}" for name, tried in sorted(needs.too_little.items())
+    )
+
+
+def amounts(agents: Iterable[KnownAgent], needs: Needs) -> str:
+    """Returns what agents have of what was not enough, the greatest amounts first."""
+    found = sorted(
+        (
+            (agent.capabilities[name], UNITS[name], agent.name)
+            for agent in agents
+            for name in needs.too_little
+            if name in agent.capabilities
+        ),
+        reverse=True,
+    )
+    listed = [f"{agent}: {amount:,} {unit}" for amount, unit, agent in found[:NAMES]]
+    return ", ".join(listed) or "none says how much it has"
+
+
+def without_replaced(known: Collection[KnownAgent], now: int) -> list[KnownAgent]:
+    """Returns the registered agents without absent ones on hosts where others are present."""
     registered = [agent for agent in known if agent.device_kinds]  # others have only joined
     in_use = {agent.host for agent in registered if agent.host and agent.is_present(now)}
     return [agent for agent in registered if agent.is_present(now) or agent.host not in in_use]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ipulse_core.errors import Conflict
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.background import outbox
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import leases, store, transitions

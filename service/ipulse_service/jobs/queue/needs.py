@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from ipulse.spec import AnySpec, NpzData, PoplarProgramSpec, Recording
@@ -25,6 +27,12 @@ class Needs(NamedTuple):
     where_labels: str | None = None  # labels that the agent must have, as sorted JSON
     sandbox: bool = False  # it has code of users
     neuron_packages: str | None = None  # packages of neurons, as sorted JSON
+    tried: str | None = None  # what was not enough on a worker, as sorted JSON
+
+    @property
+    def too_little(self) -> Mapping[str, int]:
+        """What was not enough on a worker, by capability."""
+        return _amounts(self.tried) if self.tried else {}
 
     @classmethod
     def of_spec(cls, spec: AnySpec) -> Needs:
@@ -62,7 +70,14 @@ class Needs(NamedTuple):
             job.where_labels,
             job.sandbox,
             job.neuron_packages,
+            job.tried,
         )
+
+
+@lru_cache(256)  # a claim compares the same few for each queued job
+def _amounts(text: str) -> dict[str, int]:
+    amounts: dict[str, int] = json.loads(text)
+    return amounts
 
 
 def _as_text(where: Mapping[str, str]) -> str | None:

@@ -29,6 +29,7 @@ _ENTRY = (
     jobs.c.where_labels,
     jobs.c.sandbox,
     jobs.c.neuron_packages,
+    jobs.c.tried,
     jobs.c.state_since,
 )
 # Built once: building a statement takes SQLAlchemy longer than the database takes to run it.
@@ -57,6 +58,7 @@ class QueuedJob(NamedTuple):
     where_labels: str | None
     sandbox: bool
     neuron_packages: str | None
+    tried: str | None
     state_since: int
 
     @property
@@ -70,6 +72,7 @@ class QueuedJob(NamedTuple):
             self.where_labels,
             self.sandbox,
             self.neuron_packages,
+            self.tried,
         )
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, select
 
 from ipulse_core.states import JobState
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.db.tables import attempts, jobs
 from ipulse_service.jobs.queue.durations import UsualDurations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.jobs.queue.needs import Needs
 from ipulse_service.jobs.queue.order import QueuedJob
 

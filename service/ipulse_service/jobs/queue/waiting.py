@@ -11,7 +11,7 @@ from typing import Literal
 
 from ipulse_core.states import JobState
 from ipulse_service.agents import registry
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db.engine import Transaction
 from ipulse_service.jobs import dependencies
 from ipulse_service.jobs.job import JobRow

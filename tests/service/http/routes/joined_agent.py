@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from sqlalchemy import update
 
-from ipulse_service.agents.registry import PRESENT_MS
+from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tables
 from tests.service.agents import Attempt
 from tests.service.joined import client, joined

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from ipulse_service.agents.registry import KnownAgent
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.db import tables
 from ipulse_service.jobs.queue import admission
 from ipulse_service.jobs.queue.needs import Needs

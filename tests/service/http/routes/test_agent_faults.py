@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from ipulse.cli import main
-from ipulse_service.agents.registry import PRESENT_MS
+from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tables
 from tests.service.http.routes.test_queue import announce
 from tests.service.http.routes.test_submission import check_problem

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from ipulse_service.agents.registry import PRESENT_MS
+from ipulse_service.agents.known_agent import PRESENT_MS
 from ipulse_service.db import tables
 from tests.service.joined import Machine, client, join_token, joined
 from tests.service.running import InProcess

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from ipulse_core.attempt_outcome import AttemptOutcome
+from ipulse_core.capabilities import DISK_BYTES, INODES
 from ipulse_core.states import Reason
 from ipulse_worker.agent.registration import host_check
 from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
@@ -29,6 +32,15 @@ def watch() -> Watch:
 @pytest.fixture
 def host(tmp_path: Path, watch: Watch) -> HostCheck:
     return HostCheck(tmp_path, 1, WAIT_SECONDS, watch)
+
+
+def use_up(folder: Path) -> None:
+    """Make files of 64 KiB until there is no room or no inode for another."""
+    for number in range(10_000):
+        try:
+            (folder / str(number)).write_bytes(bytes(2**16))
+        except OSError:
+            return
 
 
 def next_check(watch: Watch) -> None:
@@ -131,21 +143,72 @@ for more in ("10", "max"):
 
 
 class TestAfterAnAttempt:
-    def test_a_fault_counts_for_a_while(self, host: HostCheck, watch: Watch) -> None:
-        """The job may need more than this disk has."""
-        assert "takes no job" in host.record(Reason.WORKER_DISK_FULL, FULL)
+    def test_a_fault_of_a_disk_that_is_not_watched_counts_for_a_while(
+        self, host: HostCheck, watch: Watch
+    ) -> None:
+        host.attempt_begins()
+        fault_of_another = "/proc/self: No space left on device."
+        assert "takes no job" in host.record(Reason.WORKER_DISK_FULL, fault_of_another)
         host.attempt_removed()
         fault = host.fault()
         assert fault is not None
-        assert fault.message == FULL
+        assert fault.message == fault_of_another
         watch.now += WAIT_SECONDS
         assert host.fault() is None
 
-    def test_room_ends_it_at_once(self, tmp_path: Path, watch: Watch) -> None:
+    @pytest.mark.parametrize("options", ["size=4m", "size=64m,nr_inodes=200"])
+    def test_a_job_that_was_too_large_costs_nothing_once_its_files_are_gone(
+        self, tmp_path: Path, watch: Watch, options: str
+    ) -> None:
+        with small_disk(tmp_path / "work", options) as disk:
+            host = HostCheck(disk, 1, WAIT_SECONDS, watch)
+            before = host.capabilities()
+            host.attempt_begins()
+            attempt = disk / "att_1"
+            attempt.mkdir()
+            use_up(attempt)
+            message = f"{attempt}/weights.npz: No space left on device."
+            outcome = AttemptOutcome(Reason.WORKER_DISK_FULL, message)
+            lacking = host.lacking(outcome, attempt)
+            host.record(outcome.reason, outcome.message)
+            assert host.fault() is not None
+            assert host.capabilities() == before  # what a job has there, and not what is left now
+            shutil.rmtree(attempt)
+            host.attempt_removed()
+            assert host.fault() is None
+        name = INODES if "inodes" in options else DISK_BYTES
+        assert list(lacking) == [name]
+        assert lacking[name] == pytest.approx(before[name], rel=0.02)
+
+    def test_what_others_use_is_not_needed_by_the_job(self, tmp_path: Path, watch: Watch) -> None:
         with small_disk(tmp_path / "work", "size=8m") as disk:
-            host = HostCheck(disk, 2**20, WAIT_SECONDS, watch)
+            host = HostCheck(disk, 1, WAIT_SECONDS, watch)
+            host.attempt_begins()
+            attempt = disk / "att_1"
+            attempt.mkdir()
+            (attempt / "weights").write_bytes(bytes(2**20))
             filler = fill(disk)
-            host.record(Reason.WORKER_DISK_FULL, FULL)
+            outcome = AttemptOutcome(Reason.WORKER_DISK_FULL, f"{attempt}: No space.")
+            lacking = host.lacking(outcome, attempt)
+            host.record(outcome.reason, outcome.message)
+            shutil.rmtree(attempt)
+            host.attempt_removed()
+            assert host.fault() is not None  # the disk is not as it was before
+            filler.unlink()
+            next_check(watch)
+            assert host.fault() is None
+        assert lacking[DISK_BYTES] == pytest.approx(2**20, rel=0.1)
+
+    def test_a_fault_of_the_cache_is_not_a_need_of_the_job(
+        self, tmp_path: Path, watch: Watch
+    ) -> None:
+        with small_disk(tmp_path / "cache", "size=2m") as cache:
+            host = HostCheck(tmp_path, 1, WAIT_SECONDS, watch, caches=[cache])
+            host.attempt_begins()
+            filler = fill(cache)
+            outcome = AttemptOutcome(Reason.WORKER_DISK_FULL, f"{cache}/lib.so: No space.")
+            assert host.lacking(outcome, tmp_path / "att_1") == {}
+            host.record(outcome.reason, outcome.message)
             host.attempt_removed()
             assert host.fault() is not None
             filler.unlink()

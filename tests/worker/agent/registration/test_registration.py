@@ -78,8 +78,9 @@ def test_a_registration_under_way_comes_before_the_sign_off(
             return super().register(*args, **more)
 
     api = SlowAPI(settings.service_url, settings.worker_token)
-    quarantine = Quarantine(settings.device_kinds, 60, HostCheck(settings.work_dir, 1, 60))
-    registration = presence.Registration(api, settings, quarantine, lambda _orders: None)
+    host = HostCheck(settings.work_dir, 1, 60)
+    quarantine = Quarantine(settings.device_kinds, 60, host)
+    registration = presence.Registration(api, settings, quarantine, host, lambda _orders: None)
     registration.start()
     assert begun.wait(DEADLINE)
     ending = threading.Thread(target=registration.end)

@@ -34,8 +34,8 @@ def small(settings: AgentSettings, tmp_path: Path) -> Iterator[AgentSettings]:
         yield replace(settings, work_dir=disk, least_free_bytes=2**16)
 
 
-def test_a_job_that_fills_the_disk_runs_on_another_agent(
-    service: FakeService, settings: AgentSettings, small: AgentSettings
+def test_a_job_that_fills_the_disk_costs_its_agent_nothing(
+    service: FakeService, small: AgentSettings
 ) -> None:
     job_id = service.submit("fills_the_disk")
     with agent_with(small) as agent:
@@ -44,13 +44,12 @@ def test_a_job_that_fills_the_disk_runs_on_another_agent(
         assert job.outcome["reason"] == "worker_disk_full"
         assert str(small.work_dir) in job.outcome["message"]
         assert job.last.logged("This worker takes no job")
-        assert agent.quarantine.trouble is not None
+        tried = job.last.lacking["disk_bytes"]
+        assert tried == pytest.approx(shutil.disk_usage(small.work_dir).total, rel=0.05)
         assert job.state is not JobState.FAILED
-        other = service.submit("completes")
-        agent.run_job(other)
-        assert service.job(other).attempts == []
         assert [path.suffix for path in small.work_dir.iterdir()] == [".agent"]
-    with agent_with(settings) as agent:
+        assert agent.quarantine.trouble is None
+        other = service.submit("completes")
         agent.run_job(other)
     assert service.job(other).state is JobState.SUCCEEDED
 

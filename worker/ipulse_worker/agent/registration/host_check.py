@@ -7,14 +7,15 @@ import resource
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ipulse_core.attempt_outcome import AttemptOutcome
 from ipulse_core.states import POLICIES, Policy, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
+from ipulse_worker.agent.registration.watched_disks import LEAST_INODES, WatchedDisks
 
 CHECK_SECONDS = 2.0  # between two checks of the disk
-LEAST_INODES = 64
 LEAST_DESCRIPTORS = 32
 LIMIT_SECONDS = 30.0  # after a process or thread could not be started
 PROBE_BYTES = 4096
@@ -30,14 +31,16 @@ class HostCheck:
         least_bytes: int,
         wait_seconds: float,
         clock: Callable[[], float] = time.monotonic,
+        caches: Iterable[Path] = (),
     ) -> None:
         """Make a check.
 
         Args:
             work_dir: The directory in which attempts write.
             least_bytes: Room that a job needs.
-            wait_seconds: For how long a fault of another disk, or of a larger job, counts.
+            wait_seconds: For how long a fault counts of a disk that is not as it was before.
             clock: A monotonic clock.
+            caches: Directories of other disks on which attempts write.
         """
         self._work_dir = work_dir
         self._least_bytes = least_bytes
@@ -48,7 +51,9 @@ class HostCheck:
         self._checked_at = -float("inf")
         self._remembered: WorkerFault | None = None  # how an attempt ended
         self._until = 0.0  # the remembered fault counts until then, at most
-        self._wanted_bytes = 0  # more than was free when an attempt had filled the disk
+        self._disks = WatchedDisks(work_dir, caches)
+        self._device: int | None = None  # of the disk that an attempt had filled
+        self._is_running = False
 
     def record(self, reason: Reason, message: str) -> str:
         """Record how an attempt ended; return a sentence if this worker takes no jobs now."""
@@ -58,16 +63,34 @@ class HostCheck:
             is_limit = reason is Reason.WORKER_LIMIT
             self._until = self._clock() + (LIMIT_SECONDS if is_limit else self._wait_seconds)
             self._remembered = WorkerFault(reason, message)
-            self._wanted_bytes = 0
+            is_full = reason is Reason.WORKER_DISK_FULL
+            self._device = self._disks.device_of(message) if is_full else None
             self._checked_at = -float("inf")
         return f"This worker takes no job until the cause is gone: {message}"
 
-    def attempt_removed(self) -> None:
-        """Note how much is free after the files of an attempt that filled the disk are gone."""
+    def lacking(self, outcome: AttemptOutcome, directory: Path) -> dict[str, int]:
+        """Return what the attempt in a directory had of what was not enough for it."""
+        if outcome.reason is not Reason.WORKER_DISK_FULL:
+            return {}
+        return self._disks.lacking(outcome.message, directory)
+
+    def capabilities(self) -> dict[str, int]:
+        """Return the room for a job, as the agent announces it: that while no attempt runs."""
         with self._lock:
-            remembered = self._remembered
-            if remembered and remembered.reason is Reason.WORKER_DISK_FULL:
-                self._wanted_bytes = max(1, 2 * _free_bytes(self._work_dir))
+            room = self._disks.idle_room(self._is_running)
+        return {} if room is None else room.capabilities()
+
+    def attempt_begins(self) -> None:
+        """Note how much is free before an attempt writes."""
+        with self._lock:
+            self._disks.attempt_begins()
+            self._is_running = True
+
+    def attempt_removed(self) -> None:
+        """Note that the files of the attempt are gone."""
+        with self._lock:
+            self._is_running = False
+            self._checked_at = -float("inf")
 
     def fault(self) -> WorkerFault | None:
         """Return why this worker takes no job now, None if it does."""
@@ -81,8 +104,8 @@ class HostCheck:
     def _still_remembered(self, now: float) -> WorkerFault | None:
         if self._remembered is None:
             return None
-        has_grown = 0 < self._wanted_bytes <= _free_bytes(self._work_dir)
-        if now < self._until and not has_grown:
+        is_removed = not self._is_running and self._disks.are_as_before(self._device)
+        if now < self._until and not is_removed:
             return self._remembered
         if self._remembered.reason is Reason.WORKER_LIMIT and not _can_start_processes():
             return self._remembered
@@ -132,14 +155,6 @@ class HostCheck:
         finally:
             os.close(descriptor)
             path.unlink(missing_ok=True)
-
-
-def _free_bytes(path: Path) -> int:
-    try:
-        disk = os.statvfs(path)
-    except OSError:
-        return 0
-    return disk.f_bavail * disk.f_frsize
 
 
 def _descriptors_left() -> int:

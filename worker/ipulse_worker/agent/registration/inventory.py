@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ipulse_core import data_sets
@@ -30,6 +31,8 @@ PROBE_SECONDS = 40.0  # twice as long as the probe waits for bubblewrap
 
 MAX_CACHED = 1000  # digests that are reported
 
+_UNKNOWN: Mapping[str, int] = MappingProxyType({})
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,6 +47,7 @@ class Inventory:
     # State and message of the sandbox for code of users; None: not asked.
     sandbox: Mapping[str, str] | None = None
     neuron_packages: tuple[Mapping[str, Any], ...] = ()  # descriptions of those signed off here
+    capabilities: Mapping[str, Any] = field(default_factory=dict)  # by name, where known
 
 
 class InventoryReader:
@@ -65,8 +69,8 @@ class InventoryReader:
         """End what `read` runs in another thread, and wait for its end at most `seconds`."""
         self._commands.close(seconds)
 
-    def read(self) -> Inventory:
-        """Returns the present inventory."""
+    def read(self, room: Mapping[str, int] = _UNKNOWN) -> Inventory:
+        """Returns the present inventory, with the room on the disk for jobs."""
         if self._ipus is None:
             self._ipus = self._count_ipus()
         cache = DatasetCache(self._settings.dataset_cache, self._settings.dataset_cache_bytes)
@@ -78,7 +82,13 @@ class InventoryReader:
             self._packages = self._probe_packages()
         found = self._find_data_sets()
         return Inventory(
-            socket.gethostname(), self._ipus, found, cached, self._sandbox, self._packages or ()
+            host=socket.gethostname(),
+            ipus=self._ipus,
+            data_sets=found,
+            cached=cached,
+            sandbox=self._sandbox,
+            neuron_packages=self._packages or (),
+            capabilities=room,
         )
 
     def state_of_data(self) -> int:

@@ -28,6 +28,7 @@ class Quarantine:
         self._clock = clock
         self._host = host
         self._until: dict[str, float] = {}
+        self._why: dict[str, str] = {}  # the sentence of each kind in `_until`
         self._draining_until = 0.0
 
     def record(self, kind: str, reason: Reason, message: str = "") -> str:
@@ -38,25 +39,34 @@ class Quarantine:
         policy = POLICIES.get(reason, Policy.FAIL)
         if policy is Policy.QUARANTINE:
             self._until[kind] = float("inf")
-            return f"This worker does not use its {kind} until it is restarted: {reason.value}."
+            self._why[kind] = (
+                f"This worker does not use its {kind} until it is restarted: {reason.value}."
+            )
+            return self._why[kind]
         if policy is Policy.RETRY_ELSEWHERE:
             now = self._clock()
-            self._until[kind] = max(self._until.get(kind, now), now + self._quarantine_seconds)
-            return (
+            sentence = (
                 f"This worker does not use its {kind} for {self._quarantine_seconds:g} s: "
                 f"{reason.value}."
             )
+            if self._until.get(kind, now) < now + self._quarantine_seconds:
+                self._until[kind] = now + self._quarantine_seconds
+                self._why[kind] = sentence
+            return sentence
         return ""
 
-    def suspend_all(self) -> None:
+    def suspend_all(self, why: str) -> None:
         """Quarantine every kind for a while, because the service refuses this agent."""
         until = self._clock() + self._quarantine_seconds
         for kind in self.usable:
             self._until[kind] = until
+            self._why[kind] = f"The service refused this worker: {why}"
 
-    def attempt_removed(self) -> None:
-        """Note that the files of an attempt are gone."""
-        self._host.attempt_removed()
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why the kinds that are quarantined by themselves may not be used, by kind."""
+        now = self._clock()
+        return {kind: why for kind, why in self._why.items() if self._until[kind] > now}
 
     @property
     def trouble(self) -> WorkerFault | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from ipulse_core.capabilities import is_more
 from ipulse_core.errors import IPUlseError
 from ipulse_core.worker_faults import WorkerFault
-from ipulse_worker.agent.registration.host_check import CHECK_SECONDS
+from ipulse_worker.agent.registration.host_check import CHECK_SECONDS, HostCheck
 from ipulse_worker.agent.registration.inventory import InventoryReader
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
@@ -32,12 +33,14 @@ class Registration:
         api: ServiceAPI,
         settings: AgentSettings,
         quarantine: Quarantine,
+        host: HostCheck,
         on_orders: Callable[[AgentOrders], None],
     ) -> None:
         """Prepare the thread; it calls `on_orders` with the answer to each registration."""
         self._api = api
         self._settings = settings
         self._quarantine = quarantine
+        self._host = host
         self._on_orders = on_orders
         self._inventory = InventoryReader(settings)
         self._registered_data = 0
@@ -46,6 +49,7 @@ class Registration:
         self._has_registered = False
         self._registering = threading.Lock()
         self._registered_trouble: WorkerFault | None = None
+        self._registered_room: Mapping[str, int] = {}
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self) -> None:
@@ -101,6 +105,8 @@ class Registration:
                 return
             if self._quarantine.trouble != self._registered_trouble:
                 return
+            if _differs(self._host.capabilities(), self._registered_room):
+                return
             if self._inventory.state_of_data() != self._registered_data:
                 return
 
@@ -113,7 +119,8 @@ class Registration:
             _log.info("takes_jobs_again")
         self._registered_trouble = trouble
         self._registered_data = self._inventory.state_of_data()
-        inventory = self._inventory.read()
+        self._registered_room = self._host.capabilities()
+        inventory = self._inventory.read(self._registered_room)
         with self._registering:
             if self._has_ended:
                 return
@@ -124,5 +131,14 @@ class Registration:
                 self._quarantine.quarantined,
                 inventory,
                 trouble=trouble,
+                quarantine_reasons=self._quarantine.reasons,
             )
         self._on_orders(orders)
+
+
+def _differs(room: Mapping[str, int], registered: Mapping[str, int]) -> bool:
+    """Return whether the service should know of a change of the room for jobs at once."""
+    return any(
+        is_more(max(amount, registered.get(name, 0)), min(amount, registered.get(name, 0)))
+        for name, amount in room.items()
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from ipulse_core.attempt_outcome import AttemptOutcome
@@ -18,6 +19,7 @@ from ipulse_core.states import Phase, Reason
 from ipulse_core.worker_faults import WorkerFault, fault_of
 from ipulse_worker.agent.datasets.dataset_cache import DatasetCache
 from ipulse_worker.agent.datasets.dataset_download import DatasetNotDownloaded, dataset_linked
+from ipulse_worker.agent.registration.host_check import HostCheck
 from ipulse_worker.agent.registration.quarantine import Quarantine
 from ipulse_worker.agent.retry_policy import retry_while_unavailable
 from ipulse_worker.agent.service_api import ServiceAPI
@@ -49,6 +51,7 @@ class AttemptSupervisor:
         api: ServiceAPI,
         warm: WarmRunnerPool,
         quarantine: Quarantine,
+        host: HostCheck,
     ) -> None:
         self._claim = claim
         self._claimed = time.monotonic()
@@ -56,6 +59,7 @@ class AttemptSupervisor:
         self._api = api
         self._warm = warm
         self._quarantine = quarantine
+        self._host = host
         self._lease = claim.lease
         self._inbox = Inbox()
         self.is_unreported = False  # the service does not know how it ended
@@ -106,10 +110,10 @@ class AttemptSupervisor:
 
     def _give_back(self, fault: WorkerFault) -> None:
         """Report that this machine cannot run the attempt; its runner has ended."""
-        self._record(fault.reason, fault.message)
+        outcome, _ = self._record(AttemptOutcome(fault.reason, fault.message))
         try:
             retry_while_unavailable(
-                lambda: self._api.finish(self._lease, AttemptOutcome(fault.reason, fault.message)),
+                lambda: self._api.finish(self._lease, outcome),
                 _pause,
                 LAST_TRIES,
             )
@@ -119,12 +123,20 @@ class AttemptSupervisor:
             extra = {**self._facts, "reason": fault.reason.value, "detail": fault.message}
             _log.warning("attempt_given_back", extra=extra)
 
-    def _record(self, reason: Reason, message: str) -> str:
-        """Record a fault of device or machine, before the service hands the job out again."""
-        quarantined = self._quarantine.record(self._claim.device_kind, reason, message)
+    def _record(self, outcome: AttemptOutcome) -> tuple[AttemptOutcome, str]:
+        """Record a fault of device or machine, before the service hands the job out again.
+
+        Returns the outcome with what the machine lacked, and a sentence if the agent takes fewer
+        jobs for it.
+        """
+        directory = self._settings.work_dir / self._lease.attempt_id
+        lacking = self._host.lacking(outcome, directory)
+        quarantined = self._quarantine.record(
+            self._claim.device_kind, outcome.reason, outcome.message
+        )
         if quarantined:
             _log.warning("device_quarantined", extra={**self._facts, "why": quarantined})
-        return quarantined
+        return replace(outcome, lacking=lacking), quarantined
 
     def _cancel(self) -> None:
         """Stop the runner; two threads may call this, and the first one counts."""

@@ -36,7 +36,7 @@ class Delivery:
         inbox: Inbox,
         reporter: EventReporter,
         uploader: Uploader,
-        record: Callable[[Reason, str], str],
+        record: Callable[[AttemptOutcome], tuple[AttemptOutcome, str]],
         facts: Mapping[str, str],
     ) -> None:
         """Prepare the delivery.
@@ -47,8 +47,8 @@ class Delivery:
             inbox: The attempt's inbox, which reports the end of the reporter and the uploader.
             reporter: The reporter of the attempt's events.
             uploader: The uploader of its files.
-            record: Records the reason and the message of an outcome; returns a sentence if the
-                agent takes fewer jobs for it.
+            record: Records an outcome; returns it with what the machine lacked, and a sentence if
+                the agent takes fewer jobs for it.
             facts: The attempt, for the agent's log.
         """
         self._api = api
@@ -66,8 +66,7 @@ class Delivery:
 
     def _deliver(self, runner_exit: RunnerExit) -> AttemptOutcome:
         """Upload everything that the service does not have yet; a failure changes the outcome."""
-        outcome = outcome_of(runner_exit)
-        quarantined = self._record(outcome.reason, outcome.message)
+        outcome, quarantined = self._record(outcome_of(runner_exit))
         if quarantined:
             self._reporter.remark(quarantined, "warning")
         self._inbox.set_deadline(None)
@@ -82,7 +81,7 @@ class Delivery:
         self._await_end(self._reporter)
         delivered = self._after_delivery(outcome)
         if delivered is not outcome:
-            self._record(delivered.reason, delivered.message)
+            delivered, _ = self._record(delivered)
         return delivered
 
     def _await_end(self, part: EventReporter | Uploader) -> None:

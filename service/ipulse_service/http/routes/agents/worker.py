@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from ipulse_core import messages
 from ipulse_service.agents import drains, joining, neuron_packages, registry, sessions
+from ipulse_service.agents.known_agent import KnownAgent
 from ipulse_service.files import artifacts
 from ipulse_service.http import log_context as log
 from ipulse_service.http import problems
@@ -67,10 +68,12 @@ def register_agent(
     """Registers an agent and what it has; agents repeat this to stay registered."""
     caller.check_agent(request.agent)
     version = user_agent.removeprefix(messages.AGENT_PREFIX)
-    agent = registry.KnownAgent(
+    agent = KnownAgent(
         name=request.agent,
         device_kinds=tuple(request.device_kinds),
         quarantined=tuple(request.quarantined),
+        quarantine_reasons=request.quarantine_reasons,
+        capabilities=request.capabilities,
         version=version if version != user_agent else "",
         host=request.host,
         ipus=request.ipus,

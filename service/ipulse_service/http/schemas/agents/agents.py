@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ipulse.models import StrictModel, unit
 from ipulse_core.states import Reason
-from ipulse_service.agents.registry import KnownAgent, SandboxState
+from ipulse_service.agents.known_agent import KnownAgent, SandboxState
 from ipulse_service.agents.roster import AgentState, DeviceState, Holding, ListedAgent
 from ipulse_service.db.engine import rfc3339
 from ipulse_service.http.schemas.agents.neuron_packages import (
@@ -28,11 +28,13 @@ _HELD = {
 _AGENT = {
     "name": "worker-1",
     "state": "draining",
+    "state_reason": "",
     "device_kinds": ["cpu", "ipu"],
     "quarantined": [],
     "labels": {"site": "b"},
     "version": "0.2.0",
     "host": "worker-1",
+    "capabilities": {"disk_bytes": 210_453_397_504, "disk_total_bytes": 499_963_174_912},
     "ipus": {"ipu": 4},
     "data_sets": ["npz/mine", "shd/shd"],
     "joined_at": "2026-01-31T11:00:00.000Z",
@@ -117,14 +119,22 @@ class AgentInfo(BaseModel):
 
     name: str
     state: AgentState = Field(
-        description="offline: it has stopped, or was not seen for 90 s; drained: draining, and it "
-        "holds no job."
+        description="offline: it has stopped, was not seen for 90 s, or has joined and not "
+        "started; drained: draining, and it holds no job; faulty: its machine can run no job now; "
+        "quarantined: it uses none of its devices now. Only an idle agent takes a job."
+    )
+    state_reason: str = Field(
+        description="Why it takes no job, where its state alone does not say so; else empty."
     )
     device_kinds: list[str] = Field(description="Kinds of devices that it can use.")
     quarantined: list[str] = Field(description="Those that it does not use at present.")
     labels: dict[str, str]
     version: str = Field(description="Its version of IPUlse; empty if it did not say.")
     host: str = Field(description="Its machine; empty if it did not say.")
+    capabilities: dict[str, int] = Field(
+        description="What it has for jobs, where it said so: `disk_bytes` and `inodes` that are "
+        "free while no job runs, and the totals of that disk."
+    )
     ipus: dict[str, int] = Field(description="Number of IPUs by kind, where it is known.")
     data_sets: list[str] | None = Field(
         description="Data sets in its data directory, as KIND/NAME; null: not known."
@@ -155,11 +165,13 @@ class AgentInfo(BaseModel):
         return cls(
             name=agent.name,
             state=listed.state,
+            state_reason=listed.state_reason,
             device_kinds=list(agent.device_kinds),
             quarantined=list(agent.quarantined),
             labels=dict(agent.labels),
             version=agent.version,
             host=agent.host,
+            capabilities=dict(agent.capabilities),
             ipus=dict(agent.ipus),
             data_sets=None if agent.data_sets is None else sorted(agent.data_sets),
             joined_at=rfc3339(agent.joined_at),

@@ -12,7 +12,7 @@ from ipulse_core.messages import (
 from ipulse_core.spec.neuron_packages import MAX_PACKAGES
 from ipulse_core.states import Reason
 from ipulse_core.worker_faults import MAX_MESSAGE, WorkerFault
-from ipulse_service.agents.registry import SandboxState
+from ipulse_service.agents.known_agent import SandboxState
 from ipulse_service.http.schemas.agents.neuron_packages import (
     PACKAGE_EXAMPLE,
     NeuronPackageInfo,
@@ -23,6 +23,7 @@ from ipulse_service.http.schemas.base import TROUBLE, example
 MAX_IPUS = 1_000_000
 DataSet = Annotated[Text, Field(max_length=160)]
 _Cached = Annotated[Text, Field(pattern=SHA256)]
+CapabilityName = Annotated[Text, Field(max_length=64)]
 _DataSets = Annotated[ListOf[DataSet], Field(max_length=MAX_DATA_SETS), few(MAX_DATA_SETS)]
 
 
@@ -64,6 +65,8 @@ class AgentRegistration(StrictModel):
         agent="worker-1-4711",
         device_kinds=["cpu", "ipu"],
         quarantined=["ipu"],
+        quarantine_reasons={"ipu": "This worker does not use its ipu for 300 s: partition_reset."},
+        capabilities={"disk_bytes": 210_453_397_504, "disk_total_bytes": 499_963_174_912},
         trouble=TROUBLE,
         host="worker-1",
         ipus={"ipu": 4},
@@ -78,6 +81,9 @@ class AgentRegistration(StrictModel):
     quarantined: Annotated[ListOf[DeviceKind], Field(max_length=16), few(16)] = Field(
         default=(),
         description="Kinds that the agent does not use at present, after an error of the device.",
+    )
+    quarantine_reasons: dict[DeviceKind, Annotated[Text, Field(max_length=MAX_MESSAGE)]] = Field(
+        default={}, max_length=16, description="Why, by kind."
     )
     trouble: AgentTrouble | None = Field(
         default=None, description="Why the agent can run no job at present; null if it can."
@@ -94,6 +100,12 @@ class AgentRegistration(StrictModel):
     )
     cached: Annotated[ListOf[_Cached], Field(max_length=1000), few(1000)] = Field(
         default=(), description="SHA-256 of the uploaded data sets that the agent keeps."
+    )
+    capabilities: dict[CapabilityName, Annotated[Integer, Field(ge=0, le=2**62)]] = Field(
+        default={},
+        max_length=64,
+        description="What the machine has for jobs, where it is known: `disk_bytes` and `inodes` "
+        "that are free while no job runs, and the totals of that disk.",
     )
     sandbox: AgentSandbox | None = Field(
         default=None,

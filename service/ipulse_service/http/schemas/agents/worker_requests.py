@@ -147,6 +147,13 @@ class FinishRequest(DoneEvent):
     manifest: ManifestFile | None = described(
         "The manifest, unless it is stored already.", default=None
     )
+    lacking: Annotated[
+        dict[Annotated[str, Field(max_length=64)], Annotated[Integer, Field(ge=0, le=2**62)]],
+        Field(max_length=16),
+    ] = described(
+        "What the agent's machine had of what was not enough for the job, by capability.",
+        factory=dict,
+    )
 
 
 def attempt_end(request: FinishRequest) -> AttemptEnd:
@@ -160,7 +167,8 @@ def attempt_end(request: FinishRequest) -> AttemptEnd:
 def _outcome(request: FinishRequest) -> AttemptOutcome:
     try:
         message = escape_deceptive(request.message)
-        return AttemptOutcome(Reason(request.reason), message, dict(request.summary))
+        reason, summary = Reason(request.reason), dict(request.summary)
+        return AttemptOutcome(reason, message, summary, request.lacking)
     except ValueError as error:
         detail = f"must be one of {', '.join(Reason)}"
         raise InvalidInput([Problem("/reason", "not_a_choice", detail)]) from error

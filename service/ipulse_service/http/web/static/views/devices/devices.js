@@ -15,7 +15,7 @@ import { empty } from "../../parts/states.js";
 import { toast } from "../../parts/toast.js";
 import { waitingJobs } from "./waiting.js";
 
-const KINDS = { idle: "succeeded", busy: "active", draining: "waiting", drained: "cancelled", offline: "cancelled", faulty: "failed" };
+const KINDS = { idle: "succeeded", busy: "active", draining: "waiting", drained: "cancelled", offline: "cancelled", faulty: "failed", quarantined: "failed" };
 const DEVICE_KINDS = { free: "succeeded", busy: "active", agent_busy: "waiting", quarantined: "failed", draining: "waiting", offline: "cancelled" };
 const SHOWN = 5; // waiting jobs that are explained
 
@@ -77,6 +77,7 @@ class DevicesView extends View {
         ], { name: `Actions of ${agent.name}`, kind: "ghost icon", key: this })}</header>
       <p class="soft small">${agent.host && agent.host !== agent.name ? html`${agent.host} · ` : nothing}${agent.version ? html`IPUlse ${agent.version} · ` : nothing}seen ${ago(agent.last_seen)}</p>
       ${agent.fault ? html`<p class="problem"><strong>${plain(agent.fault.reason)}</strong>: ${said(agent.fault.message)}</p>` : nothing}
+      ${agent.state === "quarantined" ? html`<p class="problem">${said(agent.state_reason)}</p>` : nothing}
       ${agent.drain_until ? html`<p class="note">It stops its job ${ago(agent.drain_until)}.</p>` : nothing}
       <ul class="devices">${devices.map((device) => html`<li>${icon("devices")}<strong>${device.kind}</strong>
         ${agent.ipus?.[device.kind] ? html`<span class="soft small">${agent.ipus[device.kind]} IPUs</span>` : nothing}

@@ -1,0 +1,45 @@
+"""Notes at a job what was not enough for it on a worker, so that it runs where there is more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ipulse_core import strict_json
+from ipulse_core.capabilities import TOTALS
+from ipulse_service.agents import registry
+from ipulse_service.db.engine import Transaction
+from ipulse_service.jobs import store
+from ipulse_service.jobs.job import JobRow
+from ipulse_service.jobs.queue import admission
+from ipulse_service.jobs.queue.needs import Needs
+
+
+def note(transaction: Transaction, job: JobRow, lacking: Mapping[str, int]) -> JobRow:
+    """Stores at a job what was not enough for it; the greatest amount that was tried counts."""
+    known: dict[str, int] = json.loads(job.tried) if job.tried else {}
+    more = {name: amount for name, amount in lacking.items() if name in TOTALS}
+    merged = {name: max(known.get(name, 0), amount) for name, amount in more.items()}
+    if not merged or merged.items() <= known.items():
+        return job
+    text = strict_json.dumps(dict(sorted((known | merged).items())))
+    return store.update(transaction, job, job._replace(tried=text))
+
+
+def why_hopeless(transaction: Transaction, job: JobRow) -> str:
+    """Returns a sentence if no known worker would have enough for a job, else an empty text.
+
+    One with a larger disk counts, however full it is now: the job waits for it.
+    """
+    needs = Needs.of_job(job)
+    if not needs.too_little:
+        return ""
+    known = admission.without_replaced(registry.known(transaction), transaction.now)
+    fitting = [agent for agent in known if needs.device in agent.device_kinds]
+    if any(agent.may_have_more(needs) for agent in fitting):
+        return ""
+    has = admission.amounts(fitting, needs)
+    return (
+        f"The job needs {admission.too_little_text(needs)}, more than any worker has ({has}): free "
+        "the disk of a worker, or start one with more, and submit the job again."
+    )
