@@ -33,7 +33,7 @@ from ipulse.cli.commands.jobs.listing import list_jobs
 from ipulse.cli.commands.jobs.open import open_page
 from ipulse.cli.commands.jobs.pausing import pause, resume, stop
 from ipulse.cli.commands.jobs.programs import push_program
-from ipulse.cli.commands.jobs.spec import print_spec
+from ipulse.cli.commands.jobs.spec import print_fields, print_spec
 from ipulse.cli.commands.jobs.status import priority, status
 from ipulse.cli.commands.jobs.submit import continue_job, submit
 from ipulse.cli.commands.jobs.validate import validate
@@ -90,7 +90,6 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "validate": validate,
     "list": list_jobs,
     "status": status,
-    "spec": print_spec,
     "watch": watch,
     "wait": wait,
     "open": open_page,
@@ -156,6 +155,7 @@ GROUPS: dict[str, dict[str, Callable[..., Exit]]] = {
     },
     "profile": {DEFAULT: profile, "diff": profile_diff},
     "program": {"push": push_program},
+    "spec": {DEFAULT: print_spec, "fields": print_fields},
     "sweep": {
         "run": run_sweep,
         "list": list_sweeps,
@@ -185,6 +185,7 @@ GROUP_HELP = {
     "nir": "Import networks of other simulators.",
     "op": "Write, check, test and push custom ops.",
     "profile": "Show the time and memory that a job used, or compare two profiles.",
+    "spec": "Show the spec of a job, or the fields that a spec may have.",
     "sweep": "Train one spec with several values of some settings, and compare the trials.",
     "token": "Create, list, edit and revoke access tokens.",
 }

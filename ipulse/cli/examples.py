@@ -11,7 +11,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "demo",
         "demo --set epochs=2",
         "demo --spec examples/randman.yaml --to results",
-        "demo --spec examples/npz.yaml --data ~/recordings",
+        "demo --spec examples/shd.yaml --data ~/recordings",
     ),
     "init": (
         "init",
@@ -42,7 +42,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "list --limit 100 --json",
     ),
     "status": ("status job_5f3a9c0d7be14f2aa86c1e90", "status 5f3a", "status latest"),
-    "spec": ("spec latest --submitted", "spec 5f3a9c0d --json"),
+    "spec": ("spec latest", "spec fields training"),
+    "spec show": ("spec show latest --submitted", "spec show 5f3a9c0d --json"),
+    "spec fields": (
+        "spec fields",
+        "spec fields network.layers",
+        "spec fields training.epochs --json",
+    ),
     "watch": ("watch latest", "watch 5f3a9c0d"),
     "wait": ("wait latest", "wait 5f3a9c0d 09f77b04 --timeout 3600"),
     "clone": ("clone latest --set learning_rate=0.003", "clone 5f3a9c0d --set seed=2 --watch"),

@@ -1,20 +1,10 @@
-"""docs/reference/spec.md: every field of the experiment spec, from its models."""
+"""docs/reference/spec.md: every field of the experiment spec."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-
-from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
-
-from ipulse.models import MAX_KEY, MAX_TEXT, PRINTABLE, StrictModel
-from ipulse.spec import MAX_STATE, MAX_SYNAPSES, ExperimentSpec, PoplarProgramSpec
+from ipulse.documentation.spec_sections import Section, program_sections, spec_sections
+from ipulse.spec import MAX_STATE, MAX_SYNAPSES
 from ipulse.spec.document.example import example_path
-from ipulse_core.limits import TRIMMED
 
 _HEAD = f"""\
 # The experiment spec
@@ -49,171 +39,19 @@ has the fields below."""
 def spec_page() -> str:
     """Returns the page as Markdown."""
     parts = [_HEAD + example_path().read_text(encoding="utf-8") + "```"]
-    # Once each: several kinds of data have the same encodings, of layers the same neurons.
-    tags: dict[tuple[str, type[StrictModel]], list[tuple[str, str]]] = {}
-    for path, model, tag, outer in _models(ExperimentSpec, ""):
-        tags.setdefault((path, model), []).append((tag, outer))
-    paths = [path for path, _ in tags]
-    titles = {
-        (path, model): _title(path, [tag for tag, _ in found] if paths.count(path) > 1 else ())
-        for (path, model), found in tags.items()
-    }
-    shared = [title for title, number in Counter(titles.values()).items() if number > 1]
-    for (path, model), title in titles.items():
-        around = [outer for _, outer in tags[path, model]]
-        more = f" in {_either(around)}" if title in shared else ""
-        parts.append(_section(title + more, model))
+    parts += map(_in_markdown, spec_sections())
     parts.append(_PROGRAM)
-    for path, model, tag, _ in _models(PoplarProgramSpec, ""):
-        parts.append(_section(_title(path and f"program.{path}", () if path else (tag,)), model))
+    parts += map(_in_markdown, program_sections())
     return "\n\n".join(parts) + "\n"
 
 
-def _models(
-    model: type[StrictModel], path: str, outer: str = ""
-) -> Iterator[tuple[str, type[StrictModel], str, str]]:
-    """Yields a model and those in its fields, each with its path, its tag and that around it.
-
-    outer: the tag of the model around it, which selects a model without a tag of its own.
-    """
-    tag = _tag(model) or outer
-    yield path, model, tag, outer
-    for name, field in model.model_fields.items():
-        for inner, is_item in _models_in(field.annotation):
-            yield from _models(inner, f"{path}.{name}{'[]' if is_item else ''}".lstrip("."), tag)
-
-
-def _models_in(hint: Any, is_item: bool = False) -> list[tuple[type[StrictModel], bool]]:
-    """Returns the models in a type, and whether they are items of a list."""
-    if isinstance(hint, type) and issubclass(hint, StrictModel):
-        return [(hint, is_item)]
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _models_in(arguments[0], is_item)
-    if origin in (tuple, Union, UnionType):
-        inner = is_item or origin is tuple
-        return [found for member in arguments for found in _models_in(member, inner)]
-    return []
-
-
-def _tag(model: type[StrictModel]) -> str:
-    """Returns the field that selects a class among others, and its value; "" if it has none."""
-    name = "kind" if "kind" in model.model_fields else "name"
-    field = model.model_fields.get(name)
-    if field is None or get_origin(field.annotation) is not Literal:
-        return ""
-    return f"{name}: {get_args(field.annotation)[0]}"
-
-
-def _title(path: str, tags: Sequence[str]) -> str:
-    return (f"`{path}`" if path else "The document") + (f" with {_either(tags)}" if tags else "")
-
-
-def _either(tags: Sequence[str]) -> str:
-    return " or ".join(f"`{tag}`" for tag in dict.fromkeys(tags))
-
-
-def _section(title: str, model: type[StrictModel]) -> str:
-    rows = [
+def _in_markdown(section: Section) -> str:
+    lines = [
+        f"## {section.title}\n\n{section.description}\n",
         "| field | type | default | limits | unit | meaning |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    rows += [_row(name, field) for name, field in model.model_fields.items()]
-    return f"## {title}\n\n{_paragraphs(model)}\n\n" + "\n".join(rows)
-
-
-def _row(name: str, field: FieldInfo) -> str:
-    extra = field.json_schema_extra
-    cells = [
-        f"`{name}`",
-        _type(field.annotation),
-        _default(field),
-        ", ".join(dict.fromkeys(_limits(field.annotation, field.metadata))),
-        str(extra["unit"]) if isinstance(extra, dict) else "",
-        str(field.description),
-    ]
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _type(hint: Any) -> str:
-    names = {int: "integer", float: "number", str: "text", bool: "true or false"}
-    if hint in names:
-        return names[hint]
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _type(arguments[0])
-    if origin is tuple:
-        return f"list of {_type(arguments[0])}s"
-    if origin is dict:
-        return f"map of text to {_type(arguments[1])}"
-    if origin is Literal:
-        return " or ".join(f"`{choice}`" for choice in arguments)
-    if origin in (Union, UnionType):
-        types = ["null" if member is type(None) else _type(member) for member in arguments]
-        return " or ".join(dict.fromkeys(types))
-    return "object"
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "*required*"
-    default = field.default
-    if isinstance(default, StrictModel):
-        tag = getattr(default, "kind", None)
-        return f"`{tag}` with its defaults" if tag else "its defaults"
-    return f"`{json.dumps(to_jsonable_python(default))}`"
-
-
-def _limits(hint: Any, metadata: Iterable[Any]) -> Iterator[str]:
-    """Yields the limits of a type with this metadata, those of its items included."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        yield from _limits(arguments[0], [*_flat(arguments[1:]), *metadata])
-    elif origin in (Union, UnionType):
-        for member in arguments:
-            yield from _limits(member, metadata)
-    elif origin in (tuple, dict):
-        limits = _by_name(metadata)
-        if "max_length" in limits:
-            yield f"{limits.get('min_length', 0)} to {limits['max_length']} items"
-        if origin is dict:
-            yield f"keys up to {MAX_KEY} characters"
-        yield from _limits(arguments[0 if origin is tuple else 1], [])
-    elif hint is str:
-        limits = _by_name(metadata)
-        yield f"up to {limits.get('max_length', MAX_TEXT)} characters"
-        if limits.get("pattern") == TRIMMED:
-            yield "no white space at either end"
-        elif limits.get("pattern", PRINTABLE) != PRINTABLE:
-            yield f"matches `{limits['pattern']}`"
-    elif hint in (int, float):
-        limits = _by_name(metadata)
-        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
-            if name in limits:
-                yield f"{sign} {_number(limits[name])}"
-
-
-def _by_name(metadata: Iterable[Any]) -> dict[str, Any]:
-    names = ("ge", "gt", "le", "lt", "min_length", "max_length", "pattern")
-    return {
-        name: getattr(item, name)
-        for item in metadata
-        for name in names
-        if getattr(item, name, None) is not None
-    }
-
-
-def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    for item in metadata:
-        if isinstance(item, FieldInfo):
-            yield from item.metadata
-        else:
-            yield item
-
-
-def _number(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
-
-
-def _paragraphs(model: type[StrictModel]) -> str:
-    return "\n".join(line.strip() for line in (model.__doc__ or "").strip().split("\n"))
+    for row in section.fields:
+        cells = [f"`{row.name}`", row.type, row.default, row.limits, row.unit, row.meaning]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
