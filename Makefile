@@ -15,6 +15,9 @@ OURS := ipulse ipulse-core ipulse-ops ipulse-service ipulse-worker poplar-emulat
 compile_lock = $(BIN)/uv pip compile --quiet --system-certs --generate-hashes --no-header $(UPGRADE) \
 	$(OURS:%=--no-emit-package %) --python-version $(2) --output-file requirements/$(1).txt $(3)
 
+# Extras of the environment of `make up`: the stack, and what the guides' Python code imports.
+GUIDES := --extra all --extra notebook --extra parquet --extra tensorboard
+
 .PHONY: help demo up test verify wheels clients poplar-census lint kernels docs bench bench-peers load accuracy containers vendor lock clean runtime dev
 
 help: ## This list.
@@ -80,8 +83,8 @@ vendor: ## Bundle the page's libraries from their lock file, with npm.
 # PyTorch's build for CPUs is on no index: TORCH_WHEELS names the folder that has it.
 lock: dev ## Resolve every lock again; UPGRADE=--upgrade takes newer releases.
 	$(call compile_lock,bootstrap,3.11,requirements/bootstrap.in)
-	$(call compile_lock,runtime,3.11,--extra all pyproject.toml requirements/runtime.in)
-	$(call compile_lock,dev,3.11,--extra all pyproject.toml requirements/runtime.in requirements/dev.in)
+	$(call compile_lock,runtime,3.11,$(GUIDES) pyproject.toml requirements/runtime.in)
+	$(call compile_lock,dev,3.11,$(GUIDES) pyproject.toml requirements/runtime.in requirements/dev.in)
 	$(call compile_lock,service,3.11,--all-extras -c requirements/runtime.txt service/pyproject.toml)
 	$(call compile_lock,worker-cpu,3.11,--all-extras -c requirements/runtime.txt worker/pyproject.toml)
 	$(call compile_lock,runner-py38,3.8,requirements/runner-py38.in)

@@ -40,6 +40,10 @@ def pins(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))
 
 
+# Extras of `ipulse` for the calls of docs/guides/python.md.
+GUIDES = ("notebook", "parquet", "tensorboard")
+
+
 class TestLocks:
     locks = sorted(path.stem for path in (ROOT / "requirements").glob("*.txt"))
 
@@ -66,7 +70,10 @@ class TestLocks:
         for project in projects:
             extras = project.get("optional-dependencies", {})
             extra = [requirement for part in extras.values() for requirement in part]
-            for lock, requirements in (("runtime", project["dependencies"]), ("dev", extra)):
+            # The environment of `make up` also has what the guides' code imports.
+            guides = [name for part in GUIDES for name in extras.get(part, [])]
+            runtime = [*project["dependencies"], *guides]
+            for lock, requirements in (("runtime", runtime), ("dev", extra)):
                 # This lock is of Python 3.11; older ones need more.
                 names = {
                     re.match(r"[a-zA-Z0-9-]+", requirement)[0].lower()
