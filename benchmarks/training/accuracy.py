@@ -114,6 +114,8 @@ def document_of(task: Task, gated: bool, seed: int, weights: str, quick: bool) -
             layer.update({"delays": longest} if task.delays == "synapse" else {})
         layer["second_threshold"] = SECOND_THRESHOLD if gated else None
     document["seed"] = seed
+    if task.program:  # no service: `data_of` writes the file into the data directory
+        document["data"]["name"] = document["data"].pop("dataset")
     if task.splits:
         document["data"]["split_seed"] = seed
     document["device"] = {"kind": "cpu"}

@@ -2,7 +2,7 @@
 
 A spec is data, never code. The command line validates it before it sends it, the service when it
 receives it, and the agent before it starts a runner. The runner reads the resolved spec, in which
-every default is written out. docs/reference/spec.md is generated from these models.
+every default is written out. `ipulse spec fields` and docs/reference/spec.md show these models.
 """
 
 from .data import Data

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 import psutil
 import pytest
+import yaml
 
 from ipulse.cli.display.progress import PHASES
 from ipulse.client import Client
@@ -170,14 +171,17 @@ class TestDemo:
 
     @pytest.mark.verify
     def test_without_its_data_it_gives_advice_that_it_can_follow(self, tmp_path: Path) -> None:
-        spec = ROOT / "examples" / "npz.yaml"
+        spec = tmp_path / "mine.yaml"
+        document = yaml.safe_load((ROOT / "examples" / "own_data.yaml").read_text())
+        data = {"kind": "npz", "name": "mine", "channels": 30, "classes": 2, "steps": 50}
+        spec.write_text(yaml.safe_dump({**document, "data": data}))
         running = ipulse("demo", "--spec", str(spec), cwd=tmp_path, **older_runner())
         out, err = running.communicate(timeout=PATIENCE)
         assert running.returncode not in (0, 130)
         assert "demo-output" not in out + err  # there are no results, and no folder
         logs = Path(re.findall(r"are in (.*)\.$", err, re.MULTILINE)[0])
         assert (logs / "agent.log").is_file()
-        assert list(tmp_path.iterdir()) == [logs.parent]
+        assert sorted(tmp_path.iterdir()) == sorted([logs.parent, spec])
         reason = re.findall(r"this worker has no data directory|no agent", out + err)
         assert len(reason) <= 1, "it is said once"
         assert "--data" in out + err

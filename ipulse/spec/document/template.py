@@ -11,7 +11,7 @@ _TEMPLATE = """\
 # An experiment of IPUlse: data, network, training and device.
 # Check it:  ipulse validate {file}
 # Train it:  ipulse submit {file} --watch
-# Lines such as "# capacity: 64" are optional. All fields and limits: docs/reference/spec.md.
+# Lines such as "# capacity: 64" are optional. All fields and limits:  ipulse spec fields
 version: 1
 name: {name}
 # Equal specs and seeds give equal results.
@@ -53,8 +53,8 @@ device: {{kind: cpu}}
 """
 
 _DIGITS = """\
-# The data set. digits is included; randman, yin_yang and others are generated. Your own file
-# mine.npz: {kind: npz, name: mine, channels: 64, classes: 4, steps: 100}
+# The data set. digits is included; randman, yin_yang and others are generated. For a file of your
+# own run `ipulse data push mine.npz` and write data: {kind: npz, dataset: mine}
 data:
   kind: digits
   # Time steps of one sample.

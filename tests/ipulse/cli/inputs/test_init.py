@@ -85,7 +85,7 @@ def test_the_data_set_in_a_comment_is_valid(offline: Run, folder: Path) -> None:
     offline("init")
     [data] = re.findall(r"\{kind: npz.*\}", (folder / "experiment.yaml").read_text())
     ran = offline("validate", "experiment.yaml", "--set", f"data={data}", "--json")
-    assert ran.json["spec"]["data"]["name"] == "mine"
+    assert ran.json["spec"]["data"]["dataset"] == "mine"
 
 
 RNG = np.random.default_rng(3)

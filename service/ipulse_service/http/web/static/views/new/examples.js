@@ -24,12 +24,12 @@ device: {kind: cpu}
 `,
   },
   {
-    name: "own-data", title: "Own data, in a file of the workers",
-    text: `# Spikes in mine.npz on the workers. For a file of your own, upload it on the page Data sets and press "Train on it".
+    name: "own-data", title: "Own data, from an uploaded file",
+    text: `# Spikes in mine.npz, uploaded on the page Data sets or with "ipulse data push mine.npz".
 version: 1
 name: own data
 seed: 1
-data: {kind: npz, name: mine, channels: 30, classes: 2, steps: 50}
+data: {kind: npz, dataset: mine}
 network:
   layers:
     - {neurons: 128, second_threshold: 0.9}
